@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The project's front door.  `make help` lists what there is.
+
+# Which kernel to compile for: 6.1, 6.12, 7.x (Debian's, kept in a cache, see
+# ci/kernel) or running.  Without it: 6.1 if it is in the cache, else running.
+KERNEL ?=
+# Any kernel build directory instead.
+KDIR ?=
+
+PREFIX ?= /usr
+DESTDIR ?=
+
+all: modules userspace		## modules and tools (default)
+
+modules:			## the modules, in build/KERNEL/dm-tier
+	ci/build-modules $(or $(KDIR),$(KERNEL))
+
+userspace:			## tierctl and its like
+	$(MAKE) -C userspace
+
+check:				## set up, build, test in a guest (TESTS='verify*' for some)
+	@ci/check $(or $(KERNEL),6.1)
+
+check-build:			## compile for every kernel: W=1, sparse, no warning
+	@ci/setup
+	@ci/check-build $(KERNEL)
+
+check-style:			## shellcheck and checkpatch --strict
+	@ci/setup
+	@ci/check-style
+
+check-abi:			## our declarations against the kernels' own types
+	@ci/setup
+	@ci/check-abi
+
+check-ci:			## does the test runner notice what it should?
+	@ci/setup
+	@ci/guest --kernel $(or $(KERNEL),6.1) ci/selftest/run
+
+demo:				## a guest with a fast and a slow disk shows what this is about
+	@ci/setup
+	@ci/build-modules $(or $(KERNEL),6.1)
+	@$(MAKE) -s -C userspace
+	@ci/demo/run $(or $(KERNEL),6.1)
+
+# What is installed is for the kernel that runs, unless another is named.
+install: install-modules install-userspace	## modules (running kernel), tools, manual pages
+
+MODULES_FOR = $(or $(KDIR),$(filter-out running,$(KERNEL)))
+install-modules:
+	ci/build-modules $(or $(MODULES_FOR),running)
+ifeq ($(MODULES_FOR),)
+	$(MAKE) -C /lib/modules/$(shell uname -r)/build M=$(CURDIR)/build/running/dm-tier \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+else ifneq ($(KDIR),)
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/custom/dm-tier \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+else
+	$(error install takes KDIR=DIR or the running kernel)
+endif
+
+install-userspace: userspace
+	$(MAKE) -C userspace install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	for page in $(wildcard man/*.7); do \
+		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+
+# With dkms the modules follow every kernel update.
+DKMS_VERSION = $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dm-tier/dkms.conf)
+DKMS_DIR = $(DESTDIR)/usr/src/dm-tier-$(DKMS_VERSION)
+install-dkms:			## the modules' source where dkms wants it, built and installed
+	mkdir -p $(DKMS_DIR)
+	cd dm-tier && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name dkms.conf \) \
+		-exec cp --parents -p -t $(DKMS_DIR) {} +
+	$(if $(DESTDIR),,dkms install dm-tier/$(DKMS_VERSION))
+
+clean:				## what was compiled here; the cache stays
+	rm -rf build
+	for dir in userspace ci/slowdisk tests/*/; do \
+		if grep -qs '^clean *:' $$dir/Makefile; then $(MAKE) -s -C $$dir clean || exit 1; fi; \
+	done
+
+help:				## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+	@echo
+	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
+
+.PHONY: all modules userspace check check-build check-style check-abi check-ci demo \
+	install install-modules install-userspace install-dkms clean help

@@ -1,0 +1,18 @@
+# Sourced in the guest before the command: what a machine's own start-up would
+# have done.  $run is the folder ci/guest made for this guest.
+# shellcheck shell=bash
+touch "${run:?}/started"
+
+# The same /usr once more, through a page cache this time: emulated, a program
+# that is read from the host at each start takes many times as long.
+mkdir -p /run/cached /run/usr/upper /run/usr/work
+mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=524288,cache=loose usr /run/cached
+mount -t overlay -o lowerdir=/run/cached,upperdir=/run/usr/upper,workdir=/run/usr/work overlay /usr
+
+# Modules were out of sight until now (see ci/guest).
+mkdir -p /lib/modules
+mount --bind "$run/lib/modules" /lib/modules
+modprobe -a virtio_blk configfs dm-mod
+mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+udevadm settle
+dmesg -n 8

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# What the scripts of ci/ share.  Sourced, never run.
+
+# shellcheck disable=SC2034	# this and others are for whoever sources this file
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Everything that is downloaded or unpacked lives here and can be rebuilt.
+cache=${DM_TIER_CACHE:-/var/cache/dm-tier}
+# shellcheck disable=SC2034
+all_series="6.1 6.12 7.x"
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# locked NAME COMMAND...: run COMMAND while holding the lock NAME, so that two
+# runs that share a cache do not unpack the same thing at the same time.
+locked()
+{
+	local name=$1 fd rc
+	shift
+	mkdir -p "$cache/lock"
+	exec {fd}>"$cache/lock/$name"
+	flock "$fd"
+	"$@"		# not in a condition, which would switch off set -e inside
+	rc=$?
+	exec {fd}>&-
+	return "$rc"
+}
+
+# mirror main|security: the archive this machine's own apt is configured to use,
+# Debian's public one if it has none.
+mirror()
+{
+	local kind=$1 uri
+	# shellcheck disable=SC2016	# apt expands these
+	uri=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+	      case $kind in
+	      security)	grep -E -m1 'security/?$' ;;
+	      *)	grep -E -m1 '^Debian |/debian/?$' ;;
+	      esac) || true
+	uri=${uri##* }
+	case ${uri:-none-$kind} in
+	none-security)	echo http://deb.debian.org/debian-security ;;
+	none-*)		echo http://deb.debian.org/debian ;;
+	*)		echo "${uri%/}" ;;
+	esac
+}
+
+# private_apt DIR SUITE...: point apt at SUITEs alone with state kept in DIR,
+# leaving /etc/apt and the machine's package database out of it.  Sets
+# apt_options.
+private_apt()
+{
+	local dir=$1 suite uri
+	shift
+	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
+	for suite; do
+		case $suite in
+		*-security) uri=$(mirror security) ;;
+		*) uri=$(mirror main) ;;
+		esac
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main"
+	done >"$dir/sources.list"
+	# shellcheck disable=SC2034
+	apt_options=(
+		-q
+		-o "Dir::Etc::sourcelist=$dir/sources.list"
+		-o Dir::Etc::sourceparts=/dev/null
+		-o "Dir::State::lists=$dir/lists"
+		-o Dir::State::status=/dev/null
+		-o "Dir::Cache=$dir"
+		-o APT::Sandbox::User=root
+	)
+}
+
+# tap_count FILE: what a TAP program said, as "passed failed skipped planned
+# bailed"; planned is -1 without a plan.
+tap_count()
+{
+	awk '
+	BEGIN { planned = -1 }
+	/^1\.\.0/ { planned = 0; skip++; next }
+	/^1\.\.[0-9]+/ { planned = substr($1, 4) + 0 }
+	/^ok / || $0 == "ok" { if ($0 ~ /# *[Ss][Kk][Ii][Pp]/) skip++; else pass++ }
+	/^not ok/ { if ($0 ~ /# *TODO/) skip++; else fail++ }
+	/^Bail out!/ { bail = 1 }
+	END { print pass + 0, fail + 0, skip + 0, planned, bail + 0 }' "$1"
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between the kernel versions that dm-tier builds for: 6.1, 6.12
+ * and 7.x.  Nothing outside this folder asks for the kernel's version.
+ */
+#ifndef DM_TIER_COMPAT_H
+#define DM_TIER_COMPAT_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/device-mapper.h>
+#include <linux/srcu.h>
+#include <linux/version.h>
+/* hex2bin() moved out of kernel.h. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#include <linux/hex.h>
+#endif
+
+#ifndef CONFIG_64BIT
+#error "dm-tier reads its 64-bit chunk words without a lock and so needs a 64-bit kernel"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+typedef fmode_t tier_open_mode_t;
+#define TIER_OPEN_WRITE	FMODE_WRITE
+#else
+typedef blk_mode_t tier_open_mode_t;
+#define TIER_OPEN_WRITE	BLK_OPEN_WRITE
+#endif
+
+/*
+ * A reader that locks in map() and unlocks in end_io(), in another context.
+ * 6.1 has no name for that yet; its lockdep must not hear of it either.  Nor
+ * must sparse, which expects to find both ends in one function.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline int tier_srcu_enter(struct srcu_struct *readers)
+{
+	int idx = __srcu_read_lock(readers);
+
+	__release(readers);
+	return idx;
+}
+
+static inline void tier_srcu_leave(struct srcu_struct *readers, int idx)
+{
+	__acquire(readers);
+	__srcu_read_unlock(readers, idx);
+}
+#else
+static inline int tier_srcu_enter(struct srcu_struct *readers)
+{
+	int idx = srcu_down_read(readers);
+
+	__release(readers);
+	return idx;
+}
+
+static inline void tier_srcu_leave(struct srcu_struct *readers, int idx)
+{
+	__acquire(readers);
+	srcu_up_read(readers, idx);
+}
+#endif
+
+/* The discard limit a target may set: the core recomputes the soft one. */
+static inline void tier_limit_discards(struct queue_limits *limits, u32 sectors)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+	limits->max_discard_sectors = sectors;
+#else
+	limits->max_hw_discard_sectors = sectors;
+#endif
+}
+
+#endif /* DM_TIER_COMPAT_H */

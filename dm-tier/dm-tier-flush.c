@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Flushes.
+ *
+ * Each tier has one flush bio.  Who wants a tier flushed joins the waiters of
+ * the next flush; while one is under way the next is sent when it ends.  When a
+ * flush ends well, the births whose data it covers go on to the commit.
+ *
+ * FLUSH bios gather in cycles: a cycle flushes every tier that was written,
+ * commits if the mapping changed, and completes the bios that it started with.
+ * A bio that comes while a cycle is under way is served by the next one.
+ */
+#include "dm-tier.h"
+
+/* set->lock held; true if the caller shall call send_flush(). */
+static bool start_flush(struct tier *t)
+{
+	lockdep_assert_held(&t->set->lock);
+	if (t->flushing)
+		return false;
+	t->flushing = true;
+	list_splice_init(&t->flush_waiting, &t->flush_running);
+	list_splice_init(&t->births, &t->births_flushing);
+	return true;
+}
+
+static void end_bios(struct bio_list *bios, blk_status_t status)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios))) {
+		bio->bi_status = status;
+		bio_endio(bio);
+	}
+}
+
+static void flush_endio(struct bio *bio)
+{
+	struct tier *t = container_of(bio, struct tier, flush_bio);
+	struct tier_set *set = t->set;
+	struct tier_flush_wait *wait, *tmp;
+	blk_status_t status = bio->bi_status;
+	struct tier_op *op, *next;
+	struct bio_list undecided = BIO_EMPTY_LIST;
+	LIST_HEAD(waiters);
+	unsigned long flags;
+
+	bio_uninit(bio);
+	if (status) {
+		tier_mark_unflushed(t);
+		tier_note_error(t, true, status);
+	}
+	spin_lock_irqsave(&set->lock, flags);
+	list_splice_init(&t->flush_running, &waiters);
+	if (status) {
+		list_splice_init(&t->births_flushing, &t->births);
+	} else {
+		list_for_each_entry_safe(op, next, &t->births_flushing, list) {
+			list_del(&op->list);
+			__tier_queue_op(set, op);
+		}
+	}
+	t->flushing = false;
+	if (!list_empty(&t->flush_waiting) || t->flush_again)
+		queue_work(set->wq, &t->flush_work);
+	t->flush_again = false;
+	if (status) {
+		/* Discards that wait for these births to be committed. */
+		undecided = set->undecided;
+		bio_list_init(&set->undecided);
+	}
+	/* Within the lock: once the set is quiet it may be freed. */
+	wake_up(&set->idle_wait);
+	spin_unlock_irqrestore(&set->lock, flags);
+
+	list_for_each_entry_safe(wait, tmp, &waiters, list)
+		wait->fn(wait, status);
+	end_bios(&undecided, status);
+}
+
+static void send_flush(struct tier *t)
+{
+	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
+	xchg(&t->unflushed, 0);
+	bio_init(&t->flush_bio, t->bdev, NULL, 0,
+		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
+	t->flush_bio.bi_end_io = flush_endio;
+	submit_bio(&t->flush_bio);
+}
+
+static void do_flush(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, flush_work);
+	bool send = false;
+
+	spin_lock_irq(&t->set->lock);
+	if (t->flushing)
+		t->flush_again = true;
+	else if (!list_empty(&t->flush_waiting) || !list_empty(&t->births))
+		send = start_flush(t);
+	spin_unlock_irq(&t->set->lock);
+	if (send)
+		send_flush(t);
+}
+
+void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait)
+{
+	bool send;
+
+	spin_lock_irq(&t->set->lock);
+	if (wait)
+		list_add_tail(&wait->list, &t->flush_waiting);
+	send = start_flush(t);
+	spin_unlock_irq(&t->set->lock);
+	if (send)
+		send_flush(t);
+}
+
+/* The cycle is over; any context. */
+static void end_cycle(struct tier_set *set, blk_status_t status)
+{
+	struct bio_list bios;
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	bios = set->flush_batch;
+	bio_list_init(&set->flush_batch);
+	set->cycle_running = false;
+	if (!bio_list_empty(&set->flush_waiting))
+		queue_work(set->wq, &set->cycle_work);
+	/* Within the lock: once the set is quiet it may be freed. */
+	wake_up(&set->idle_wait);
+	spin_unlock_irqrestore(&set->lock, flags);
+
+	end_bios(&bios, status);
+}
+
+/* All tiers have been flushed; what is left is the mapping. */
+static void cycle_flushed(struct tier_set *set)
+{
+	blk_status_t status = set->cycle_status;
+	bool commit = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	if (!status && tier_births_lost(set))
+		status = BLK_STS_IOERR;
+	if (!status && set->ops_queued != set->ops_decided) {
+		set->cycle_wants_commit = true;
+		commit = true;
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+
+	if (commit)
+		queue_work(set->wq, &set->commit_work);
+	else
+		end_cycle(set, status);
+}
+
+void tier_flush_committed(struct tier_set *set, bool ok)
+{
+	end_cycle(set, ok ? BLK_STS_OK : BLK_STS_IOERR);
+}
+
+static void put_cycle(struct tier_set *set)
+{
+	if (atomic_dec_and_test(&set->cycle_pending))
+		cycle_flushed(set);
+}
+
+static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct tier_set *set = container_of(wait - wait->slot, struct tier_set,
+					    cycle_wait[0]);
+
+	if (status)
+		WRITE_ONCE(set->cycle_status, status);
+	put_cycle(set);
+}
+
+static void run_cycle(struct tier_set *set)
+{
+	struct tier *send[TIER_MAX_TIERS];
+	unsigned int i, nr = 0;
+	bool written;
+
+	set->cycle_status = BLK_STS_OK;
+	atomic_set(&set->cycle_pending, 1);
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+		struct tier_flush_wait *wait = &set->cycle_wait[i];
+
+		if (!tier_present(t))
+			continue;
+		written = READ_ONCE(t->unflushed) || !list_empty(&t->births);
+		/* A flush under way covers all if nothing was written since. */
+		if (t->flushing && !written) {
+			list_add_tail(&wait->list, &t->flush_running);
+		} else if (written) {
+			list_add_tail(&wait->list, &t->flush_waiting);
+			if (start_flush(t))
+				send[nr++] = t;
+		} else {
+			continue;
+		}
+		atomic_inc(&set->cycle_pending);
+	}
+	spin_unlock_irq(&set->lock);
+	while (nr)
+		send_flush(send[--nr]);
+	put_cycle(set);
+}
+
+static bool start_cycle(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	if (set->cycle_running || bio_list_empty(&set->flush_waiting))
+		return false;
+	set->cycle_running = true;
+	set->flush_batch = set->flush_waiting;
+	bio_list_init(&set->flush_waiting);
+	return true;
+}
+
+static void do_cycle(struct work_struct *work)
+{
+	tier_flush_run(container_of(work, struct tier_set, cycle_work));
+}
+
+void tier_flush_run(struct tier_set *set)
+{
+	bool start;
+
+	spin_lock_irq(&set->lock);
+	start = start_cycle(set);
+	spin_unlock_irq(&set->lock);
+	if (start)
+		run_cycle(set);
+}
+
+void tier_flush_queue(struct tier_set *set, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	bio_list_add(&set->flush_waiting, bio);
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+void tier_flush_bio(struct tier_set *set, struct bio *bio)
+{
+	tier_flush_queue(set, bio);
+	queue_work(set->wq, &set->cycle_work);
+}
+
+struct tier_flush_sync {
+	struct tier_flush_wait wait;
+	struct completion done;
+	blk_status_t status;
+};
+
+static void sync_flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct tier_flush_sync *sync = container_of(wait, struct tier_flush_sync, wait);
+
+	sync->status = status;
+	complete(&sync->done);
+}
+
+int tier_flush_all(struct tier_set *set)
+{
+	struct tier_flush_sync sync;
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (!tier_present(t) ||
+		    (!READ_ONCE(t->unflushed) && !READ_ONCE(t->flushing) &&
+		     list_empty_careful(&t->births)))
+			continue;
+		sync.wait.fn = sync_flushed;
+		init_completion(&sync.done);
+		tier_flush_tier(t, &sync.wait);
+		wait_for_completion_io(&sync.done);
+		if (sync.status && !r)
+			r = blk_status_to_errno(sync.status);
+	}
+	return r;
+}
+
+void tier_flush_init_tier(struct tier *t)
+{
+	INIT_LIST_HEAD(&t->flush_waiting);
+	INIT_LIST_HEAD(&t->flush_running);
+	INIT_LIST_HEAD(&t->births);
+	INIT_LIST_HEAD(&t->births_flushing);
+	INIT_WORK(&t->flush_work, do_flush);
+}
+
+void tier_flush_init(struct tier_set *set)
+{
+	unsigned int i;
+
+	INIT_WORK(&set->cycle_work, do_cycle);
+	bio_list_init(&set->flush_waiting);
+	bio_list_init(&set->flush_batch);
+	for (i = 0; i < TIER_MAX_TIERS; i++) {
+		set->cycle_wait[i].fn = cycle_tier_flushed;
+		set->cycle_wait[i].slot = i;
+	}
+}

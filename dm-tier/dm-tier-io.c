@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * First writes.  A birth takes a place for an unmapped chunk, puts zeroes there
+ * (or the write itself, if it covers the chunk), publishes the chunk as NEW and
+ * lets its writes go on.  The mapping enters the metadata after the tier has
+ * been flushed.
+ */
+#include <linux/slab.h>
+
+#include "dm-tier.h"
+
+#define MIN_BIRTHS 64
+
+struct tier_birth {
+	struct list_head list;
+	struct tier_set *set;
+	u32 chunk;
+	struct tier *tier;
+	u64 place;
+	struct bio_list bios;		/* writes that wait for the zeroing */
+	struct bio *whole;		/* a write that covers the chunk, or NULL */
+	bool by_command;		/* zeroed by WRITE ZEROES */
+	blk_status_t status;
+	struct tier_op op;
+};
+
+int tier_defer_bio(struct tier_set *set, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	bio_list_add(&set->deferred, bio);
+	spin_unlock_irqrestore(&set->lock, flags);
+	queue_work(set->wq, &set->io_work);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* Data or zeroes have arrived, or have failed to. */
+static void birth_written(struct tier_birth *b, blk_status_t status)
+{
+	struct tier_set *set = b->set;
+	unsigned long flags;
+
+	b->status = status;
+	spin_lock_irqsave(&set->lock, flags);
+	list_move_tail(&b->list, &set->born);
+	spin_unlock_irqrestore(&set->lock, flags);
+	queue_work(set->wq, &set->io_work);
+}
+
+static void zeroed(int read_err, unsigned long write_err, void *context)
+{
+	birth_written(context, write_err ? BLK_STS_IOERR : BLK_STS_OK);
+}
+
+static void whole_endio(struct bio *bio)
+{
+	struct tier_birth *b = tier_bio_io(bio)->owner;
+
+	tier_unhook_bio(bio);
+	birth_written(b, bio->bi_status);
+}
+
+/*
+ * The tier a first write lands on: where the chunk is pinned, else the fastest
+ * that takes landings and keeps its reserve, else the fastest with any room.
+ */
+static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
+{
+	unsigned int pin = tier_word_pin(set->map[chunk]);
+	bool strict = true;
+	unsigned int rank;
+	struct tier *t;
+
+	lockdep_assert_held(&set->lock);
+	if (pin && set->by_id[pin - 1] && tier_open(set->by_id[pin - 1])) {
+		t = set->by_id[pin - 1];
+		*place = tier_alloc_place(t);
+		if (*place != TIER_NO_PLACE)
+			return t;
+	}
+	do {
+		for (rank = 0; rank < set->nr_tiers; rank++) {
+			t = set->tiers[rank];
+			if (!tier_open(t))
+				continue;
+			if (strict &&
+			    (!tier_tier_tunable(set, rank, TIER_TIER_LANDING) ||
+			     tier_free_places(t) <=
+			     tier_tier_tunable(set, rank, TIER_TIER_RESERVE)))
+				continue;
+			*place = tier_alloc_place(t);
+			if (*place != TIER_NO_PLACE)
+				return t;
+		}
+		strict = !strict;
+	} while (!strict);
+	return NULL;
+}
+
+/* Whether a place may yet become free by itself. */
+static bool room_may_come(struct tier_set *set)
+{
+	return set->nr_migrations || set->freeing;
+}
+
+static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
+{
+	struct tier_birth *b;
+
+	list_for_each_entry(b, &set->births, list)
+		if (b->chunk == chunk)
+			return b;
+	list_for_each_entry(b, &set->born, list)
+		if (b->chunk == chunk)
+			return b;
+	return NULL;
+}
+
+static bool covers_chunk(struct tier_set *set, struct bio *bio)
+{
+	return bio_op(bio) == REQ_OP_WRITE &&
+	       bio_sectors(bio) == set->chunk_sectors;
+}
+
+static void write_birth(struct tier_set *set, struct tier_birth *b)
+{
+	struct dm_io_region where = {
+		.bdev = b->tier->bdev,
+		.sector = tier_place_sector(set, b->place),
+		.count = set->chunk_sectors,
+	};
+
+	if (b->whole) {
+		tier_bio_io(b->whole)->iter = b->whole->bi_iter;
+		tier_hook_bio(b->whole, whole_endio, b);
+		tier_submit_to(set, b->whole, b->tier, b->place);
+	} else if (set->skip_zeroing) {
+		birth_written(b, BLK_STS_OK);
+	} else {
+		b->by_command = bdev_write_zeroes_sectors(where.bdev);
+		dm_kcopyd_zero(set->kcopyd, 1, &where, 0, zeroed, b);
+	}
+}
+
+/* A write of an unmapped chunk; the only caller is the io work. */
+static void first_write(struct tier_set *set, struct bio *bio)
+{
+	u32 chunk = tier_bio_chunk(set, bio);
+	struct tier_birth *fresh, *b;
+	bool starved = false, refused = false;
+
+	fresh = mempool_alloc(&set->birth_pool, GFP_NOIO);
+	memset(fresh, 0, sizeof(*fresh));
+
+	spin_lock_irq(&set->lock);
+	b = find_birth(set, chunk);
+	if (b) {
+		bio_list_add(&b->bios, bio);
+		spin_unlock_irq(&set->lock);
+		mempool_free(fresh, &set->birth_pool);
+		return;
+	}
+	b = fresh;
+	b->tier = landing_tier(set, chunk, &b->place);
+	if (!b->tier) {
+		starved = room_may_come(set);
+		refused = !starved;
+		if (starved)
+			bio_list_add(&set->starved, bio);
+	} else {
+		b->set = set;
+		b->chunk = chunk;
+		bio_list_init(&b->bios);
+		if (covers_chunk(set, bio))
+			b->whole = bio;
+		else
+			bio_list_add(&b->bios, bio);
+		list_add_tail(&b->list, &set->births);
+	}
+	spin_unlock_irq(&set->lock);
+
+	if (starved || refused)
+		mempool_free(b, &set->birth_pool);
+	else
+		write_birth(set, b);
+	if (refused) {
+		bio->bi_status = BLK_STS_NOSPC;
+		bio_endio(bio);
+	}
+}
+
+static void birth_committed(struct tier_set *set, struct tier_op *op, bool committed)
+{
+	struct tier_birth *b = container_of(op, struct tier_birth, op);
+
+	/* Not committed: the chunk stays NEW, and a FLUSH fails. */
+	spin_lock_irq(&set->lock);
+	if (committed) {
+		WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & ~TIER_WORD_NEW);
+	} else if (set->mode == TIER_MODE_RO && !set->needs_check) {
+		/* The metadata is full; it may be grown. */
+		list_add_tail(&op->list, &set->unwritten);
+		b = NULL;
+	} else {
+		set->births_lost = true;
+	}
+	spin_unlock_irq(&set->lock);
+	if (b)
+		mempool_free(b, &set->birth_pool);
+}
+
+bool tier_births_lost(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	return set->births_lost || !list_empty(&set->unwritten);
+}
+
+void tier_requeue_births(struct tier_set *set)
+{
+	struct tier_op *op, *next;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry_safe(op, next, &set->unwritten, list) {
+		list_del(&op->list);
+		__tier_queue_op(set, op);
+	}
+	spin_unlock_irq(&set->lock);
+}
+
+bool tier_births_pending(struct tier_set *set)
+{
+	bool pending = !list_empty(&set->unwritten);
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++)
+		pending |= !list_empty(&set->tiers[i]->births);
+	return pending;
+}
+
+static void drop_births(struct tier_set *set, struct list_head *ops)
+{
+	struct tier_op *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list) {
+		list_del(&op->list);
+		mempool_free(container_of(op, struct tier_birth, op), &set->birth_pool);
+	}
+}
+
+void tier_drop_births(struct tier *t)
+{
+	drop_births(t->set, &t->births);
+	drop_births(t->set, &t->set->unwritten);
+}
+
+/*
+ * The place did not take the data: another tier may.  A device that turned out
+ * not to know WRITE ZEROES has not failed; it gets zeroes in pages next time.
+ */
+static void birth_failed(struct tier_set *set, struct tier_birth *b)
+{
+	bool rejected = b->by_command && !bdev_write_zeroes_sectors(b->tier->bdev);
+	struct bio *bio = b->whole;
+
+	if (!rejected)
+		tier_note_error(b->tier, true, b->status);
+	if (bio) {
+		bio->bi_iter = tier_bio_io(bio)->iter;
+		bio->bi_status = BLK_STS_OK;
+	}
+	spin_lock_irq(&set->lock);
+	list_del(&b->list);
+	__tier_free_place(b->tier, b->place);
+	if (bio)
+		bio_list_add(&set->deferred, bio);
+	bio_list_merge(&set->deferred, &b->bios);
+	spin_unlock_irq(&set->lock);
+	mempool_free(b, &set->birth_pool);
+	queue_work(set->wq, &set->io_work);
+}
+
+static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
+{
+	struct bio_list bios = b->bios;
+	struct bio *whole = b->whole;
+	bool strays;
+	u64 pin;
+
+	tier_mark_unflushed(b->tier);
+	b->op.chunk = b->chunk;
+	b->op.entry = tier_word(b->place, b->tier->rec.id);
+	b->op.done = birth_committed;
+
+	spin_lock_irq(&set->lock);
+	pin = set->map[b->chunk] & TIER_WORD_PIN_MASK;
+	WRITE_ONCE(set->map[b->chunk], b->op.entry | pin | TIER_WORD_NEW |
+		   tier_reason_bits(TIER_REASON_FIRST_WRITE));
+	strays = pin && tier_word_pin(pin) - 1 != b->tier->rec.id;
+	set->mapped++;
+	list_del(&b->list);
+	list_add_tail(&b->op.list, &b->tier->births);
+	spin_unlock_irq(&set->lock);
+
+	/* From here on b belongs to the commit. */
+	if (strays)
+		tier_mark_astray(set);
+	tier_arm_commit_timer(set);
+	if (whole && (whole->bi_opf & REQ_FUA))
+		tier_flush_bio(set, whole);
+	else if (whole)
+		bio_endio(whole);
+	tier_remap_bios(set, &bios);
+}
+
+static void bring_up_births(struct tier_set *set)
+{
+	struct tier_birth *b;
+
+	for (;;) {
+		spin_lock_irq(&set->lock);
+		b = list_first_entry_or_null(&set->born, struct tier_birth, list);
+		spin_unlock_irq(&set->lock);
+		if (!b)
+			return;
+		if (b->status)
+			birth_failed(set, b);
+		else
+			birth_succeeded(set, b);
+	}
+}
+
+static void do_deferred(struct tier_set *set)
+{
+	struct bio_list bios;
+	struct bio *bio;
+
+	spin_lock_irq(&set->lock);
+	bios = set->deferred;
+	bio_list_init(&set->deferred);
+	spin_unlock_irq(&set->lock);
+
+	while ((bio = bio_list_pop(&bios))) {
+		u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
+
+		if (tier_bio_io(bio)->discards_chunk)
+			tier_discard_chunk(set, bio);
+		else if ((word & TIER_ENTRY_MAPPED) || tier_set_frozen(set) ||
+			 bio_op(bio) != REQ_OP_WRITE)
+			tier_remap_bio(set, bio);
+		else
+			first_write(set, bio);
+	}
+}
+
+static void do_io(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, io_work);
+
+	bring_up_births(set);
+	tier_pass_down_unmapped(set);
+	do_deferred(set);
+	wake_up(&set->idle_wait);
+}
+
+int tier_io_init(struct tier_set *set)
+{
+	INIT_WORK(&set->io_work, do_io);
+	bio_list_init(&set->deferred);
+	bio_list_init(&set->starved);
+	bio_list_init(&set->undecided);
+	INIT_LIST_HEAD(&set->births);
+	INIT_LIST_HEAD(&set->born);
+	INIT_LIST_HEAD(&set->unmapped);
+	return mempool_init_kmalloc_pool(&set->birth_pool, MIN_BIRTHS,
+					 sizeof(struct tier_birth));
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hot path: from a bio to the tier and place of its chunk.
+ *
+ * A chunk that is mapped and not moving costs one read of its word and one
+ * SRCU reader of its tier, entered here and left in end_io.  What a reader's
+ * word said stays true of the device until the reader has left: a migration
+ * sets MOVING and then waits for the readers, and an abandoned place is freed
+ * only after its readers are gone.  So no lock and no shared cache line is
+ * written.
+ */
+#include <linux/ktime.h>
+
+#include "dm-tier.h"
+
+/* Statuses that do not tell of the request only. */
+static bool blames_device(blk_status_t status)
+{
+	return status != BLK_STS_OK && status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN;
+}
+
+void tier_note_error(struct tier *t, bool write, blk_status_t status)
+{
+	bool event = false;
+
+	if (!blames_device(status))
+		return;
+	atomic64_inc(&t->errors);
+	if (write && !test_and_set_bit(TIER_FLAG_WRITE_FAILED, &t->flags))
+		event = true;
+	if (!test_and_set_bit(TIER_FLAG_ERRORS, &t->flags))
+		event = true;
+	if (event) {
+		DMERR_LIMIT("%s: tier %u (%pg): %s error; see the status",
+			    dm_device_name(t->set->md), t->rec.rank, t->bdev,
+			    write ? "write" : "I/O");
+		tier_set_event(t->set);
+	}
+}
+
+/*
+ * Pairs with the exchange in send_flush(): a write that ended before the mark
+ * is taken off is covered by the flush sent after that.
+ */
+void tier_mark_unflushed(struct tier *t)
+{
+	if (!READ_ONCE(t->unflushed))
+		WRITE_ONCE(t->unflushed, 1);
+}
+
+static int end_bio(struct bio *bio, blk_status_t status)
+{
+	bio->bi_status = status;
+	bio_endio(bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static int would_block(struct bio *bio)
+{
+	bio_wouldblock_error(bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+static int map_unmapped(struct tier_set *set, struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		zero_fill_bio(bio);
+		return end_bio(bio, BLK_STS_OK);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return end_bio(bio, BLK_STS_OK);
+	default:
+		if (tier_set_frozen(set))
+			return DM_MAPIO_KILL;
+		if (bio->bi_opf & REQ_NOWAIT)
+			return would_block(bio);
+		return tier_defer_bio(set, bio);
+	}
+}
+
+/* The I/O has left the device: everything but completing the bio. */
+static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t status)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	struct tier *t = io->tier;
+	bool write = op_is_write(bio_op(bio));
+
+	if (!t)
+		return;
+	if (write)
+		tier_mark_unflushed(t);
+	if (unlikely(status))
+		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
+	if (io->migration)
+		tier_guarded_write_end(set, io);
+	if (unlikely(io->sampled)) {
+		struct tier_stats *stats = get_cpu_ptr(t->stats);
+
+		stats->sampled_ns += ktime_get_ns() - io->start_ns;
+		stats->sampled++;
+		put_cpu_ptr(t->stats);
+	}
+	tier_srcu_leave(&t->readers, io->srcu_idx);
+	io->tier = NULL;
+}
+
+int tier_end_io(struct tier_set *set, struct bio *bio, blk_status_t *error)
+{
+	leave_tier(set, bio, *error);
+	return DM_ENDIO_DONE;
+}
+
+/*
+ * FUA to a chunk that is not committed yet: the data is not reachable after a
+ * power cut until the chunk is, so the bio waits for a flush cycle.
+ */
+static void fua_endio(struct bio *bio)
+{
+	struct tier_set *set = tier_bio_io(bio)->owner;
+
+	tier_unhook_bio(bio);
+	leave_tier(set, bio, bio->bi_status);
+	if (bio->bi_status)
+		bio_endio(bio);
+	else
+		tier_flush_bio(set, bio);
+}
+
+void tier_hook_bio(struct bio *bio, bio_end_io_t *fn, void *owner)
+{
+	struct tier_io *io = tier_bio_io(bio);
+
+	io->end_io = bio->bi_end_io;
+	io->owner = owner;
+	bio->bi_end_io = fn;
+}
+
+void tier_unhook_bio(struct bio *bio)
+{
+	bio->bi_end_io = tier_bio_io(bio)->end_io;
+}
+
+static void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+{
+	sector_t offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+
+	bio_set_dev(bio, t->bdev);
+	bio->bi_iter.bi_sector = tier_place_sector(set, place) + offset;
+	if (op_is_write(bio_op(bio)))
+		this_cpu_inc(t->stats->writes);
+	else
+		this_cpu_inc(t->stats->reads);
+}
+
+void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+{
+	point_at(set, bio, t, place);
+	dm_submit_bio_remap(bio, NULL);
+}
+
+int tier_map_bio(struct tier_set *set, struct bio *bio)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	u32 chunk = tier_bio_chunk(set, bio);
+	bool write = op_is_write(bio_op(bio));
+	u64 word = tier_get_word(set, chunk);
+	struct tier *t;
+	u64 now;
+
+	if (unlikely(READ_ONCE(set->mode) == TIER_MODE_FAIL ||
+		     (write && set->no_writes)))
+		return DM_MAPIO_KILL;
+again:
+	io->migration = NULL;
+	if (!(word & TIER_ENTRY_MAPPED))
+		return map_unmapped(set, bio);
+
+	t = set->by_id[tier_word_id(word)];
+	if (unlikely(!tier_present(t)))
+		return DM_MAPIO_KILL;
+
+	if (unlikely(bio_op(bio) == REQ_OP_DISCARD) &&
+	    (!set->discard_passdown || !bdev_max_discard_sectors(t->bdev)))
+		return end_bio(bio, BLK_STS_OK);
+
+	if (unlikely(write && (word & (TIER_WORD_MOVING | TIER_WORD_HELD)))) {
+		bool retry;
+
+		if (tier_guard_write(set, bio, &word, &retry))
+			return DM_MAPIO_SUBMITTED;
+		if (retry)
+			goto again;
+		/* The guard's word counts, not the one read before it. */
+		t = set->by_id[tier_word_id(word)];
+	}
+
+	io->srcu_idx = tier_srcu_enter(&t->readers);
+	now = tier_get_word(set, chunk);
+	if (unlikely(!io->migration &&
+		     ((now ^ word) & (TIER_WORD_LOCATION_MASK | TIER_ENTRY_MAPPED |
+				      TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))) {
+		tier_srcu_leave(&t->readers, io->srcu_idx);
+		word = now;
+		goto again;
+	}
+	io->tier = t;
+	if (unlikely(io->sampled))
+		io->start_ns = ktime_get_ns();
+	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)))
+		tier_hook_bio(bio, fua_endio, set);
+	point_at(set, bio, t, tier_word_place(word));
+	return DM_MAPIO_REMAPPED;
+}
+
+void tier_remap_bio(struct tier_set *set, struct bio *bio)
+{
+	switch (tier_map_bio(set, bio)) {
+	case DM_MAPIO_REMAPPED:
+		dm_submit_bio_remap(bio, NULL);
+		break;
+	case DM_MAPIO_KILL:
+		bio_io_error(bio);
+		break;
+	}
+}
+
+void tier_remap_bios(struct tier_set *set, struct bio_list *bios)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios)))
+		tier_remap_bio(set, bio);
+}

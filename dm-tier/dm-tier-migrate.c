@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One migration, from start to end.
+ *
+ * The chunk's word gets MOVING; once the readers that saw it without are gone,
+ * every write to the chunk passes tier_guard_write().  Guarded writes go to the
+ * source and mark the 64 KiB pieces they touched as dirty when they end.  The
+ * copy takes dirty pieces (at first all are) a step at a time.  When few are
+ * left, HELD stops further writes; the last pieces are copied once the writes
+ * in flight have ended, the destination is flushed, the mapping committed, the
+ * word switched, the held writes sent on, and the old place freed when its last
+ * reader has left.
+ *
+ * Each state is a function that the migration's work runs; whatever the state
+ * waits for queues the work again.
+ */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "dm-tier.h"
+
+#define CREATE_TRACE_POINTS
+#include "dm-tier-trace.h"
+
+/*
+ * After this many passes over the chunk, writes are let through a few pieces
+ * for each step copied, so that the dirty ones become fewer.
+ */
+#define PASSES_UNTIL_PRESSING	4
+#define PRESSING_QUOTA		(TIER_STEP_PIECES / 4)
+
+static void step_copy(struct tier_migration *m);
+static void step_last(struct tier_migration *m);
+static void step_abort(struct tier_migration *m);
+static void step_end(struct tier_migration *m);
+
+static void next_step(struct tier_migration *m, void (*step)(struct tier_migration *))
+{
+	m->step = step;
+	queue_delayed_work(m->set->wq, &m->work, 0);
+}
+
+static void do_step(struct work_struct *work)
+{
+	struct tier_migration *m = container_of(work, struct tier_migration, work.work);
+
+	m->step(m);
+}
+
+static struct tier_migration *find(struct tier_set *set, u32 chunk)
+{
+	struct tier_migration *m;
+
+	lockdep_assert_held(&set->lock);
+	hash_for_each_possible(set->migration_hash, m, hash, chunk)
+		if (m->chunk == chunk)
+			return m;
+	return NULL;
+}
+
+static void change_word(struct tier_set *set, u32 chunk, u64 clear, u64 add)
+{
+	lockdep_assert_held(&set->lock);
+	WRITE_ONCE(set->map[chunk], (set->map[chunk] & ~clear) | add);
+}
+
+/* ---- guarded writes ---- */
+
+bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *again)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	u32 chunk = tier_bio_chunk(set, bio);
+	u32 offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+	struct tier_migration *m;
+	unsigned long flags;
+	bool taken = false;
+	bool held;
+
+	*again = false;
+	spin_lock_irqsave(&set->lock, flags);
+	*word = set->map[chunk];
+	m = find(set, chunk);
+	if (!m || !(*word & (TIER_WORD_MOVING | TIER_WORD_HELD))) {
+		*again = true;
+		goto out;
+	}
+	held = (*word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0);
+	if (held && (bio->bi_opf & REQ_NOWAIT)) {
+		spin_unlock_irqrestore(&set->lock, flags);
+		bio_wouldblock_error(bio);
+		return true;
+	}
+	if (held) {
+		bio_list_add(&m->held, bio);
+		taken = true;
+		goto out;
+	}
+	io->migration = m;
+	io->first_piece = offset / TIER_PIECE_SECTORS;
+	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
+	m->writers++;
+	m->quota -= io->last_piece - io->first_piece + 1;
+out:
+	spin_unlock_irqrestore(&set->lock, flags);
+	return taken;
+}
+
+void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
+{
+	struct tier_migration *m = io->migration;
+	unsigned long flags;
+	u32 piece;
+
+	/* Marked after the data is on the device: a copy that clears the bit sees it. */
+	for (piece = io->first_piece; piece <= io->last_piece; piece++)
+		set_bit(piece, m->dirty);
+	io->migration = NULL;
+	spin_lock_irqsave(&set->lock, flags);
+	if (!--m->writers && m->waiting_for_writers) {
+		m->waiting_for_writers = false;
+		next_step(m, step_last);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	m = find(set, chunk);
+	if (m) {
+		m->cancelled = true;
+		bio_list_add(&m->held, bio);
+	}
+	spin_unlock_irq(&set->lock);
+	return m;
+}
+
+void tier_cancel_migrations(struct tier_set *set)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(m, &set->migrations, list) {
+		m->cancelled = true;
+		m->stopped = true;
+	}
+	spin_unlock_irq(&set->lock);
+}
+
+/* Sends held bios on; they find their way by the map as it is now. */
+static void release_held(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+	struct bio_list bios;
+
+	spin_lock_irq(&set->lock);
+	bios = m->held;
+	bio_list_init(&m->held);
+	bio_list_merge(&set->deferred, &bios);
+	spin_unlock_irq(&set->lock);
+	if (!bio_list_empty(&bios))
+		queue_work(set->wq, &set->io_work);
+}
+
+/* ---- why a chunk stayed ---- */
+
+const char *tier_missed(struct tier_set *set, u32 chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIER_MISSED_RING; i++)
+		if (set->missed[i].why && set->missed[i].chunk == chunk)
+			return set->missed[i].why;
+	return NULL;
+}
+
+void tier_forget_missed(struct tier_set *set)
+{
+	unsigned int i;
+
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < TIER_MISSED_RING; i++)
+		set->missed[i].why = NULL;
+	spin_unlock_irq(&set->lock);
+}
+
+static void forget_missed(struct tier_set *set, u32 chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIER_MISSED_RING; i++)
+		if (set->missed[i].chunk == chunk)
+			set->missed[i].why = NULL;
+}
+
+void tier_note_missed(struct tier_set *set, u32 chunk, const char *why)
+{
+	lockdep_assert_held(&set->lock);
+	forget_missed(set, chunk);
+	set->missed[set->missed_next].chunk = chunk;
+	set->missed[set->missed_next].why = why;
+	set->missed_next = (set->missed_next + 1) % TIER_MISSED_RING;
+}
+
+/* ---- start ---- */
+
+static void quiesced(struct rcu_head *rcu)
+{
+	next_step(container_of(rcu, struct tier_migration, rcu), step_copy);
+}
+
+static void flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct tier_migration *m = container_of(wait, struct tier_migration, flush);
+
+	if (status) {
+		m->error = blk_status_to_errno(status);
+		next_step(m, step_abort);
+	} else {
+		tier_queue_op(m->set, &m->op);
+	}
+}
+
+static void decided(struct tier_set *set, struct tier_op *op, bool committed);
+
+int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
+		 enum tier_reason reason, struct tier_request *request,
+		 bool proposed)
+{
+	unsigned int nr_pieces = set->chunk_sectors / TIER_PIECE_SECTORS;
+	struct tier_migration *m;
+	u64 word;
+	int r = 0;
+
+	m = kvzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOIO);
+	if (!m)
+		return -ENOMEM;
+
+	spin_lock_irq(&set->lock);
+	word = set->map[chunk];
+	if (!(word & TIER_ENTRY_MAPPED)) {
+		r = -ENOENT;
+		goto out;
+	}
+	m->from = set->by_id[tier_word_id(word)];
+	m->from_place = tier_word_place(word);
+	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place)) {
+		r = -ENOENT;
+		goto out;
+	}
+	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD))) {
+		r = -EAGAIN;
+		goto out;
+	}
+	if (!tier_present(m->from) || !tier_open(to)) {
+		r = -ENXIO;
+		goto out;
+	}
+	if (place == TIER_NO_PLACE)
+		place = tier_alloc_place(to);
+	else if (!tier_alloc_exactly(to, place))
+		place = TIER_NO_PLACE;
+	if (place == TIER_NO_PLACE) {
+		r = -ENOSPC;
+		goto out;
+	}
+
+	m->set = set;
+	m->to = to;
+	m->to_place = place;
+	m->chunk = chunk;
+	m->reason = reason;
+	m->request = request;
+	m->proposed = proposed;
+	m->nr_pieces = nr_pieces;
+	m->progress_ns = ktime_get_ns();
+	bitmap_fill(m->dirty, nr_pieces);
+	bio_list_init(&m->held);
+	INIT_DELAYED_WORK(&m->work, do_step);
+	m->flush.fn = flushed;
+	m->op.chunk = chunk;
+	m->op.entry = tier_word(place, to->rec.id);
+	m->op.done = decided;
+	if (request)
+		request->in_flight++;
+	list_add_tail(&m->list, &set->migrations);
+	hash_add(set->migration_hash, &m->hash, chunk);
+	set->nr_migrations++;
+	forget_missed(set, chunk);
+	change_word(set, chunk, 0, TIER_WORD_MOVING);
+	trace_dm_tier_migrate_start(disk_devt(dm_disk(set->md)), chunk, m->from->rec.rank,
+				    m->from_place, to->rec.rank, place, reason, 0);
+out:
+	spin_unlock_irq(&set->lock);
+	if (r)
+		kvfree(m);
+	else
+		call_srcu(&m->from->readers, &m->rcu, quiesced);
+	return r;
+}
+
+/* ---- copy ---- */
+
+static void copied(int read_err, unsigned long write_err, void *context)
+{
+	struct tier_migration *m = context;
+
+	if (read_err || write_err) {
+		tier_note_error(write_err ? m->to : m->from, write_err, BLK_STS_IOERR);
+		m->error = -EIO;
+	}
+	m->copy_ns += ktime_get_ns() - m->run_start_ns;
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	next_step(m, m->step);
+}
+
+/* Copies the first run of dirty pieces at or after the cursor. */
+static bool copy_run(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+	struct dm_io_region from, to;
+	unsigned int first, end, piece;
+
+	first = find_next_bit(m->dirty, m->nr_pieces, m->next_piece);
+	if (first >= m->nr_pieces)
+		return false;
+	end = find_next_zero_bit(m->dirty, m->nr_pieces, first);
+	end = min(end, first + TIER_STEP_PIECES);
+	m->next_piece = end;
+
+	for (piece = first; piece < end; piece++)
+		clear_bit(piece, m->dirty);
+	/* Taken off before the copy reads; pairs with tier_guarded_write_end(). */
+	smp_mb__after_atomic();
+
+	from.bdev = m->from->bdev;
+	from.sector = tier_place_sector(set, m->from_place) + first * TIER_PIECE_SECTORS;
+	from.count = (end - first) * TIER_PIECE_SECTORS;
+	to.bdev = m->to->bdev;
+	to.sector = tier_place_sector(set, m->to_place) + first * TIER_PIECE_SECTORS;
+	to.count = from.count;
+	m->copied_pieces += end - first;
+	m->run_start_ns = ktime_get_ns();
+	tier_budget_take(set, m->to, from.count);
+	dm_kcopyd_copy(set->kcopyd, &from, 1, &to, 0, copied, m);
+	return true;
+}
+
+static bool shall_stop(struct tier_migration *m)
+{
+	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set);
+}
+
+/* Holds writes; true if none is in flight. */
+static bool hold_writes(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+	bool ready;
+
+	spin_lock_irq(&set->lock);
+	change_word(set, m->chunk, 0, TIER_WORD_HELD);
+	ready = !m->writers;
+	m->waiting_for_writers = !ready;
+	m->step = step_last;
+	spin_unlock_irq(&set->lock);
+	return ready;
+}
+
+static void step_copy(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+	unsigned long wait;
+
+	m->step = step_copy;
+	if (shall_stop(m)) {
+		step_abort(m);
+		return;
+	}
+	/* One that holds writes back does not wait for its budget; the next one pays. */
+	wait = m->pressing ? 0 : tier_budget_wait(set);
+	if (wait) {
+		/* Not long: a cancel is looked for when the wait is over. */
+		queue_delayed_work(set->wq, &m->work, min(wait, HZ / 10UL));
+		return;
+	}
+	if (m->pressing) {
+		spin_lock_irq(&set->lock);
+		m->quota = min(m->quota + PRESSING_QUOTA, PRESSING_QUOTA);
+		spin_unlock_irq(&set->lock);
+		/* Those that still do not fit are held again. */
+		release_held(m);
+	}
+	if (copy_run(m))
+		return;
+
+	/* A pass is over. */
+	m->next_piece = 0;
+	m->passes++;
+	if (bitmap_weight(m->dirty, m->nr_pieces) > TIER_STEP_PIECES) {
+		if (m->passes >= PASSES_UNTIL_PRESSING)
+			m->pressing = true;
+		next_step(m, step_copy);
+		return;
+	}
+	if (hold_writes(m))
+		step_last(m);
+}
+
+/* No write is in flight and none comes: copies what is left. */
+static void step_last(struct tier_migration *m)
+{
+	if (shall_stop(m)) {
+		step_abort(m);
+		return;
+	}
+	if (copy_run(m))
+		return;
+	if (m->next_piece) {
+		m->next_piece = 0;
+		if (!bitmap_empty(m->dirty, m->nr_pieces)) {
+			next_step(m, step_last);
+			return;
+		}
+	}
+	tier_mark_unflushed(m->to);
+	tier_flush_tier(m->to, &m->flush);
+}
+
+/* ---- end ---- */
+
+static void old_place_quiet(struct rcu_head *rcu)
+{
+	next_step(container_of(rcu, struct tier_migration, rcu), step_end);
+}
+
+/* The commit's result: set->commit is held. */
+static void decided(struct tier_set *set, struct tier_op *op, bool committed)
+{
+	struct tier_migration *m = container_of(op, struct tier_migration, op);
+
+	if (!committed) {
+		m->error = -EIO;
+		next_step(m, step_abort);
+		return;
+	}
+	spin_lock_irq(&set->lock);
+	change_word(set, m->chunk, TIER_WORD_LOCATION_MASK | TIER_WORD_MOVING |
+		    TIER_WORD_HELD | 0xfULL << TIER_WORD_REASON_SHIFT,
+		    m->op.entry | tier_reason_bits(m->reason));
+	hash_del(&m->hash);
+	m->switched = true;
+	set->migrated_sectors += set->chunk_sectors;
+	if (m->to->rec.rank < m->from->rec.rank)
+		set->promotions++;
+	else if (m->to->rec.rank > m->from->rec.rank)
+		set->demotions++;
+	if (set->home_owner && set->home_id == m->to->rec.id)
+		set->home_owner[m->to_place - m->to->rec.first_place] = m->chunk;
+	spin_unlock_irq(&set->lock);
+	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
+				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);
+	release_held(m);
+	call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
+	tier_kick_mover(set);
+}
+
+static void finish(struct tier_migration *m, bool moved)
+{
+	struct tier_set *set = m->set;
+
+	tier_migration_ended(set, m, moved);
+	spin_lock_irq(&set->lock);
+	list_del(&m->list);
+	if (moved)
+		__tier_free_place(m->from, m->from_place);
+	else
+		__tier_free_place(m->to, m->to_place);
+	set->nr_migrations--;
+	__tier_wake_starved(set);
+	tier_kick_mover(set);
+	/* Within the lock: once the set is quiet it may be freed. */
+	wake_up(&set->idle_wait);
+	spin_unlock_irq(&set->lock);
+	kvfree(m);
+}
+
+static void step_end(struct tier_migration *m)
+{
+	finish(m, true);
+}
+
+static void step_abort(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+
+	spin_lock_irq(&set->lock);
+	if (m->writers) {
+		/* They know this migration; its last one comes back here. */
+		change_word(set, m->chunk, 0, TIER_WORD_HELD);
+		m->waiting_for_writers = true;
+		m->step = step_last;
+		m->cancelled = true;
+		spin_unlock_irq(&set->lock);
+		return;
+	}
+	change_word(set, m->chunk, TIER_WORD_MOVING | TIER_WORD_HELD, 0);
+	hash_del(&m->hash);
+	if (m->error)
+		set->failed++;
+	else
+		set->aborted++;
+	tier_note_missed(set, m->chunk, m->error ? "io_error" : "aborted");
+	spin_unlock_irq(&set->lock);
+	trace_dm_tier_migrate_abort(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
+				    m->from_place, m->to->rec.rank, m->to_place, m->reason,
+				    m->error);
+	release_held(m);
+	finish(m, false);
+}

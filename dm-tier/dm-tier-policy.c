@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Policies: their registry, the policy `static`, and what passes between the
+ * hot path and the policy.  A map() notes each access in its CPU's ring; the
+ * mover empties the rings into the policy.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/random.h>
+
+#include "dm-tier.h"
+
+#define OBSERVE_MS	20
+#define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
+#define BURST		64	/* accesses noted in a row */
+#define ENOUGH		8000	/* accesses a second that tell the policy all it needs */
+#define MAX_SKIP	255	/* bursts */
+#define BATCH		64
+
+static DEFINE_MUTEX(types_lock);
+static LIST_HEAD(types);
+
+static struct tier_policy_type *find_type(const char *name)
+{
+	struct tier_policy_type *type;
+
+	list_for_each_entry(type, &types, list)
+		if (!strcmp(type->name, name))
+			return type;
+	return NULL;
+}
+
+static struct tier_policy_type *get_type(const char *name)
+{
+	struct tier_policy_type *type;
+
+	mutex_lock(&types_lock);
+	type = find_type(name);
+	if (type && !try_module_get(type->owner))
+		type = NULL;
+	mutex_unlock(&types_lock);
+	return type;
+}
+
+struct tier_policy_type *tier_policy_get(const char *name)
+{
+	struct tier_policy_type *type;
+
+	if (!strcmp(name, "default"))
+		name = "heat";
+	type = get_type(name);
+	if (!type) {
+		request_module("dm-tier-%s", name);
+		type = get_type(name);
+	}
+	return type;
+}
+
+void tier_policy_put(struct tier_policy_type *type)
+{
+	if (type)
+		module_put(type->owner);
+}
+
+unsigned int tier_policy_nr_keys(const struct tier_policy_type *type)
+{
+	unsigned int nr = 0;
+
+	while (type->keys && type->keys[nr].name && nr < TIER_MAX_POLICY_KEYS)
+		nr++;
+	return nr;
+}
+
+int tier_policy_register(struct tier_policy_type *type)
+{
+	int r = 0;
+
+	mutex_lock(&types_lock);
+	if (find_type(type->name))
+		r = -EEXIST;
+	else
+		list_add(&type->list, &types);
+	mutex_unlock(&types_lock);
+	return r;
+}
+EXPORT_SYMBOL_GPL(tier_policy_register);
+
+void tier_policy_unregister(struct tier_policy_type *type)
+{
+	mutex_lock(&types_lock);
+	list_del(&type->list);
+	mutex_unlock(&types_lock);
+}
+EXPORT_SYMBOL_GPL(tier_policy_unregister);
+
+/* ---- static: moves nothing by itself ---- */
+
+struct tier_policy {
+	int nothing;
+};
+
+static struct tier_policy static_policy;
+
+static struct tier_policy *static_create(const struct tier_policy_env *env,
+					 u32 *heat, u32 nr_chunks)
+{
+	return &static_policy;
+}
+
+static void static_destroy(struct tier_policy *p)
+{
+}
+
+static struct tier_policy_type static_type = {
+	.name = "static",
+	.owner = THIS_MODULE,
+	.create = static_create,
+	.destroy = static_destroy,
+};
+
+int tier_policy_init(void)
+{
+	return tier_policy_register(&static_type);
+}
+
+void tier_policy_exit(void)
+{
+	tier_policy_unregister(&static_type);
+}
+
+/* ---- what the policy sees ---- */
+
+/*
+ * When accesses come faster than the policy needs, bursts of them are noted and
+ * the rest skipped.  Bursts, because a stream shows only in accesses that follow
+ * each other.
+ */
+bool tier_observe(struct tier_set *set, struct bio *bio)
+{
+	struct tier_ring *ring = get_cpu_ptr(set->rings);
+	unsigned int head, filled;
+	struct tier_access *a;
+
+	if (ring->skip) {
+		ring->skip--;
+		put_cpu_ptr(set->rings);
+		return false;
+	}
+	if (!ring->burst--) {
+		ring->burst = BURST;
+		ring->skip = BURST * READ_ONCE(set->observe_skip);
+	}
+	head = ring->head;
+	/* Pairs with the release in tier_policy_drain(): the slot was read. */
+	filled = head - smp_load_acquire(&ring->tail);
+	if (filled < TIER_RING_SIZE) {
+		a = &ring->slot[head % TIER_RING_SIZE];
+		a->sector = bio->bi_iter.bi_sector;
+		a->sectors = bio_sectors(bio);
+		a->write = op_is_write(bio_op(bio));
+		/* Pairs with the acquire in tier_policy_drain(): the slot is whole. */
+		smp_store_release(&ring->head, head + 1);
+	}
+	put_cpu_ptr(set->rings);
+
+	if (filled == TIER_RING_SIZE / 2) {
+		tier_kick_mover(set);
+	} else if (!READ_ONCE(set->observe_armed)) {
+		WRITE_ONCE(set->observe_armed, 1);
+		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(OBSERVE_MS));
+	}
+	return !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
+	       bio_sectors(bio) <= TIER_PIECE_SECTORS;
+}
+
+/* Keeps the rate of what is noted between a quarter of ENOUGH and ENOUGH. */
+static void adapt_skip(struct tier_set *set, u64 noted)
+{
+	u64 now = ktime_get_ns();
+	u64 ms = div_u64(now - set->drained_ns, NSEC_PER_MSEC);
+	u64 rate;
+
+	set->noted += noted;
+	if (ms < 100)
+		return;
+	rate = div64_u64(set->noted * MSEC_PER_SEC, ms);
+	if (rate > ENOUGH && set->observe_skip < MAX_SKIP)
+		WRITE_ONCE(set->observe_skip, set->observe_skip * 2 + 1);
+	else if (rate < ENOUGH / 4)
+		WRITE_ONCE(set->observe_skip, set->observe_skip / 2);
+	set->noted = 0;
+	set->drained_ns = now;
+}
+
+void tier_policy_drain(struct tier_set *set)
+{
+	struct tier_access batch[BATCH];
+	u64 noted = 0;
+	int cpu;
+
+	lockdep_assert_held(&set->policy_lock);
+	if (!set->policy || !set->policy_type->observe)
+		return;
+	for_each_possible_cpu(cpu) {
+		struct tier_ring *ring = per_cpu_ptr(set->rings, cpu);
+		unsigned int tail = ring->tail;
+		unsigned int head;
+
+		/* Pairs with the release in tier_observe(). */
+		head = smp_load_acquire(&ring->head);
+
+		while (tail != head) {
+			unsigned int nr = 0;
+
+			while (tail != head && nr < BATCH)
+				batch[nr++] = ring->slot[tail++ % TIER_RING_SIZE];
+			/* Pairs with the acquire in tier_observe(). */
+			smp_store_release(&ring->tail, tail);
+			set->policy_type->observe(set->policy, batch, nr);
+			set->heat_changed = true;
+			noted += nr;
+			cond_resched();
+		}
+	}
+	adapt_skip(set, noted);
+}
+
+static unsigned int where(void *context, u32 chunk)
+{
+	struct tier_set *set = context;
+	u64 word = tier_get_word(set, chunk);
+	struct tier *t;
+
+	if (!(word & TIER_ENTRY_MAPPED) || tier_word_pin(word) ||
+	    (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))
+		return TIER_NOWHERE;
+	t = set->by_id[tier_word_id(word)];
+	return tier_present(t) ? t->rec.rank : TIER_NOWHERE;
+}
+
+static u32 random_below(void *context, u32 ceiling)
+{
+	return mul_u64_u32_shr(get_random_u32(), ceiling, 32);
+}
+
+/* set->policy_lock held. */
+void tier_policy_refresh(struct tier_set *set)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+		struct tier_view *v = &set->views[rank];
+
+		v->places = t->rec.places;
+		v->free = tier_free_places(t);
+		v->reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE);
+		v->random_ns = t->random_ns;
+		v->stream_ns = 0;
+		v->chunk_ns = READ_ONCE(t->chunk_ns);
+		v->open = tier_open(t);
+	}
+}
+
+int tier_policy_start(struct tier_set *set, struct tier_policy_type *type)
+{
+	struct tier_policy *p;
+	unsigned int key;
+
+	set->policy_env.context = set;
+	set->policy_env.where = where;
+	set->policy_env.random = random_below;
+	set->policy_env.tiers = set->views;
+	set->policy_env.nr_tiers = &set->nr_tiers;
+	set->policy_env.chunk_sectors = set->chunk_sectors;
+	/* The table holds a reference, but may go before the policy object does. */
+	__module_get(type->owner);
+	set->policy_type = type;
+	tier_policy_refresh(set);
+	p = type->create(&set->policy_env, set->heat, set->nr_chunks);
+	if (IS_ERR(p)) {
+		set->policy_type = NULL;
+		module_put(type->owner);
+		return PTR_ERR(p);
+	}
+	mutex_lock(&set->policy_lock);
+	set->policy = p;
+	for (key = 0; type->set && key < tier_policy_nr_keys(type); key++)
+		type->set(p, key, tier_policy_tunable(set, key));
+	mutex_unlock(&set->policy_lock);
+	set->observing = type->observe;
+	return 0;
+}
+
+void tier_policy_stop(struct tier_set *set)
+{
+	struct tier_policy *p;
+
+	set->observing = false;
+	mutex_lock(&set->policy_lock);
+	p = set->policy;
+	set->policy = NULL;
+	mutex_unlock(&set->policy_lock);
+	if (p) {
+		set->policy_type->destroy(p);
+		module_put(set->policy_type->owner);
+	}
+	set->policy_type = NULL;
+}

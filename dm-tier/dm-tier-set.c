@@ -1,0 +1,774 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The set: one object for a mapped device and its metadata device, shared by
+ * the tables of that device.  Here it comes and goes, is activated, suspended
+ * and resumed, and falls from one mode to the next.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "dm-tier.h"
+#include "dm-tier-trace.h"
+
+/* Protects both lists: which sets there are, which tables use which devices. */
+DEFINE_MUTEX(tier_registry_lock);
+static LIST_HEAD(sets);
+static LIST_HEAD(targets);
+
+/* ---- tunables in force ---- */
+
+u64 tier_tunable(struct tier_set *set, enum tier_tunable key)
+{
+	const struct tier_target *tt = set->bound;
+
+	return tt && tt->core[key].given ? tt->core[key].value : set->tunables[key];
+}
+
+u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tunable key)
+{
+	const struct tier_target *tt = set->bound;
+	const struct tier_meta_tier *rec = &set->tiers[rank]->rec;
+
+	if (tt && tt->tier_core[rank][key].given)
+		return tt->tier_core[rank][key].value;
+	switch (key) {
+	case TIER_TIER_ENDURANCE:
+		return rec->endurance;
+	case TIER_TIER_RESERVE:
+		return rec->reserve;
+	default:
+		return rec->landing;
+	}
+}
+
+u64 tier_policy_tunable(struct tier_set *set, unsigned int key)
+{
+	const struct tier_target *tt = set->bound;
+
+	return tt && tt->policy_core[key].given ? tt->policy_core[key].value :
+						  set->policy_tunables[key];
+}
+
+/* ---- events and modes ---- */
+
+static void do_event(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, event_work);
+
+	mutex_lock(&set->config);
+	if (set->bound)
+		dm_table_event(set->bound->ti->table);
+	mutex_unlock(&set->config);
+}
+
+void tier_set_event(struct tier_set *set)
+{
+	schedule_work(&set->event_work);
+}
+
+void tier_set_mode(struct tier_set *set, enum tier_mode mode, const char *why)
+{
+	static const char * const names[] = { "rw", "ro", "fail" };
+	enum tier_mode old;
+
+	spin_lock_irq(&set->lock);
+	old = set->mode;
+	if (old < mode)
+		WRITE_ONCE(set->mode, mode);
+	/* First writes that wait for room get their answer. */
+	__tier_wake_starved(set);
+	spin_unlock_irq(&set->lock);
+	if (old >= mode)
+		return;
+	DMERR("%s: mode %s: %s", dm_device_name(set->md), names[mode], why);
+	trace_dm_tier_mode(disk_devt(dm_disk(set->md)), old, mode);
+	tier_set_event(set);
+}
+
+/* ---- tiers ---- */
+
+static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tier *rec)
+{
+	struct tier *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return NULL;
+	t->set = set;
+	t->rec = *rec;
+	tier_flush_init_tier(t);
+	t->stats = alloc_percpu(struct tier_stats);
+	if (!t->stats)
+		goto bad_stats;
+	if (init_srcu_struct(&t->readers))
+		goto bad_srcu;
+	return t;
+
+bad_srcu:
+	free_percpu(t->stats);
+bad_stats:
+	kfree(t);
+	return NULL;
+}
+
+static void destroy_tier(struct tier *t)
+{
+	srcu_barrier(&t->readers);
+	cancel_work_sync(&t->flush_work);
+	tier_drop_births(t);
+	cleanup_srcu_struct(&t->readers);
+	tier_alloc_exit(t);
+	free_percpu(t->stats);
+	kfree(t);
+}
+
+/* ---- the set object ---- */
+
+static void deactivate(struct tier_set *set)
+{
+	unsigned int id;
+
+	set->active = false;
+	tier_policy_stop(set);
+	tier_free_requests(set);
+	for (id = 0; id < ARRAY_SIZE(set->by_id); id++) {
+		if (!set->by_id[id])
+			continue;
+		destroy_tier(set->by_id[id]);
+		set->by_id[id] = NULL;
+	}
+	set->nr_tiers = 0;
+	if (set->metadata)
+		tier_metadata_close(set->metadata);
+	set->metadata = NULL;
+	vfree(set->map);
+	set->map = NULL;
+	vfree(set->heat);
+	set->heat = NULL;
+	set->nr_chunks = 0;
+}
+
+static void free_set(struct tier_set *set)
+{
+	deactivate(set);
+	if (set->kcopyd)
+		dm_kcopyd_client_destroy(set->kcopyd);
+	if (set->wq)
+		destroy_workqueue(set->wq);
+	mempool_exit(&set->birth_pool);
+	mempool_exit(&set->unmap_pool);
+	free_percpu(set->rings);
+	mutex_destroy(&set->config);
+	mutex_destroy(&set->commit);
+	mutex_destroy(&set->policy_lock);
+	kvfree(set);
+}
+
+static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
+{
+	struct tier_set *set = kvzalloc(sizeof(*set), GFP_KERNEL);
+
+	if (!set)
+		return NULL;
+	set->md = md;
+	set->metadata_dev = metadata;
+	spin_lock_init(&set->lock);
+	mutex_init(&set->config);
+	mutex_init(&set->commit);
+	mutex_init(&set->policy_lock);
+	init_waitqueue_head(&set->idle_wait);
+	INIT_WORK(&set->event_work, do_event);
+	tier_flush_init(set);
+	tier_commit_init(set);
+	tier_mover_init(set);
+	set->rings = alloc_percpu(struct tier_ring);
+	set->wq = alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	set->kcopyd = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(set->kcopyd))
+		set->kcopyd = NULL;
+	if (tier_io_init(set) || tier_discard_init(set) || !set->rings || !set->wq ||
+	    !set->kcopyd) {
+		free_set(set);
+		return NULL;
+	}
+	return set;
+}
+
+struct tier_set *tier_set_get(struct mapped_device *md, dev_t metadata)
+{
+	struct tier_set *set;
+
+	lockdep_assert_held(&tier_registry_lock);
+	list_for_each_entry(set, &sets, list) {
+		if (set->metadata_dev != metadata)
+			continue;
+		if (set->md != md)
+			return ERR_PTR(-EBUSY);
+		set->refs++;
+		return set;
+	}
+	set = create_set(md, metadata);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	set->refs = 1;
+	list_add(&set->list, &sets);
+	return set;
+}
+
+void tier_set_put(struct tier_set *set)
+{
+	lockdep_assert_held(&tier_registry_lock);
+	if (--set->refs)
+		return;
+	list_del(&set->list);
+	free_set(set);
+}
+
+static bool uses(const struct tier_target *tt, dev_t dev)
+{
+	unsigned int i;
+
+	if (tt->metadata->bdev->bd_dev == dev)
+		return true;
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i] && tt->devs[i]->bdev->bd_dev == dev)
+			return true;
+	return false;
+}
+
+int tier_set_claim(struct tier_target *tt, char **error)
+{
+	struct tier_target *other;
+	unsigned int i;
+
+	lockdep_assert_held(&tier_registry_lock);
+	list_for_each_entry(other, &targets, list) {
+		if (other->set == tt->set)
+			continue;
+		if (uses(other, tt->metadata->bdev->bd_dev)) {
+			*error = "The metadata device is in use by another set";
+			return -EBUSY;
+		}
+		for (i = 0; i < tt->nr_tiers; i++) {
+			if (tt->devs[i] && uses(other, tt->devs[i]->bdev->bd_dev)) {
+				*error = "A tier is in use by another set";
+				return -EBUSY;
+			}
+		}
+	}
+	list_add(&tt->list, &targets);
+	return 0;
+}
+
+void tier_set_unclaim(struct tier_target *tt)
+{
+	lockdep_assert_held(&tier_registry_lock);
+	list_del_init(&tt->list);
+}
+
+void tier_set_unbind(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+
+	/*
+	 * The bound target goes only when the device does, or when the table that
+	 * was to follow could not be resumed.  Its devices go with it.
+	 */
+	mutex_lock(&set->config);
+	if (set->bound == tt) {
+		deactivate(set);
+		set->bound = NULL;
+	}
+	mutex_unlock(&set->config);
+	/* Waited for here, as the last target frees the set under the registry's lock. */
+	flush_work(&set->event_work);
+}
+
+bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
+{
+	struct tier_target *tt;
+	bool dropped = false;
+
+	mutex_lock(&tier_registry_lock);
+	list_for_each_entry(tt, &targets, list)
+		if (tt->set == set && tt != set->bound && !uses(tt, t->bdev->bd_dev))
+			dropped = true;
+	mutex_unlock(&tier_registry_lock);
+	return dropped;
+}
+
+/* ---- activation ---- */
+
+static bool place_in_range(const struct tier *t, u64 place)
+{
+	return place >= t->rec.first_place && place - t->rec.first_place < t->rec.places;
+}
+
+static int load_entry(void *context, u32 chunk, u64 entry)
+{
+	struct tier_set *set = context;
+	u64 place = tier_word_place(entry);
+	unsigned int pin = tier_word_pin(entry);
+	struct tier *t;
+
+	if (chunk >= set->nr_chunks)
+		return entry & TIER_ENTRY_MAPPED ? -EILSEQ : 0;
+	if (pin && !set->by_id[pin - 1]) {
+		/* Its tier was dropped, and the pin with it. */
+		entry &= ~TIER_WORD_PIN_MASK;
+		pin = 0;
+	}
+	if (pin)
+		atomic64_inc(&set->pinned);
+	if (!(entry & TIER_ENTRY_MAPPED)) {
+		set->map[chunk] = entry & TIER_WORD_PIN_MASK;
+		return 0;
+	}
+	t = set->by_id[tier_word_id(entry)];
+	if (!t || !place_in_range(t, place) ||
+	    test_bit(place - t->rec.first_place, t->used_map))
+		return -EILSEQ;
+	__set_bit(place - t->rec.first_place, t->used_map);
+	t->used++;
+	set->mapped++;
+	set->map[chunk] = entry | tier_reason_bits(TIER_REASON_LOADED);
+	return 0;
+}
+
+static int load_tunable(void *context, const char *name, u64 value)
+{
+	struct tier_set *set = context;
+	const struct tier_policy_key *keys = set->bound->policy->keys;
+	unsigned int i;
+
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		if (!strcmp(name, tier_keys[i].name) && value >= tier_keys[i].min &&
+		    value <= tier_keys[i].max)
+			set->tunables[i] = value;
+	for (i = 0; i < tier_policy_nr_keys(set->bound->policy); i++)
+		if (!strcmp(name, keys[i].name) && value >= keys[i].min && value <= keys[i].max)
+			set->policy_tunables[i] = value;
+	return 0;
+}
+
+static int load_tunables(struct tier_set *set)
+{
+	const struct tier_policy_type *type = set->bound->policy;
+	unsigned int i;
+
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		set->tunables[i] = tier_keys[i].initial;
+	for (i = 0; i < tier_policy_nr_keys(type); i++)
+		set->policy_tunables[i] = type->keys[i].initial;
+	return tier_metadata_load_tunables(set->metadata, load_tunable, set);
+}
+
+static bool listed(const struct tier_plan *plan, unsigned int nr, u8 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (plan->tiers[i].id == id)
+			return true;
+	return false;
+}
+
+/* Takes over the tiers of the plan: those known keep their counters. */
+static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+	int r;
+
+	set->nr_tiers = 0;
+	for (i = 0; i < ARRAY_SIZE(set->by_id); i++) {
+		if (!set->by_id[i] || listed(plan, tt->nr_tiers, i))
+			continue;
+		tier_drop_requests(set, set->by_id[i]);
+		destroy_tier(set->by_id[i]);
+		set->by_id[i] = NULL;
+	}
+	for (i = 0; i < tt->nr_tiers; i++) {
+		struct tier_meta_tier *rec = &plan->tiers[i];
+		struct tier *t = set->by_id[rec->id];
+
+		if (t) {
+			tier_alloc_exit(t);
+			t->rec = *rec;
+		} else {
+			t = create_tier(set, rec);
+		}
+		if (!t)
+			return -ENOMEM;
+		set->by_id[rec->id] = t;
+		set->tiers[i] = t;
+		t->bdev = tt->devs[i] ? tt->devs[i]->bdev : NULL;
+		t->used = 0;
+		t->hint = 0;
+		r = tier_alloc_init(t);
+		if (r)
+			return r;
+	}
+	set->nr_tiers = tt->nr_tiers;
+	return 0;
+}
+
+/* Builds what is in core from the metadata, which is open. */
+static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	struct tier_meta_info info;
+	unsigned int i;
+	u64 *map;
+	u32 *heat;
+	int r;
+
+	tier_metadata_get_info(set->metadata, &info);
+	map = vzalloc(array_size(nr, sizeof(*map)));
+	heat = vzalloc(array_size(max(nr, info.nr_chunks), sizeof(*heat)));
+	if (!map || !heat) {
+		vfree(map);
+		vfree(heat);
+		return -ENOMEM;
+	}
+	vfree(set->map);
+	vfree(set->heat);
+	set->map = map;
+	set->heat = heat;
+	set->info = info;
+	set->nr_chunks = nr;
+	set->chunk_sectors = tt->chunk_sectors;
+	set->chunk_shift = ilog2(tt->chunk_sectors);
+	set->mapped = 0;
+	atomic64_set(&set->pinned, 0);
+
+	r = adopt_tiers(set, tt, plan) ? :
+	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
+	    tier_metadata_load_heat(set->metadata, set->heat) ? :
+	    load_tunables(set);
+	if (r)
+		return r;
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		t->evacuating = (t->rec.flags & TIER_RECORD_EVACUATE) && t->used;
+	}
+	tier_bound_requests(set);
+	tier_metadata_drop_cache(set->metadata);
+	set->births_lost = false;
+	set->paused = info.flags & TIER_SB_PAUSED;
+	set->needs_check = info.flags & TIER_SB_NEEDS_CHECK;
+	set->astray = true;
+	set->astray_cursor = 0;
+	return 0;
+}
+
+static int report(struct tier_set *set, int error, const char *reason)
+{
+	DMERR("%s: %s", dm_device_name(set->md), reason);
+	return error;
+}
+
+/* Metadata to open, generation to bump, list to change; then all into core. */
+static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	bool writes = tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
+	const char *reason;
+	int r = 0;
+
+	if (plan->format) {
+		r = tier_plan_format(tt, plan);
+		if (r)
+			return report(set, r, plan->reason);
+	} else {
+		if (!set->metadata)
+			set->metadata = tier_metadata_open(tt->metadata->bdev, !writes, &reason);
+		if (IS_ERR(set->metadata)) {
+			r = PTR_ERR(set->metadata);
+			set->metadata = NULL;
+			return report(set, r, reason);
+		}
+		if (writes) {
+			r = tier_metadata_adopt_size(set->metadata) ? :
+			    tier_plan_join(set, tt, plan);
+			if (r)
+				return report(set, r, plan->reason[0] ? plan->reason :
+					      "Metadata cannot be written");
+		}
+	}
+	r = build_core(set, tt, plan);
+	if (r)
+		return report(set, r, r == -EILSEQ ?
+			      "The mapping is damaged; check the metadata" :
+			      "Cannot load the mapping");
+	set->read_only_activation = !writes;
+	if (!writes && tier_writes_wanted(tt))
+		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
+	return 0;
+}
+
+/* Whether what is in core no longer fits the table. */
+static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+
+	if (plan->changes_list || tt->ti->len != plan->info.length ||
+	    set->nr_tiers != tt->nr_tiers)
+		return true;
+	for (i = 0; i < set->nr_tiers; i++)
+		if (set->tiers[i]->bdev != (tt->devs[i] ? tt->devs[i]->bdev : NULL))
+			return true;
+	return false;
+}
+
+/* The same table again: nobody may have taken sectors away. */
+static int recheck_sizes(struct tier_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (tier_present(t) && bdev_nr_sectors(t->bdev) < t->rec.size) {
+			DMERR("%s: tier %u (%pg) has shrunk from %llu to %llu sectors",
+			      dm_device_name(set->md), i, t->bdev, t->rec.size,
+			      (u64)bdev_nr_sectors(t->bdev));
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* A chunk or more has been added to a tier, and can be adopted. */
+static bool grown(struct tier_set *set)
+{
+	bool grown = false;
+	unsigned int i;
+
+	if (tier_set_frozen(set) || tier_births_pending(set))
+		return false;
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (!tier_present(t))
+			return false;
+		grown |= bdev_nr_sectors(t->bdev) >> set->chunk_shift >
+			 t->rec.first_place + t->rec.places;
+	}
+	return grown;
+}
+
+static int swap_policy(struct tier_set *set, struct tier_target *tt, bool fresh)
+{
+	unsigned int i;
+
+	if (!fresh && set->policy_type == tt->policy) {
+		for (i = 0; tt->policy->set && i < tier_policy_nr_keys(tt->policy); i++) {
+			mutex_lock(&set->policy_lock);
+			tt->policy->set(set->policy, i, tier_policy_tunable(set, i));
+			mutex_unlock(&set->policy_lock);
+		}
+		return 0;
+	}
+	tier_policy_stop(set);
+	return tier_policy_start(set, tt->policy);
+}
+
+/* Metadata that was full and has grown lets the set write again. */
+static void leave_full(struct tier_set *set)
+{
+	if (set->mode != TIER_MODE_RO || set->needs_check || set->no_writes ||
+	    set->read_only_activation)
+		return;
+	tier_metadata_set_read_write(set->metadata);
+	if (!tier_metadata_adopt_size(set->metadata) &&
+	    tier_metadata_has_room(set->metadata, 0)) {
+		DMINFO("%s: mode rw: the metadata has room again", dm_device_name(set->md));
+		trace_dm_tier_mode(disk_devt(dm_disk(set->md)), set->mode, TIER_MODE_RW);
+		WRITE_ONCE(set->mode, TIER_MODE_RW);
+		tier_requeue_births(set);
+		tier_set_event(set);
+	} else {
+		tier_metadata_set_read_only(set->metadata);
+	}
+}
+
+static int bind(struct tier_set *set, struct tier_target *tt)
+{
+	struct tier_target *old = set->bound;
+	struct tier_plan *plan;
+	bool fresh;
+	int r;
+
+	if (set->active && old == tt) {
+		r = recheck_sizes(set);
+		if (r || !grown(set))
+			return r;
+	}
+
+	plan = kvzalloc(sizeof(*plan), GFP_KERNEL);
+	if (!plan)
+		return -ENOMEM;
+	if (set->active && set->read_only_activation && tier_writes_wanted(tt) &&
+	    !set->needs_check)
+		deactivate(set);
+	r = tier_plan_make(tt, plan);
+	if (r) {
+		report(set, r, plan->reason);
+		goto out;
+	}
+	set->bound = tt;
+	set->no_writes = !tier_writes_wanted(tt);
+	if (set->active && !set->no_writes && set->needs_check)
+		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
+	fresh = !set->active || reshaped(set, tt, plan);
+	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
+		DMERR("%s: read-only or with unflushed writes, so its tiers stay",
+		      dm_device_name(set->md));
+		r = -EROFS;
+	} else if (fresh) {
+		tier_policy_stop(set);
+		r = activate(set, tt, plan);
+		if (r)
+			deactivate(set);
+	}
+	if (!r)
+		r = load_tunables(set) ? : swap_policy(set, tt, fresh);
+	if (r) {
+		set->bound = old;
+		goto out;
+	}
+	set->active = true;
+	set->table_paused = tt->paused;
+	set->discard_passdown = !tt->no_discard_passdown;
+	set->skip_zeroing = tt->skip_zeroing;
+out:
+	kvfree(plan);
+	return r;
+}
+
+static void adopt_metadata_size(struct tier_set *set)
+{
+	mutex_lock(&set->commit);
+	if (tier_settle_error(set, tier_metadata_adopt_size(set->metadata)))
+		DMERR("%s: the size of the metadata device cannot be adopted",
+		      dm_device_name(set->md));
+	mutex_unlock(&set->commit);
+}
+
+int tier_set_preresume(struct tier_target *tt)
+{
+	/* Reclaim must not wait for writes to this very device. */
+	unsigned int noio = memalloc_noio_save();
+	struct tier_set *set = tt->set;
+	int r;
+
+	mutex_lock(&set->config);
+	r = bind(set, tt);
+	if (!r && tier_set_frozen(set))
+		leave_full(set);
+	else if (!r)
+		adopt_metadata_size(set);
+	mutex_unlock(&set->config);
+	memalloc_noio_restore(noio);
+	return r;
+}
+
+static void start_work(struct tier_set *set)
+{
+	spin_lock_irq(&set->lock);
+	set->running = true;
+	spin_unlock_irq(&set->lock);
+	tier_arm_commit_timer(set);
+	tier_kick_mover(set);
+}
+
+void tier_set_resume(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+
+	/* While it was suspended, anyone may have written to a tier's cache. */
+	for (i = 0; i < set->nr_tiers; i++)
+		if (tier_present(set->tiers[i]))
+			tier_mark_unflushed(set->tiers[i]);
+	start_work(set);
+}
+
+void tier_set_presuspend(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+
+	/* A message under way ends before; the next one sees it. */
+	mutex_lock(&set->config);
+	spin_lock_irq(&set->lock);
+	set->running = false;
+	spin_unlock_irq(&set->lock);
+	mutex_unlock(&set->config);
+	tier_cancel_migrations(set);
+}
+
+void tier_set_presuspend_undo(struct tier_target *tt)
+{
+	start_work(tt->set);
+}
+
+static bool quiet(struct tier_set *set)
+{
+	unsigned int i;
+	bool quiet;
+
+	spin_lock_irq(&set->lock);
+	quiet = !set->nr_migrations && !set->freeing && !set->cycle_running &&
+		list_empty(&set->births) && list_empty(&set->born) && list_empty(&set->ops) &&
+		set->ops_queued == set->ops_decided && bio_list_empty(&set->deferred);
+	for (i = 0; i < set->nr_tiers; i++)
+		quiet &= !set->tiers[i]->flushing;
+	spin_unlock_irq(&set->lock);
+	return quiet;
+}
+
+/* All I/O has drained.  Ends what goes on in the background and makes it durable. */
+void tier_set_postsuspend(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i, noio;
+	int r;
+
+	if (!set->active || set->bound != tt)
+		return;
+	noio = memalloc_noio_save();
+	wait_event(set->idle_wait, quiet(set));
+	if (!set->no_writes) {
+		r = tier_flush_all(set);
+		if (r)
+			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
+		wait_event(set->idle_wait, quiet(set));
+	}
+	cancel_delayed_work_sync(&set->mover_work);
+	cancel_delayed_work_sync(&set->commit_timer);
+	set->commit_timer_armed = false;
+	set->observe_armed = 0;
+	flush_workqueue(set->wq);
+	for (i = 0; i < set->nr_tiers; i++)
+		srcu_barrier(&set->tiers[i]->readers);
+
+	mutex_lock(&set->policy_lock);
+	tier_policy_drain(set);
+	mutex_unlock(&set->policy_lock);
+	mutex_lock(&set->commit);
+	if (!tier_set_frozen(set)) {
+		r = 0;
+		if (set->heat_changed)
+			r = tier_metadata_save_heat(set->metadata, set->heat);
+		set->heat_changed = r;
+		r = tier_metadata_commit(set->metadata, !r);
+		if (r)
+			tier_settle_commit(set);
+		else
+			tier_metadata_drop_cache(set->metadata);
+	}
+	mutex_unlock(&set->commit);
+	memalloc_noio_restore(noio);
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2154	# tmp and others are assigned by lib.sh
+#
+# What the tests of the tool share.  Sourced after lib.sh.
+
+tierctl=${TIERCTL:-$here/../../userspace/tierctl}
+[ -x "$tierctl" ] || tierctl=$(command -v tierctl) ||
+	skip_all "tierctl is not built (set TIERCTL to its path)"
+need jq
+
+# ctl ARGUMENT...: never asks, as it has no terminal
+ctl() { "$tierctl" "$@" </dev/null; }
+
+# ctl_code CODE ARGUMENT...: exits with CODE; $output and $errors are what it said
+ctl_code()
+{
+	local want=$1 rc=0
+	shift
+	output=$(ctl "$@" 2>"$tmp/stderr") || rc=$?
+	errors=$(<"$tmp/stderr")
+	[ "$rc" = "$want" ] ||
+		fail "tierctl $*: exit status $rc instead of $want: $output $errors"
+}
+
+# json FILTER ARGUMENT...: what jq makes of a report; the exit status is not looked at
+json()
+{
+	local filter=$1
+	shift
+	ctl "$@" --json >"$tmp/json" || true
+	jq -r "$filter" "$tmp/json"
+}
+
+# unchanged DISK... -- COMMAND...: no write, discard or flush reaches any of the
+# disks while the command runs
+unchanged()
+{
+	local disks=() counts
+	while [ "$1" != -- ]; do
+		disks+=("$1")
+		shift
+	done
+	shift
+	counts=$(write_counts "${disks[@]}")
+	"$@"
+	same "$counts" "$(write_counts "${disks[@]}")" "writes"
+}
+
+# one_line REGEX: the last ctl_code said one line on stderr, and nothing else
+one_line()
+{
+	same "" "$output" "stdout"
+	same 1 "$(wc -l <"$tmp/stderr")" "lines on stderr ($errors); number"
+	matches '^tierctl: .+' "$errors" "message"
+	[[ ${errors,,} =~ $1 ]] || fail "the message does not say /$1/: $errors"
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=400
+# alone: it measures speed
+#
+# 4 KiB random reads of mapped chunks against dm-linear on the same disk, in
+# interleaved rounds; dm-linear against itself shows the noise.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need fio bc
+
+rounds=7
+seconds=3
+
+# iops DEVICE
+iops()
+{
+	fio --name=read --filename="$1" --direct=1 --ioengine=libaio --iodepth=16 --thread \
+		--rw=randread --bs=4k --size=48m --norandommap --random_generator=lfsr \
+		--time_based --runtime="$seconds" --ramp_time=0.5 --randrepeat=0 \
+		--output-format=terse --terse-version=3 | cut -d';' -f8
+}
+
+# median: of the numbers on stdin
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# series: some more rounds; $ratio is the median of tier / linear over all so far
+series()
+{
+	local round a t b
+	for ((round = 1; round <= rounds; round++)); do
+		a=$(iops /dev/mapper/tt_linear)
+		t=$(iops "$dev")
+		b=$(iops /dev/mapper/tt_linear)
+		# Against the mean of before and after, which takes out a drift.
+		ratio=$(bc <<<"scale=4; 2 * $t / ($a + $b)")
+		echo "$ratio" >>"$tmp/ratios"
+		bc <<<"scale=4; $b / $a" >>"$tmp/noise"
+		note "$(printf '%9d  %9d  %9d  %12s  %13s' "$a" "$t" "$b" "$ratio" \
+			"$(tail -n 1 "$tmp/noise")")"
+	done
+	ratio=$(median <"$tmp/ratios")
+	note "median: tier $ratio of linear; linear $(median <"$tmp/noise") of itself"
+}
+
+against_linear()
+{
+	local ratio again
+	chunk=2048
+	disk meta 4
+	disk fast 64
+	tiers=("$fast")
+	policy=heat
+	activate
+	io write "$dev" at=0 len=48m seed=1 block=1m
+	# The same sectors: place 1 on begins at 1 MiB.
+	wrap linear "0 $((48 * 2048)) linear $fast 2048"
+	note "4 KiB random reads, depth 16, $seconds s each:"
+	note "   linear       tier     linear   tier/linear  linear/linear"
+	# What else the machine does disturbs single rounds.  More of them make the
+	# median steadier; none is left out.
+	for again in 1 2 3; do
+		series
+		[ "$(bc <<<"$ratio >= 0.95")" = 0 ] || return 0
+		note "falls short after $((again * rounds)) rounds"
+	done
+	fail "only $ratio of dm-linear"
+}
+test_case "4 KiB random reads at least 0.95 of dm-linear" against_linear
+
+run_tests

@@ -1,0 +1,497 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Each command of tierctl in right use: what it says, what it does, and what it
+# leaves alone.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+everything=("$meta" "$fast" "$slow")
+
+create_set() { ctl create "$set" -q -m "$meta" -c 64k "$@" "$fast" "$slow"; }
+
+# ---- create, destroy
+
+create()
+{
+	make_disks
+	unchanged "${everything[@]}" -- ctl_code 0 create "$set" --dry-run -m "$meta" -c 64k "$fast" "$slow"
+	matches 'tier ' "$output" "the table line"
+	fails dmsetup info "$set"
+	ctl_code 0 create "$set" -m "$meta" -c 64k "$fast" "$slow"
+	matches "/dev/mapper/$set" "$output"
+	matches 'mirror' "$errors" "the word about losing the metadata"
+	status
+	same 128 "${S[chunk]}"
+	same 731 "${S[virtual]}"
+	same heat "${S[policy]}"
+	same rw "${S[mode]}"
+	matches '^TIER-[0-9a-f]{32}$' "$(dmsetup info -c --noheadings -o uuid "$set")" "dm UUID"
+	write_chunks 0 10 1
+	check_chunks 0 10 1
+}
+test_case "create, after a dry run that changes nothing" create
+
+create_options()
+{
+	make_disks
+	ctl_code 0 create -q -y "$set" --metadata "$meta" --chunksize 128K --size 20m \
+		--policy static --feature paused --feature skip_zeroing \
+		--set migration_bandwidth=2m --set tier1.reserve=256k --set tier0.landing=no \
+		"$fast" "$slow"
+	same "" "$output" "stdout with -q"
+	status
+	same 256 "${S[chunk]}"
+	same $((20 * 2048)) "${S[length]}"
+	same static "${S[policy]}"
+	same "paused skip_zeroing" "${S[features]}"
+	same 2048 "${V[migration_bandwidth]}"
+	same 2 "${V[tier1.reserve]}"
+	same 0 "${V[tier0.landing]}"
+	# They last.
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	status
+	same 2048 "${V[migration_bandwidth]}"
+	same 2 "${V[tier1.reserve]}"
+	same 0 "${V[tier0.landing]}"
+}
+test_case "create with every option" create_options
+
+create_over_signature()
+{
+	make_disks
+	mke2fs -q -F -L photos "$fast"
+	unchanged "${everything[@]}" -- ctl_code 1 create "$set" -m "$meta" -c 64k "$fast" "$slow"
+	one_line 'tt_fast: carries ext2.*photos.*wipefs.*--force'
+	# --force goes on, but asks; without a terminal that is a no.
+	unchanged "${everything[@]}" -- ctl_code 1 create "$set" --force -m "$meta" -c 64k "$fast" "$slow"
+	matches 'tierctl: ' "$errors"
+	unchanged "${everything[@]}" -- ctl_code 0 create "$set" --force -t -m "$meta" -c 64k "$fast" "$slow"
+	matches 'ext2' "$output" "what would be wiped"
+	ctl_code 0 create "$set" -f -y -m "$meta" -c 64k "$fast" "$slow"
+	write_chunks 0 4 1
+	check_chunks 0 4 1
+	same "" "$(blkid -p -s TYPE -o value "$fast" | grep ext || true)" "old signature"
+}
+test_case "create refuses a device that carries something, unless forced" create_over_signature
+
+destroy()
+{
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	io sync "$dev"
+	unchanged "${everything[@]}" -- ctl_code 0 destroy --dry-run "$set"
+	unchanged "${everything[@]}" -- ctl_code 1 destroy "$set"
+	check_chunks 0 10 1
+	ctl_code 0 destroy -y "$set"
+	fails dmsetup info "$set"
+	for disk in "${everything[@]}"; do
+		same "" "$(tr -d '\0' <<<"$(dd if="$disk" bs=4k count=1 status=none | tr -d '\0')")" \
+			"what is left at the start of $disk"
+	done
+	create_set
+	status
+	same 0 "${S[mapped]}"
+}
+test_case "destroy, after a dry run and without a yes" destroy
+
+destroy_inactive()
+{
+	make_disks
+	create_set
+	ctl deactivate -q "$set"
+	ctl_code 0 destroy -y "$set"
+	same 0 "$(json '.sets | length' list)" "sets left"
+	create_set
+	ctl deactivate -q "$set"
+	# What is left of a set: without a tier by name, without metadata by device.
+	disk_gone slow
+	ctl_code 0 destroy -y "$set"
+	same 0 "$(json '.sets | length' list)" "sets left"
+	disk slow 32
+	create_set
+	ctl deactivate -q "$set"
+	disk_gone meta
+	ctl_code 0 destroy -y "$fast" "$slow"
+	same 0 "$(json '.sets | length' list)" "sets left"
+}
+test_case "destroy a set that is inactive, and remains of one" destroy_inactive
+
+# ---- activate, deactivate
+
+up_and_down()
+{
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	uuid=$(dmsetup info -c --noheadings -o uuid "$set")
+	ctl_code 0 deactivate -t "$set"
+	dmsetup info "$set" >/dev/null
+	ctl_code 0 deactivate "$set"
+	fails dmsetup info "$set"
+	ctl_code 0 activate --dry-run "$set"
+	fails dmsetup info "$set"
+	ctl_code 0 activate "$set"
+	same "$uuid" "$(dmsetup info -c --noheadings -o uuid "$set")" "dm UUID"
+	check_chunks 0 10 1
+	ctl_code 0 deactivate --all
+	fails dmsetup info "$set"
+	ctl_code 0 activate --all
+	check_chunks 0 10 1
+	ctl_code 0 deactivate "/dev/mapper/$set"
+	ctl_code 0 activate "${uuid#TIER-}"
+	check_chunks 0 10 1
+}
+test_case "deactivate and activate, by name, device, UUID, all" up_and_down
+
+read_only()
+{
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	ctl deactivate -q "$set"
+	unchanged "${everything[@]}" -- activate_and_look
+}
+activate_and_look()
+{
+	ctl activate -q --read-only "$set"
+	same ro "$(info mode)"
+	check_chunks 0 10 1
+	same ro "$(json '.sets[0].mode' status "$set")" "mode in JSON"
+	ctl deactivate -q "$set"
+}
+test_case "activate --read-only writes nothing" read_only
+
+degraded()
+{
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	ctl migrate -q "$set" 4-5 --tier 1
+	ctl wait -q "$set"
+	ctl deactivate -q "$set"
+	dd if="$slow" of="$tmp/slow" bs=1M status=none
+	disk_gone slow
+	ctl_code 1 activate "$set"
+	one_line 'tier 1.*missing.*--degraded'
+	fails dmsetup info "$set"
+	ctl_code 3 activate --degraded "$set"
+	check_chunks 0 4 1
+	io_fails 5 check_chunks 4 1 1
+	ctl_code 3 status "$set"
+	matches 'degraded' "$output"
+	same degraded "$(json '.sets[0].health' status "$set")" "health"
+	same missing "$(json '.sets[0].tiers[1].state' status "$set")" "state of tier 1"
+	same "262144 131072" "$(json '.sets[0].lost_ranges[] | "\(.offset) \(.length)"' status "$set")" \
+		"lost ranges"
+	ctl_code 3 list
+	ctl deactivate -q "$set"
+	disk slow 32
+	dd if="$tmp/slow" of="$slow" bs=1M oflag=direct status=none
+	ctl_code 0 activate "$set"
+	check_chunks 0 10 1
+	ctl_code 0 status "$set"
+}
+test_case "activate --degraded, and what status says of it" degraded
+
+# ---- list, scan, status
+
+list()
+{
+	make_disks
+	ctl_code 0 list
+	same "[]" "$(json '.sets | tostring' list)" "sets"
+	create_set
+	ctl_code 0 list
+	matches "$set" "$output"
+	same "$set" "$(json '.sets[0].name' list)"
+	ctl deactivate -q "$set"
+	ctl_code 0 list
+	matches "$set" "$output"
+	same "$set null" "$(json '.sets[0] | "\(.name) \(.device)"' list)" "an inactive set"
+	ctl_code 0 list "$set"
+	unchanged "${everything[@]}" -- ctl_code 0 list --json
+}
+test_case "list sets, active and inactive" list
+
+scan()
+{
+	make_disks
+	disk third 16
+	mke2fs -q -F "$third"
+	create_set
+	ctl_code 0 scan
+	for disk in "${everything[@]}"; do matches "${disk#/dev/}" "$output"; done
+	[[ ! $output =~ tt_third ]] || fail "scan lists a stranger: $output"
+	ctl_code 0 scan --all
+	matches 'tt_third' "$output"
+	same "metadata tier tier" "$(json '[.devices[].role] | sort | join(" ")' scan)" "roles"
+	same "0 1" "$(json '[.devices[] | select(.role == "tier") | .tier] | sort | map(tostring) | join(" ")' scan)" \
+		"ranks"
+	ctl deactivate -q "$set"
+	same 3 "$(json '.devices | length' scan)" "members of an inactive set"
+	unchanged "${everything[@]}" "$third" -- ctl_code 0 scan --all
+}
+test_case "scan devices" scan
+
+status_json()
+{
+	local filter
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	ctl migrate -q "$set" 0-2 --tier 1
+	ctl wait -q "$set"
+	udevadm settle
+	ctl status "$set" --json >"$tmp/json"
+	status
+	field() { jq -r "$1" "$tmp/json"; }
+	same 1 "$(field .tierctl.schema)"
+	same status "$(field .tierctl.command)"
+	same 0 "$(field '.errors | length')"
+	same "$set" "$(field '.sets[0].name')"
+	same "/dev/mapper/$set" "$(field '.sets[0].device')"
+	same $((S[length] * 512)) "$(field '.sets[0].size')"
+	same 65536 "$(field '.sets[0].chunk_size')"
+	same rw "$(field '.sets[0].mode')"
+	same false "$(field '.sets[0].needs_check')"
+	same running "$(field '.sets[0].migration')"
+	same heat "$(field '.sets[0].policy')"
+	same "10 731 0" "$(field '.sets[0].chunks | "\(.mapped) \(.total) \(.pinned)"')" "chunks"
+	same "7 240" "$(field '.sets[0].tiers[0].chunks | "\(.used) \(.total)"')" "chunks of tier 0"
+	same "3 496" "$(field '.sets[0].tiers[1].chunks | "\(.used) \(.total)"')" "chunks of tier 1"
+	same $((16 * 1048576)) "$(field '.sets[0].tiers[0].size')" "size of tier 0"
+	same active "$(field '.sets[0].tiers[1].state')"
+	same "${S[writes0]}" "$(field '.sets[0].tiers[0].writes')" "writes of tier 0"
+	same "3 $((3 * 65536))" "$(field '.sets[0].migrations | "\(.demotions) \(.migrated)"')" "migrations"
+	same "[]" "$(field '.sets[0].lost_ranges | tostring')"
+	same "[]" "$(field '.sets[0].attention | tostring')"
+	same ok "$(field '.sets[0].health')"
+	ctl_code 0 status "$set"
+	for word in "$set" 'chunk 64 KiB' 'status: ok' 'tt_fast' 'tt_slow' 'tt_meta' 'none'; do
+		matches "$word" "$output"
+	done
+	same "" "$errors" "stderr"
+	is "$(awk '{ if (length > n) n = length } END { print n + 0 }' <<<"$output") <= 100"
+}
+test_case "status on a screen and as JSON" status_json
+
+status_interval()
+{
+	make_disks
+	create_set
+	write_chunks 0 40 1
+	background rewriting
+	ctl status "$set" --interval 2 --json >"$tmp/json"
+	touch "$tmp/done"
+	is "$(jq '.sets[0].tiers[0].rate.writes | floor' "$tmp/json") > 0"
+	ctl status -i 1 "$set" >/dev/null
+}
+rewriting() { while [ ! -e "$tmp/done" ]; do write_chunks 0 40 1; done; }
+test_case "status --interval measures rates" status_interval
+
+# ---- pause, resume, set, get
+
+pause()
+{
+	make_disks
+	create_set
+	ctl_code 0 pause --dry-run "$set"
+	same running "$(info running)"
+	ctl_code 0 pause "$set"
+	same paused "$(info running)"
+	ctl_code 0 pause "$set"
+	same paused "$(json '.sets[0].migration' status "$set")"
+	ctl_code 0 resume -t "$set"
+	same paused "$(info running)"
+	ctl_code 0 resume "$set"
+	same running "$(info running)"
+}
+test_case "pause and resume" pause
+
+tunables()
+{
+	make_disks
+	create_set
+	ctl_code 0 set "$set" -t migration_depth=9
+	status
+	same 4 "${V[migration_depth]}"
+	ctl_code 0 set "$set" migration_bandwidth=3m migration_depth=9 latency_guard=50% \
+		tier0.endurance=2t tier1.reserve=1m tier1.landing=off
+	status
+	same 3072 "${V[migration_bandwidth]}"
+	same 9 "${V[migration_depth]}"
+	same 50 "${V[latency_guard]}"
+	same 2048 "${V[tier0.endurance]}"
+	same 16 "${V[tier1.reserve]}"
+	same 0 "${V[tier1.landing]}"
+	ctl_code 0 get "$set" migration_depth
+	matches '\b9$' "$output"
+	ctl_code 0 get "$set"
+	for key in migration_bandwidth migration_depth latency_guard tier0.endurance tier1.reserve; do
+		matches "$key" "$output"
+	done
+	same 3072 "$(json '.sets[0].tunables.migration_bandwidth' get "$set")"
+	same 9 "$(json '.sets[0].tunables.migration_depth' get "$set" migration_depth)"
+	# Those of the policy, each to its value.
+	read -ra words <<<"${S[args]}"
+	for ((i = 0; i < ${#words[@]}; i += 2)); do
+		ctl_code 0 set "$set" "${words[i]}=${words[i + 1]}"
+	done
+}
+test_case "set and get" tunables
+
+# All or nothing.
+set_partly_wrong()
+{
+	make_disks
+	create_set
+	ctl_code 2 set "$set" migration_depth=9 migration_bandwidth=wrong
+	status
+	same 4 "${V[migration_depth]}"
+}
+test_case "set changes all or nothing" set_partly_wrong
+
+# ---- migrate, wait, pin, unpin, evacuate, admit
+
+move_chunks()
+{
+	make_disks
+	create_set --policy static
+	write_chunks 0 40 1
+	ctl_code 0 migrate -t "$set" 3 --tier 1
+	sleep 0.5
+	same 0 "$(info used1)"
+	ctl_code 0 migrate "$set" 3 --tier 1
+	ctl_code 0 wait "$set"
+	same 1 "$(on_rank 3 1 1)"
+	ctl_code 0 migrate "$set" 10-19 --tier 1
+	ctl_code 0 wait --timeout 60 "$set"
+	same 10 "$(on_rank 10 10 1)"
+	ctl_code 0 migrate "$set" --offset 2m --length 100k --tier 1
+	ctl_code 0 wait "$set"
+	same "2 13" "$(on_rank 32 2 1) $(on_rank 0 731 1)"
+	ctl_code 0 migrate "$set" 20-21 --tier 1 --home
+	ctl_code 0 wait "$set" --json
+	chunk_info 20
+	same "1 20" "${C[rank]} ${C[place]}"
+	check_chunks 0 40 1
+}
+test_case "migrate and wait" move_chunks
+
+wait_detached()
+{
+	make_disks
+	create_set --policy static --set migration_bandwidth=100k
+	write_chunks 0 40 1
+	ctl migrate -q "$set" 0-39 --tier 1
+	ctl_code 1 wait --timeout 1 "$set"
+	matches 'goes on' "$errors"
+	rc=0
+	timeout -s INT 2 "$tierctl" wait "$set" </dev/null >"$tmp/wait" 2>&1 || rc=$?
+	same 124 "$rc" "timeout's own status"
+	matches 'goes on' "$(<"$tmp/wait")"
+	(sleep 1; exec "$tierctl" wait "$set") </dev/null >"$tmp/wait" 2>&1 &
+	pid=$!
+	sleep 2
+	kill -INT "$pid"
+	rc=0
+	wait "$pid" || rc=$?
+	same 130 "$rc" "exit status of a wait that was interrupted"
+	ctl set -q "$set" migration_bandwidth=0
+	ctl_code 0 wait "$set"
+	same 40 "$(on_rank 0 40 1)"
+}
+test_case "wait gives up or detaches, the work goes on" wait_detached
+
+pins()
+{
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	ctl_code 0 pin -t "$set" 2-4 --tier 1
+	same 0 "$(info pinned)"
+	ctl_code 0 pin "$set" 2-4 --tier 1
+	same 3 "$(info pinned)"
+	same 3 "$(json '.sets[0].chunks.pinned' status "$set")"
+	ctl_code 0 unpin -t "$set" 2-4
+	ctl_code 0 unpin "$set" --offset 128k --length 64k
+	same 2 "$(info pinned)"
+	ctl_code 0 unpin "$set" 0-730
+	same 0 "$(info pinned)"
+}
+test_case "pin and unpin" pins
+
+evacuation()
+{
+	make_disks
+	create_set --size 12m
+	write_chunks 0 60 1
+	ctl_code 0 evacuate -t "$set" 0
+	same A "$(info state0)"
+	ctl_code 0 evacuate "$set" 0
+	same "E 0" "$(info state0) $(info used0)"
+	ctl_code 0 admit -t "$set" 0
+	same E "$(info state0)"
+	ctl_code 0 admit "$set" 0
+	same A "$(info state0)"
+	ctl set -q "$set" migration_bandwidth=1m
+	ctl_code 0 evacuate --background "$set" 1
+	same evacuating "$(json '.sets[0].tiers[1].state' status "$set")"
+	same evacuate "$(json '.sets[0].operation.type' status "$set")"
+	ctl_code 0 wait --evacuated 1 "$set"
+	same 0 "$(info used1)"
+	ctl admit -q "$set" 1
+	check_chunks 0 60 1
+}
+test_case "evacuate and admit" evacuation
+
+# ---- a whole life through the tool, with a file system
+
+life()
+{
+	make_disks
+	create_set
+	mkfs.ext4 -q "$dev"
+	mkdir "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	dd if=/dev/urandom of="$tmp/mnt/data" bs=1M count=12 conv=fsync status=none
+	sum=$(sha256sum <"$tmp/mnt/data")
+	ctl_code 1 deactivate "$set"
+	one_line "mounted on .*umount"
+	ctl_code 1 destroy -y "$set"
+	one_line "mounted on .*umount"
+	ctl migrate -q "$set" 0-300 --tier 1
+	ctl wait -q "$set"
+	umount "$tmp/mnt"
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	mount "$dev" "$tmp/mnt"
+	same "$sum" "$(sha256sum <"$tmp/mnt/data")" "checksum of the file"
+	umount "$tmp/mnt"
+	ctl destroy -q -y "$set"
+}
+test_case "a file system on it" life
+
+help_and_version()
+{
+	local command
+	ctl_code 0 --version
+	matches '^tierctl [0-9]+\.[0-9]+' "$output"
+	ctl_code 0 --help
+	for command in create destroy activate deactivate list scan status pause resume set get \
+		       migrate wait pin unpin evacuate admit; do
+		matches "$command" "$output"
+		help=$(ctl "$command" --help)
+		matches "Usage: tierctl $command" "$help"
+		ctl "$command" --version >/dev/null
+	done
+}
+test_case "help and version" help_and_version
+
+run_tests

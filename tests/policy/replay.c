@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replays a block trace through the heat engine, against a model of two
+ * exclusive tiers, and prints what it costs.  The engine is the very file that
+ * the kernel module is built from.
+ *
+ * A trace is gzip'd text: a header line, then one request a line,
+ * timestamp_ns,op(R|W),offset_sectors,len_sectors.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "heat-engine.h"
+
+#define SECTOR_SIZE	512
+#define STREAMS		8
+#define STREAM_GAP	256	/* sectors */
+
+enum { FAST, SLOW, NR_TIERS };
+
+struct request {
+	uint64_t sector;
+	uint32_t sectors;
+	bool write;
+};
+
+/* Service of a piece on a tier: ms per access, bytes per second. */
+struct model {
+	double stream_ms;
+	double random_ms;
+	double bytes_per_s;
+};
+
+/* A move on its way: its data arrives at that request. */
+struct transit {
+	struct tier_move move;
+	unsigned int from;
+	size_t arrives;
+};
+
+struct replay {
+	const char *trace;
+	struct request *requests;
+	size_t nr_requests;
+
+	uint32_t chunk_sectors;
+	uint64_t nr_chunks;
+	struct model model[NR_TIERS];
+	double moves_per_1000;
+	size_t delay;		/* requests that a move takes */
+	bool is_static;
+	FILE *log;
+
+	uint8_t *rank;		/* by chunk, TIER_NOWHERE = never touched */
+	uint8_t *moving;
+	uint32_t *heat;
+	struct tier_view tiers[NR_TIERS];
+	unsigned int nr_tiers;
+	uint64_t random;
+	struct heat_engine engine;
+	bool was_full;
+	uint64_t streams[STREAMS];
+
+	struct transit transits[HEAT_FLIGHTS];
+	unsigned int nr_transits;
+
+	uint64_t pieces, fast_pieces, moves[NR_TIERS], distinct;
+	double ms, tokens;
+};
+
+static void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "replay: ");
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(1);
+}
+
+static void *allocate(size_t nr, size_t size)
+{
+	void *p = calloc(nr ? nr : 1, size);
+
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
+/* ---- the trace ---- */
+
+static bool parse_number(const char **s, char end, uint64_t *value)
+{
+	char *tail;
+
+	if (**s < '0' || **s > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(*s, &tail, 10);
+	if (errno || *tail != end)
+		return false;
+	*s = tail + 1;
+	return true;
+}
+
+static bool parse_request(const char *s, struct request *r)
+{
+	uint64_t stamp, sectors;
+
+	if (!parse_number(&s, ',', &stamp))
+		return false;
+	if ((s[0] != 'R' && s[0] != 'W') || s[1] != ',')
+		return false;
+	r->write = s[0] == 'W';
+	s += 2;
+	if (!parse_number(&s, ',', &r->sector) || !parse_number(&s, '\0', &sectors))
+		return false;
+	r->sectors = sectors;
+	return sectors && sectors <= UINT32_MAX && r->sector <= 1ULL << 56;
+}
+
+static void read_trace(struct replay *r, const char *path)
+{
+	size_t room = 0, line_nr = 0;
+	gzFile f = gzopen(path, "rb");
+	char line[256];
+	int error;
+
+	if (!f)
+		die("%s: cannot open", path);
+	while (gzgets(f, line, sizeof(line))) {
+		size_t length = strlen(line);
+
+		while (length && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+			line[--length] = '\0';
+		if (!line_nr++)
+			continue;
+		if (r->nr_requests == room) {
+			room = room ? 2 * room : 65536;
+			r->requests = realloc(r->requests, room * sizeof(*r->requests));
+			if (!r->requests)
+				die("out of memory");
+		}
+		if (!parse_request(line, &r->requests[r->nr_requests]))
+			die("%s: line %zu is not timestamp_ns,R|W,offset_sectors,len_sectors",
+			    path, line_nr);
+		r->nr_requests++;
+	}
+	gzerror(f, &error);
+	if (error != Z_OK && error != Z_STREAM_END)
+		die("%s: cannot read: damaged or cut short", path);
+	if (gzclose(f) != Z_OK)
+		die("%s: cannot read: damaged or cut short", path);
+	if (!r->nr_requests)
+		die("%s: no requests", path);
+	r->trace = path;
+}
+
+/* ---- what the engine is offered ---- */
+
+static unsigned int where(void *context, u32 chunk)
+{
+	struct replay *r = context;
+
+	return r->moving[chunk] ? TIER_NOWHERE : r->rank[chunk];
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static u32 uniform(void *context, u32 ceiling)
+{
+	struct replay *r = context;
+	uint64_t z = r->random += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	z ^= z >> 31;
+	return ((z >> 32) * ceiling) >> 32;
+}
+
+static void set_up(struct replay *r, double fast_percent)
+{
+	struct tier_policy_env env = {
+		.context = r,
+		.where = where,
+		.random = uniform,
+		.tiers = r->tiers,
+		.nr_tiers = &r->nr_tiers,
+		.chunk_sectors = r->chunk_sectors,
+	};
+	unsigned int i;
+	uint64_t k;
+
+	for (size_t n = 0; n < r->nr_requests; n++) {
+		uint64_t end = r->requests[n].sector + r->requests[n].sectors;
+		uint64_t chunks = (end + r->chunk_sectors - 1) / r->chunk_sectors;
+
+		if (chunks > r->nr_chunks)
+			r->nr_chunks = chunks;
+	}
+	if (r->nr_chunks > TIER_MAX_CHUNKS)
+		die("%s: offsets take more than 2^32 - 1 chunks", r->trace);
+
+	r->rank = allocate(r->nr_chunks, 1);
+	r->moving = allocate(r->nr_chunks, 1);
+	r->heat = allocate(r->nr_chunks, sizeof(*r->heat));
+	for (size_t n = 0; n < r->nr_requests; n++) {
+		uint64_t end = r->requests[n].sector + r->requests[n].sectors;
+		uint64_t c = r->requests[n].sector / r->chunk_sectors;
+
+		for (; c * r->chunk_sectors < end; c++) {
+			r->distinct += !r->rank[c];
+			r->rank[c] = TIER_NOWHERE;
+		}
+	}
+	/* What the trace never touches is not mapped either. */
+	memset(r->rank, TIER_NOWHERE, r->nr_chunks);
+
+	k = fast_percent * r->distinct / 100;
+	r->nr_tiers = NR_TIERS;
+	r->tiers[FAST].places = k ? k : 1;
+	r->tiers[SLOW].places = r->distinct;
+	for (i = 0; i < NR_TIERS; i++) {
+		struct tier_view *t = &r->tiers[i];
+		double chunk_ms = r->chunk_sectors * SECTOR_SIZE * 1e3 /
+				  r->model[i].bytes_per_s;
+
+		t->free = t->places;
+		t->open = true;
+		t->random_ns = r->model[i].random_ms * 1e6;
+		t->stream_ns = r->model[i].stream_ms * 1e6;
+		t->chunk_ns = chunk_ms * 1e6 < UINT32_MAX ? chunk_ms * 1e6 : UINT32_MAX;
+	}
+	for (i = 0; i < STREAMS; i++)
+		r->streams[i] = UINT64_MAX;
+	r->random = 1;
+	heat_engine_init(&r->engine, &env, r->heat, r->nr_chunks);
+}
+
+/* ---- the model ---- */
+
+static double service_ms(const struct model *m, bool stream, uint64_t sectors)
+{
+	return (stream ? m->stream_ms : m->random_ms) +
+	       sectors * SECTOR_SIZE * 1e3 / m->bytes_per_s;
+}
+
+static void place(struct replay *r, size_t request, uint64_t chunk, unsigned int rank)
+{
+	r->rank[chunk] = rank;
+	if (r->log)
+		fprintf(r->log, "%zu %llu %u\n", request, (unsigned long long)chunk, rank);
+}
+
+static void first_touch(struct replay *r, size_t request, uint64_t chunk, bool write)
+{
+	unsigned int rank = SLOW;
+
+	if (r->tiers[FAST].free && (write || !r->was_full))
+		rank = FAST;
+	r->tiers[rank].free--;
+	if (!r->tiers[FAST].free)
+		r->was_full = true;
+	place(r, request, chunk, rank);
+}
+
+/* Of several streams that a request may continue, it is the oldest. */
+static bool continues_stream(struct replay *r, const struct request *q)
+{
+	bool found = false;
+	int i, match = 0;
+
+	for (i = 0; i < STREAMS && !found; i++) {
+		found = q->sector >= r->streams[i] && q->sector - r->streams[i] <= STREAM_GAP;
+		if (found)
+			match = i;
+	}
+	memmove(r->streams + match, r->streams + match + 1,
+		(STREAMS - 1 - match) * sizeof(r->streams[0]));
+	r->streams[STREAMS - 1] = q->sector + q->sectors;
+	return found;
+}
+
+static void serve(struct replay *r, size_t request)
+{
+	const struct request *q = &r->requests[request];
+	uint64_t sector = q->sector, end = q->sector + q->sectors;
+	bool stream = continues_stream(r, q);
+
+	while (sector < end) {
+		uint64_t chunk = sector / r->chunk_sectors;
+		uint64_t border = (chunk + 1) * r->chunk_sectors;
+		struct tier_access a = {
+			.sector = sector,
+			.sectors = (border < end ? border : end) - sector,
+			.write = q->write,
+		};
+
+		if (r->rank[chunk] == TIER_NOWHERE)
+			first_touch(r, request, chunk, q->write);
+		r->pieces++;
+		r->fast_pieces += r->rank[chunk] == FAST;
+		r->ms += service_ms(&r->model[r->rank[chunk]], stream, a.sectors);
+		if (!r->is_static)
+			heat_engine_observe(&r->engine, &a, 1);
+		stream = true;
+		sector += a.sectors;
+	}
+}
+
+/* A move takes its destination at once and frees its source when it arrives. */
+static void begin_move(struct replay *r, size_t request, const struct tier_move *move)
+{
+	unsigned int from = r->rank[move->chunk];
+
+	if (move->chunk >= r->nr_chunks || from >= NR_TIERS || move->to >= NR_TIERS ||
+	    from == move->to || r->moving[move->chunk] || !r->tiers[move->to].free)
+		die("the policy proposed an impossible move: chunk %u to %u",
+		    move->chunk, move->to);
+	r->tokens--;
+	r->tiers[move->to].free--;
+	r->moving[move->chunk] = 1;
+	r->moves[move->to]++;
+	r->ms += service_ms(&r->model[FAST], false, r->chunk_sectors) +
+		 service_ms(&r->model[SLOW], false, r->chunk_sectors);
+	r->transits[r->nr_transits++] = (struct transit){
+		.move = *move, .from = from, .arrives = request + r->delay,
+	};
+}
+
+static void end_moves(struct replay *r, size_t request)
+{
+	unsigned int i = 0;
+
+	while (i < r->nr_transits) {
+		struct transit t = r->transits[i];
+
+		if (t.arrives > request) {
+			i++;
+			continue;
+		}
+		memmove(&r->transits[i], &r->transits[i + 1],
+			(--r->nr_transits - i) * sizeof(t));
+		r->moving[t.move.chunk] = 0;
+		place(r, request, t.move.chunk, t.move.to);
+		r->tiers[t.from].free++;
+		if (!r->tiers[FAST].free)
+			r->was_full = true;
+		heat_engine_done(&r->engine, &t.move, true);
+	}
+}
+
+static void run(struct replay *r)
+{
+	double per_request = r->moves_per_1000 / 1000;
+	double cap = 4 * r->moves_per_1000 > 64 ? 4 * r->moves_per_1000 : 64;
+	struct tier_move move;
+
+	for (size_t n = 0; n < r->nr_requests; n++) {
+		r->tokens = r->tokens + per_request < cap ? r->tokens + per_request : cap;
+		end_moves(r, n);
+		serve(r, n);
+		if (r->is_static)
+			continue;
+		while (r->tokens >= 1 && r->nr_transits < HEAT_FLIGHTS &&
+		       heat_engine_next(&r->engine, r->tokens, cap, &move)) {
+			begin_move(r, n, &move);
+			if (!r->delay)
+				end_moves(r, n);
+		}
+	}
+}
+
+/* ---- the command ---- */
+
+static const char usage[] =
+"usage: replay TRACE.csv.gz [options]\n"
+"  --chunk-kib N         chunk size, a power of two, 64..1048576 (1024)\n"
+"  --fast-percent P      fast tier, percent of the chunks the trace touches (10)\n"
+"  --moves-per-1000 N    migration budget, chunks per 1000 requests (20)\n"
+"  --model a,b,c,d,e,f   slow tier: sequential ms, random ms, MB/s; fast tier\n"
+"                        likewise, GB/s (0.1,8,180,0.02,0.09,2)\n"
+"  --log FILE            a line <request> <chunk> <tier> for each placement\n"
+"  --json                print JSON (default: a line of text)\n"
+"  --policy heat|static  static moves nothing (heat)\n"
+"  --delay N             a move takes N requests (0)\n"
+"  --set KEY=VALUE       a tunable of the policy\n";
+
+static void bad_usage(const char *what, const char *value)
+{
+	fprintf(stderr, "replay: %s: %s; see --help\n", what, value);
+	exit(2);
+}
+
+static double parse_double(const char *option, const char *s, double min, double max)
+{
+	char *end;
+	double value = strtod(s, &end);
+
+	if (end == s || *end || !(value >= min && value <= max))
+		bad_usage(option, s);
+	return value;
+}
+
+static void parse_model(struct replay *r, const char *s)
+{
+	double v[6];
+	int used = 0, i;
+
+	if (sscanf(s, "%lf,%lf,%lf,%lf,%lf,%lf%n", &v[0], &v[1], &v[2], &v[3], &v[4],
+		   &v[5], &used) != 6 || s[used])
+		bad_usage("--model", s);
+	for (i = 0; i < 6; i++)
+		if (!(v[i] >= 0 && v[i] <= 4000) || (i % 3 == 2 && v[i] < 1e-3))
+			bad_usage("--model", s);
+	r->model[SLOW] = (struct model){ v[0], v[1], v[2] * 1e6 };
+	r->model[FAST] = (struct model){ v[3], v[4], v[5] * 1e9 };
+}
+
+static void parse_set(char *s, int key, u64 values[], bool given[])
+{
+	char *equals = strchr(s, '=');
+	const char *number;
+	uint64_t value;
+
+	if (!equals)
+		bad_usage("--set", s);
+	number = equals + 1;
+	if (!parse_number(&number, '\0', &value))
+		bad_usage("--set", s);
+	for (key = 0; key < HEAT_NR_KEYS; key++) {
+		const struct tier_policy_key *k = &heat_engine_keys[key];
+
+		if (strncmp(s, k->name, equals - s) || k->name[equals - s])
+			continue;
+		if (value < k->min || value > k->max)
+			bad_usage("--set: out of range", s);
+		values[key] = value;
+		given[key] = true;
+		return;
+	}
+	bad_usage("--set: no such tunable", s);
+}
+
+static void print_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			printf("\\%c", *s);
+		else if ((unsigned char)*s < ' ')
+			printf("\\u%04x", *s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
+static void report(const struct replay *r, bool json)
+{
+	double ms = r->ms / r->nr_requests;
+
+	if (!json) {
+		printf("%s: %zu requests, %.4f of the pieces on the fast tier, %.4f ms per request, %llu promotions, %llu demotions\n",
+		       r->trace, r->nr_requests, (double)r->fast_pieces / r->pieces, ms,
+		       (unsigned long long)r->moves[FAST], (unsigned long long)r->moves[SLOW]);
+		return;
+	}
+	printf("{\"trace\": ");
+	print_string(r->trace);
+	printf(", \"requests\": %zu, \"pieces\": %llu, \"fast_pieces\": %llu, \"promotions\": %llu, \"demotions\": %llu, \"service_ms_per_request\": %.6f, \"chunks\": %llu, \"fast_chunks\": %llu, \"policy\": \"%s\", \"delay\": %zu}\n",
+	       r->nr_requests, (unsigned long long)r->pieces,
+	       (unsigned long long)r->fast_pieces, (unsigned long long)r->moves[FAST],
+	       (unsigned long long)r->moves[SLOW], ms, (unsigned long long)r->distinct,
+	       (unsigned long long)r->tiers[FAST].places,
+	       r->is_static ? "static" : "heat", r->delay);
+}
+
+int main(int argc, char **argv)
+{
+	static struct replay r = {
+		.moves_per_1000 = 20,
+		.model = { { 0.02, 0.09, 2e9 }, { 0.1, 8, 180e6 } },
+	};
+	static const struct option options[] = {
+		{ "chunk-kib", required_argument, NULL, 'c' },
+		{ "fast-percent", required_argument, NULL, 'f' },
+		{ "moves-per-1000", required_argument, NULL, 'm' },
+		{ "model", required_argument, NULL, 'M' },
+		{ "log", required_argument, NULL, 'l' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "policy", required_argument, NULL, 'p' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "set", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	u64 values[HEAT_NR_KEYS];
+	bool given[HEAT_NR_KEYS] = { false }, json = false;
+	double chunk_kib = 1024, fast_percent = 10;
+	const char *log_path = NULL;
+	int opt, key;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			chunk_kib = parse_double("--chunk-kib", optarg, 64, 1048576);
+			if ((uint32_t)chunk_kib != chunk_kib ||
+			    (uint32_t)chunk_kib & ((uint32_t)chunk_kib - 1))
+				bad_usage("--chunk-kib: not a power of two", optarg);
+			break;
+		case 'f':
+			fast_percent = parse_double("--fast-percent", optarg, 0, 100);
+			break;
+		case 'm':
+			r.moves_per_1000 = parse_double("--moves-per-1000", optarg, 0, 1e6);
+			break;
+		case 'M':
+			parse_model(&r, optarg);
+			break;
+		case 'l':
+			log_path = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'p':
+			r.is_static = !strcmp(optarg, "static");
+			if (!r.is_static && strcmp(optarg, "heat"))
+				bad_usage("--policy", optarg);
+			break;
+		case 'd':
+			r.delay = parse_double("--delay", optarg, 0, 1e9);
+			break;
+		case 's':
+			parse_set(optarg, 0, values, given);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind + 1 != argc)
+		bad_usage("exactly one trace is needed", argc > optind ? argv[optind + 1] : "none given");
+
+	read_trace(&r, argv[optind]);
+	r.chunk_sectors = chunk_kib * 2;
+	set_up(&r, fast_percent);
+	for (key = 0; key < HEAT_NR_KEYS; key++)
+		if (given[key])
+			heat_engine_set(&r.engine, key, values[key]);
+	if (log_path) {
+		r.log = fopen(log_path, "w");
+		if (!r.log)
+			die("%s: %s", log_path, strerror(errno));
+	}
+	run(&r);
+	if (r.log && fclose(r.log))
+		die("%s: %s", log_path, strerror(errno));
+	report(&r, json);
+	return 0;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* activate, deactivate */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "commands.h"
+#include "size.h"
+#include "util.h"
+
+static void say_missing(struct set *s)
+{
+	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
+	bool counted = set_count_chunks(s, used, &mapped, &pinned);
+	struct text which = { 0 };
+	char size[SIZE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].present)
+			continue;
+		text_add(&which, "%stier %u", which.len ? ", " : "", i);
+		if (*s->tier[i].last_seen)
+			text_add(&which, " (last seen as /dev/%s)", s->tier[i].last_seen);
+		lost += used[i] * s->chunk_sectors * SECTOR_SIZE;
+	}
+	err("%s: %s missing. Connect it, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	    which.s, s->name, counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
+	text_free(&which);
+}
+
+/* What only the user can decide or mend: false, with the error said. */
+static bool can_activate(struct set *s, const struct args *args)
+{
+	unsigned int i;
+	char *usage;
+
+	if (s->problem) {
+		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
+		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " : "",
+		    s->info.state == TIER_STATE_FORMATTING ? s->name : "");
+		return false;
+	}
+	if (set_missing(s) && !args->given[OPT_DEGRADED]) {
+		say_missing(s);
+		return false;
+	}
+	for (i = 0; i <= s->nr_tiers; i++) {
+		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
+
+		if (i && !s->tier[i - 1].present)
+			continue;
+		usage = device_usage(d);
+		if (usage) {
+			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+			free(usage);
+			return false;
+		}
+	}
+	return true;
+}
+
+static char *build_table(const struct set *s, const struct strings *features)
+{
+	struct table t = { .chunk_sectors = s->chunk_sectors, .nr_tiers = s->nr_tiers };
+	char *params;
+	unsigned int i;
+
+	t.metadata = xasprintf("%u:%u", major(s->meta_dev.dev), minor(s->meta_dev.dev));
+	for (i = 0; i < s->nr_tiers; i++)
+		t.tier[i] = s->tier[i].present ?
+			xasprintf("%u:%u", major(s->tier[i].dev.dev), minor(s->tier[i].dev.dev)) : xstrdup("-");
+	for (i = 0; i < features->nr; i++)
+		strings_add(&t.features, features->s[i]);
+	t.policy = xstrdup(*s->info.policy ? s->info.policy : "default");
+	params = table_build(&t);
+	table_free(&t);
+	return params;
+}
+
+/* Another process, udev's for example, may have been faster. */
+static bool active_by_now(const struct set *s)
+{
+	struct set_list list;
+	bool active = false;
+	unsigned int i;
+
+	sets_load(&list, false);
+	for (i = 0; i < list.nr; i++)
+		active |= !memcmp(list.set[i].uuid, s->uuid, sizeof(s->uuid));
+	sets_free(&list);
+	return active;
+}
+
+static int activate(struct set *s, const struct args *args, const struct strings *features)
+{
+	const char *name = args->given[OPT_NAME] ? args->value[OPT_NAME] : s->dm_name;
+	bool read_only = args->given[OPT_READ_ONLY];
+	char *params, *uuid, *version = NULL, *reason;
+	int code = EXIT_DONE;
+
+	if (s->active) {
+		say("%s: is active already.\n", s->name);
+		return EXIT_DONE;
+	}
+	if (!can_activate(s, args))
+		return EXIT_FAILED;
+	if (!name || !*name || strchr(name, '/')) {
+		err("%s: needs a name for its device: --name NAME", s->name);
+		return EXIT_FAILED;
+	}
+	if (dm_name_exists(name)) {
+		err("%s: another device has the name %s. Choose one: tierctl activate --name NAME %s",
+		    s->name, name, s->hex);
+		return EXIT_FAILED;
+	}
+
+	if (!global.test && dm_tier_target(&version, &reason)) {
+		err("%s: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	free(version);
+
+	params = build_table(s, features);
+	verbose("table: 0 %llu tier %s", (unsigned long long)s->length, params);
+	if (global.test) {
+		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
+		    (unsigned long long)s->length, params);
+	} else {
+		uuid = xasprintf("%s%s", DM_UUID_PREFIX, s->hex);
+		if (!dm_create(name, uuid, s->length, params, read_only, &reason)) {
+			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
+			    set_missing(s) ? ", degraded" : "");
+			if (set_missing(s))
+				code = EXIT_ATTENTION;
+		} else {
+			if (!active_by_now(s)) {
+				err("%s: the kernel refused it: %s.", s->name, reason);
+				code = EXIT_FAILED;
+			}
+			free(reason);
+		}
+		free(uuid);
+	}
+	free(params);
+	return code;
+}
+
+/* The worse of two exit codes: failed, then degraded, then done. */
+static int worse(int a, int b)
+{
+	if (a == EXIT_FAILED || b == EXIT_FAILED)
+		return EXIT_FAILED;
+	return a > b ? a : b;
+}
+
+static int check_which(const struct args *args)
+{
+	bool all = args->given[OPT_ALL] || args->given[OPT_AUTO];
+
+	if (all && args->given[OPT_ALL] && args->nr) {
+		err("Name sets or say --all, not both.");
+		return EXIT_USAGE;
+	}
+	if (!all && !args->nr) {
+		err("Name a set, or say --all.");
+		return EXIT_USAGE;
+	}
+	if (args->given[OPT_NAME] && args->nr != 1) {
+		err("--name goes with one set.");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+int cmd_activate(const struct args *args)
+{
+	bool automatic = args->given[OPT_AUTO];
+	struct strings features = { 0 };
+	struct set_list list;
+	int code = check_which(args);
+	unsigned int i;
+
+	if (!code)
+		code = parse_features(args, "activate", &features);
+	if (code) {
+		strings_free(&features);
+		return code;
+	}
+	if (args->given[OPT_READ_ONLY])
+		strings_add(&features, "read_only");
+	if (automatic)
+		global.quiet = true;
+	sets_load(&list, true);
+	for (i = 0; i < args->nr; i++) {
+		struct set *s = sets_need(&list, args->word[i]);
+
+		if (automatic && s && (s->problem || set_missing(s)))
+			continue;
+		code = worse(code, s ? activate(s, args, &features) : EXIT_FAILED);
+	}
+	for (i = 0; !args->nr && i < list.nr; i++) {
+		struct set *s = &list.set[i];
+
+		if (s->active || (automatic && (s->problem || set_missing(s))))
+			continue;
+		code = worse(code, activate(s, args, &features));
+	}
+	sets_free(&list);
+	strings_free(&features);
+	return code;
+}
+
+static int deactivate(const struct set *s)
+{
+	char *reason;
+
+	if (!check_closed(s, "deactivate"))
+		return EXIT_FAILED;
+	if (global.test) {
+		say("Would remove /dev/mapper/%s.\n", s->dm_name);
+		return EXIT_DONE;
+	}
+	if (dm_remove(s->dm_name, &reason)) {
+		err("%s: cannot be deactivated: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	say("%s: inactive.\n", s->name);
+	return EXIT_DONE;
+}
+
+int cmd_deactivate(const struct args *args)
+{
+	struct set_list list;
+	int code = check_which(args);
+	unsigned int i;
+
+	if (code)
+		return code;
+	sets_load(&list, false);
+	for (i = 0; i < args->nr; i++)
+		if (!sets_find(&list, args->word[i])) {
+			sets_free(&list);
+			sets_load(&list, true);
+			break;
+		}
+	for (i = 0; i < args->nr; i++) {
+		struct set *s = sets_need(&list, args->word[i]);
+
+		if (!s)
+			code = EXIT_FAILED;
+		else if (s->active)
+			code = worse(code, deactivate(s));
+		else
+			say("%s: is inactive already.\n", s->name);
+	}
+	for (i = 0; !args->nr && i < list.nr; i++)
+		if (list.set[i].active)
+			code = worse(code, deactivate(&list.set[i]));
+	sets_free(&list);
+	return code;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "size.h"
+#include "util.h"
+
+struct set *need_active(struct set_list *list, const char *name)
+{
+	struct set *s;
+
+	sets_load(list, false);
+	s = sets_find(list, name);
+	if (!s) {
+		/* For the error's sake: it may be there, but inactive. */
+		sets_free(list);
+		sets_load(list, true);
+		s = sets_need(list, name);
+		if (!s)
+			return NULL;
+	}
+	if (!s->active)
+		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
+	else if (!s->have_table)
+		err("%s: no table is loaded. Type: tierctl deactivate %s, and activate it again.",
+		    s->name, s->name);
+	else if (s->status.kind != STATUS_OK)
+		err("%s: %s; the kernel log says why.", s->name,
+		    s->status.kind == STATUS_FAIL ? "has failed" : "its status cannot be queried");
+	else
+		return s;
+	return NULL;
+}
+
+int send_message(const struct set *s, const char *fmt, ...)
+{
+	char *message, *reason;
+	va_list ap;
+	int r = 0;
+
+	va_start(ap, fmt);
+	message = xvasprintf(fmt, ap);
+	va_end(ap);
+
+	verbose("message to %s: %s", s->dm.name, message);
+	if (global.test) {
+		say("Would tell %s: %s\n", s->name, message);
+	} else {
+		r = dm_message(s->dm.name, message, NULL, &reason);
+		if (r) {
+			err("%s: %s: %s.%s", s->name, message, reason,
+			    s->dm.suspended ? " It is suspended: dmsetup resume it first." : "");
+			free(reason);
+		}
+	}
+	free(message);
+	return r;
+}
+
+bool parse_rank(const struct set *s, const char *text, unsigned int *rank)
+{
+	uint64_t n;
+
+	if (parse_number(text, &n) || n >= s->nr_tiers) {
+		err("%s: no tier %s, its tiers are 0 to %u.", s->name, text, s->nr_tiers - 1);
+		return false;
+	}
+	*rank = n;
+	return true;
+}
+
+bool check_closed(const struct set *s, const char *command)
+{
+	char *usage, *point;
+
+	if (!s->dm.open_count)
+		return true;
+	point = device_mount_point(s->dm.dev);
+	usage = point ? NULL : set_usage(s);
+	if (point)
+		err("%s: mounted on %s. Type: umount %s, then: tierctl %s %s", s->name, point, point, command,
+		    s->name);
+	else
+		err("%s: %s. Close it first.", s->name, usage);
+	free(point);
+	free(usage);
+	return false;
+}
+
+int parse_features(const struct args *args, const char *command, struct strings *features)
+{
+	static const char *const known[] = { "paused", "no_discard_passdown", "skip_zeroing" };
+	unsigned int i, j;
+
+	for (i = 0; i < args->features.nr; i++) {
+		const char *feature = args->features.s[i];
+
+		for (j = 0; j < sizeof(known) / sizeof(*known); j++)
+			if (!strcmp(feature, known[j]))
+				break;
+		if (j == sizeof(known) / sizeof(*known)) {
+			err("%s: no feature %s: paused, no_discard_passdown, skip_zeroing.", command, feature);
+			return EXIT_USAGE;
+		}
+		if (!strings_have(features, feature))
+			strings_add(features, feature);
+	}
+	return 0;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* destroy */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "member.h"
+#include "util.h"
+#include "wipe.h"
+
+/* Everything of a set that is here; the metadata last. */
+static void say_what_goes(const struct set *s)
+{
+	const char *would = global.test ? "Would wipe" : "Wipe";
+	unsigned int i;
+
+	if (s->active)
+		say("%s the device /dev/mapper/%s\n", global.test ? "Would remove" : "Remove", s->dm_name);
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].present)
+			say("%s the label of tier %u on %s\n", would, i, s->tier[i].dev.name);
+		else
+			say("  (tier %u is missing and keeps its label)\n", i);
+	}
+	for (i = 0; i < s->nr_stray; i++)
+		say("%s the label on %s\n", would, s->stray[i].name);
+	if (s->have_meta)
+		say("%s the metadata on %s\n", would, s->meta_dev.name);
+}
+
+/* A device that something else uses must stop it before anything is changed. */
+static bool check_members(const struct set *s)
+{
+	bool good = true;
+	unsigned int i;
+
+	/* The set itself holds the devices of an active one. */
+	for (i = 0; !s->active && i <= s->nr_tiers + s->nr_stray; i++) {
+		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :
+					 &s->stray[i - 1 - s->nr_tiers];
+		char *usage = d->path ? device_usage(d) : NULL;
+
+		if (usage) {
+			err("%s: %s. Free it first.", d->name, usage);
+			good = false;
+		}
+		free(usage);
+	}
+	return good;
+}
+
+static int wipe_set(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && wipe_labels(&s->tier[i].dev))
+			return EXIT_FAILED;
+	for (i = 0; i < s->nr_stray; i++)
+		if (wipe_labels(&s->stray[i]))
+			return EXIT_FAILED;
+	if (s->have_meta && wipe_superblock(&s->meta_dev))
+		return EXIT_FAILED;
+	return EXIT_DONE;
+}
+
+static int destroy_set(const struct set *s)
+{
+	char *reason;
+	int code;
+
+	if (s->active && !check_closed(s, "destroy"))
+		return EXIT_FAILED;
+	if (!check_members(s))
+		return EXIT_FAILED;
+	say_what_goes(s);
+	if (global.test)
+		return EXIT_DONE;
+	if (!ask("Destroy %s? What is in it is lost.", s->name))
+		return EXIT_FAILED;
+
+	if (s->active && dm_remove(s->dm_name, &reason)) {
+		err("%s: cannot be deactivated: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	code = wipe_set(s);
+	if (!code)
+		say("%s: destroyed.\n", s->name);
+	return code;
+}
+
+/* A device may be wiped alone only if nothing complete depends on it. */
+static bool is_remains(const struct set_list *sets, const char *typed, const struct device *d,
+		       const struct member *m)
+{
+	const struct set *s;
+	struct role role;
+	char *usage;
+
+	if (m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE) {
+		err("%s: %s.", typed, m->reason ? m->reason : "is no device of a tiered set");
+		return false;
+	}
+	role_of(m, sets, &role);
+	s = role.set;
+	if (s && s->have_meta && (role.tier >= 0 || s->meta_dev.dev == d->dev)) {
+		if (role.tier >= 0)
+			err("%s: is tier %d of %s. Name %s.", typed, role.tier, s->name, s->name);
+		else
+			err("%s: is the metadata of %s. Name %s.", typed, s->name, s->name);
+		return false;
+	}
+	usage = device_usage(d);
+	if (usage)
+		err("%s: %s. Free it first.", typed, usage);
+	free(usage);
+	return !usage;
+}
+
+static int destroy_devices(const struct args *args, const struct set_list *sets)
+{
+	struct member *m = xcalloc(args->nr, sizeof(*m));
+	struct text names = { 0 };
+	int code = EXIT_DONE;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++) {
+		struct device d;
+
+		if (device_from_name(args->word[i], &d)) {
+			err("%s: no such set or device.", args->word[i]);
+			code = EXIT_FAILED;
+			continue;
+		}
+		member_read(&d, &m[i]);
+		if (!is_remains(sets, args->word[i], &d, &m[i]))
+			code = EXIT_FAILED;
+		text_add(&names, "%s%s", names.len ? ", " : "", args->word[i]);
+		device_free(&d);
+	}
+	if (!code && global.test)
+		say("Would wipe what is left of a set on %s.\n", names.s);
+	else if (!code && !ask("Wipe what is left of a set on %s?", names.s))
+		code = EXIT_FAILED;
+	for (i = 0; i < args->nr; i++) {
+		if (!code && !global.test)
+			code = wipe_labels(&m[i].dev) ? EXIT_FAILED : EXIT_DONE;
+		member_free(&m[i]);
+	}
+	if (!code && !global.test)
+		say("Wiped %s.\n", names.s);
+	free(m);
+	text_free(&names);
+	return code;
+}
+
+int cmd_destroy(const struct args *args)
+{
+	struct set_list list;
+	struct device d;
+	struct set *s;
+	int code;
+
+	sets_load(&list, true);
+	s = sets_find(&list, args->word[0]);
+	if (s && args->nr > 1) {
+		err("destroy: one set at a time.");
+		code = EXIT_USAGE;
+	} else if (s) {
+		/* Again, for the error of an ambiguous name. */
+		s = sets_need(&list, args->word[0]);
+		code = s ? destroy_set(s) : EXIT_FAILED;
+	} else if (!device_from_name(args->word[0], &d)) {
+		device_free(&d);
+		code = destroy_devices(args, &list);
+	} else {
+		sets_need(&list, args->word[0]);
+		code = EXIT_FAILED;
+	}
+	sets_free(&list);
+	return code;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* list, scan, status */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "render.h"
+#include "size.h"
+#include "util.h"
+
+/*
+ * The sets that were named, or all.  Devices are read only if that is needed.
+ * false if one was not found, with the error said.
+ */
+static bool choose(const struct args *args, struct set_list *list, struct set ***chosen, unsigned int *nr)
+{
+	bool found_all = true;
+	unsigned int i;
+
+	sets_load(list, false);
+	for (i = 0; i < args->nr; i++)
+		found_all &= sets_find(list, args->word[i]) != NULL;
+	if (!args->nr || !found_all) {
+		sets_free(list);
+		sets_load(list, true);
+	}
+
+	*nr = 0;
+	*chosen = xcalloc(args->nr ? args->nr : list->nr, sizeof(**chosen));
+	found_all = true;
+	if (!args->nr)
+		for (i = 0; i < list->nr; i++)
+			(*chosen)[(*nr)++] = &list->set[i];
+	for (i = 0; i < args->nr; i++) {
+		struct set *s = sets_need(list, args->word[i]);
+
+		if (s)
+			(*chosen)[(*nr)++] = s;
+		else
+			found_all = false;
+	}
+	return found_all;
+}
+
+static int code_for(bool found_all, const struct report *reports, unsigned int nr)
+{
+	int code = found_all ? EXIT_DONE : EXIT_FAILED;
+	unsigned int i;
+
+	for (i = 0; i < nr && code == EXIT_DONE; i++)
+		if (strcmp(reports[i].health, "ok"))
+			code = EXIT_ATTENTION;
+	return code;
+}
+
+int cmd_list(const struct args *args)
+{
+	struct report *reports;
+	struct set_list list;
+	struct set **chosen;
+	unsigned int i, nr;
+	bool found = choose(args, &list, &chosen, &nr);
+	int code;
+
+	reports = reports_make(chosen, nr, 0);
+	code = code_for(found, reports, nr);
+	if (global.json)
+		for (i = 0; i < nr; i++)
+			json_add_report(&reports[i]);
+	else if (!global.quiet && (nr || !args->nr))
+		show_list(reports, nr);
+	reports_free(reports, nr);
+	free(chosen);
+	sets_free(&list);
+	return code;
+}
+
+static int parse_interval(const struct args *args, uint64_t *ms)
+{
+	*ms = 0;
+	if (!args->given[OPT_INTERVAL])
+		return 0;
+	if (parse_number(args->value[OPT_INTERVAL], ms) || !*ms || *ms > 86400) {
+		err("status: --interval %s is not a number of seconds from 1 to 86400.",
+		    args->value[OPT_INTERVAL]);
+		return EXIT_USAGE;
+	}
+	*ms *= 1000;
+	return 0;
+}
+
+int cmd_status(const struct args *args)
+{
+	struct report *reports;
+	struct set_list list;
+	struct set **chosen;
+	unsigned int i, nr;
+	uint64_t ms;
+	bool found;
+	int code = parse_interval(args, &ms);
+
+	if (code)
+		return code;
+	found = choose(args, &list, &chosen, &nr);
+	reports = reports_make(chosen, nr, ms);
+	code = code_for(found, reports, nr);
+	for (i = 0; i < nr; i++) {
+		report_find_lost(&reports[i]);
+		if (global.json) {
+			json_add_report(&reports[i]);
+		} else {
+			if (i)
+				say("\n");
+			show_status(&reports[i]);
+		}
+	}
+	if (!nr && !args->nr)
+		say("No tiered sets.\n");
+	reports_free(reports, nr);
+	free(chosen);
+	sets_free(&list);
+	return code;
+}
+
+static void scan_named(const struct args *args, struct member_list *list, bool *found_all)
+{
+	struct device d;
+	unsigned int i;
+
+	memset(list, 0, sizeof(*list));
+	for (i = 0; i < args->nr; i++) {
+		int r = device_from_name(args->word[i], &d);
+
+		if (r) {
+			err("%s: %s.", args->word[i], r == -ENOTBLK ? "is no block device" : "no such device");
+			*found_all = false;
+			continue;
+		}
+		list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
+		member_read(&d, &list->member[list->nr++]);
+		device_free(&d);
+	}
+}
+
+/* Among devices: what should not be there.  Among sets: what is not there. */
+static bool scan_needs_attention(const struct member_list *devices, const struct set_list *sets)
+{
+	unsigned int i;
+
+	for (i = 0; i < devices->nr; i++) {
+		struct role role;
+
+		role_of(&devices->member[i], sets, &role);
+		if (!strcmp(role.role, "damaged"))
+			return true;
+		if (role.state && strcmp(role.state, "active") && strcmp(role.state, "inactive"))
+			return true;
+		if (role.set && (role.set->problem || set_missing(role.set)))
+			return true;
+	}
+	return false;
+}
+
+int cmd_scan(const struct args *args)
+{
+	struct member_list all, named = { 0 };
+	struct member_list *shown = &all;
+	struct set_list sets;
+	bool found = true;
+	int code = EXIT_DONE;
+
+	members_scan(&all, args->given[OPT_ALL]);
+	sets_load_members(&sets, &all);
+	if (args->nr) {
+		scan_named(args, &named, &found);
+		shown = &named;
+	}
+	if (global.json)
+		json_add_scan(shown, &sets);
+	else if (!global.quiet && (shown->nr || !args->nr))
+		show_scan(shown, &sets);
+	if (!found)
+		code = EXIT_FAILED;
+	else if (scan_needs_attention(shown, &sets))
+		code = EXIT_ATTENTION;
+	sets_free(&sets);
+	members_free(&named);
+	members_free(&all);
+	return code;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* wait, and the waiting of other commands */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "columns.h"
+#include "commands.h"
+#include "render.h"
+#include "size.h"
+#include "util.h"
+
+#define POLL_MS		250
+/* Between two moves of a queue nothing may be in flight for a moment. */
+#define QUIET_MS	1000
+
+struct wait {
+	struct set *s;
+	int rank;		/* -1: until nothing moves */
+	bool bar;
+	uint64_t total;		/* chunks on the tier at the start */
+	uint64_t quiet_since;	/* ms; the last time something moved */
+	uint64_t moved;		/* sectors at the last poll */
+};
+
+static void show_progress(const struct wait *w)
+{
+	const struct status *st = &w->s->status;
+	uint64_t chunk = w->s->chunk_sectors * SECTOR_SIZE;
+	char cells[64], size[SIZE_TEXT], line[160];
+	unsigned int width = screen_width();
+
+	if (!w->bar)
+		return;
+	if (w->rank >= 0) {
+		uint64_t left = st->tier[w->rank].used;
+		uint64_t done = w->total > left ? w->total - left : 0;
+
+		snprintf(line, sizeof(line), "%s: tier %d %s %u%%  %s left", w->s->name, w->rank,
+			 format_bar(cells, 30, done, w->total), percent(done, w->total),
+			 format_size(size, left * chunk));
+	} else {
+		snprintf(line, sizeof(line), "%s: %llu in flight, %s moved since activation", w->s->name,
+			 (unsigned long long)st->in_flight, format_size(size, st->migrated * SECTOR_SIZE));
+	}
+	printf("\r%.*s\033[K", (int)width - 1, line);
+	fflush(stdout);
+}
+
+/* The moment is longer when the bandwidth allows less than a chunk a second. */
+static uint64_t quiet_enough(const struct set *s)
+{
+	const char *limit = status_tunable(&s->status, "migration_bandwidth");
+	uint64_t kib, chunk_kib = s->chunk_sectors / 2;
+
+	if (!limit || parse_number(limit, &kib) || !kib)
+		return QUIET_MS;
+	return QUIET_MS + 2000 * chunk_kib / kib;
+}
+
+static bool finished(struct wait *w)
+{
+	const struct status *st = &w->s->status;
+
+	if (w->rank >= 0)
+		return !st->tier[w->rank].used;
+	if (st->in_flight || st->migrated != w->moved)
+		w->quiet_since = now_ms();
+	w->moved = st->migrated;
+	return now_ms() - w->quiet_since >= quiet_enough(w->s);
+}
+
+/* Why it would never end; said once. */
+static void warn_if_stuck(const struct wait *w)
+{
+	const struct tier_status *t = &w->s->status.tier[w->rank < 0 ? 0 : w->rank];
+
+	if (w->rank >= 0 && w->s->status.paused && t->state == 'E' && t->used)
+		warn("%s: migration is paused, tier %d will not empty before: tierctl resume %s",
+		     w->s->name, w->rank, w->s->name);
+}
+
+/* The set may go, fail or change its mind while we look: EXIT_DONE to go on. */
+static int check_still_possible(const struct wait *w)
+{
+	const struct set *s = w->s;
+
+	if (s->status.kind != STATUS_OK) {
+		err("%s: has failed; the kernel log says why.", s->name);
+		return EXIT_FAILED;
+	}
+	if (w->rank >= (int)s->status.nr_tiers) {
+		err("%s: tier %d is gone.", s->name, w->rank);
+		return EXIT_FAILED;
+	}
+	if (w->rank >= 0 && s->status.tier[w->rank].state != 'E') {
+		err("%s: tier %d is not being evacuated.", s->name, w->rank);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
+static int poll_until_done(struct wait *w, uint64_t timeout_ms)
+{
+	uint64_t start = now_ms();
+	int code;
+
+	for (;;) {
+		if (set_refresh(w->s)) {
+			err("%s: is gone.", w->s->name);
+			return EXIT_FAILED;
+		}
+		code = check_still_possible(w);
+		if (code)
+			return code;
+		show_progress(w);
+		if (finished(w))
+			return EXIT_DONE;
+		if (interrupted)
+			return EXIT_DETACHED;
+		if (timeout_ms && now_ms() - start >= timeout_ms) {
+			err("%s: not done after %llu s; it goes on.", w->s->name,
+			    (unsigned long long)timeout_ms / 1000);
+			return EXIT_FAILED;
+		}
+		sleep_ms(POLL_MS);
+	}
+}
+
+int wait_for(struct set *s, int rank, uint64_t timeout_ms)
+{
+	struct wait w = {
+		.s = s,
+		.rank = rank,
+		.bar = isatty(STDOUT_FILENO) && !global.quiet && !global.json,
+		.total = rank >= 0 ? s->status.tier[rank].used : 0,
+		.quiet_since = now_ms(),
+		.moved = s->status.migrated,
+	};
+	int code;
+
+	detach_on_interrupt();
+	if (!set_refresh(s))
+		warn_if_stuck(&w);
+	code = poll_until_done(&w, timeout_ms);
+	if (w.bar)
+		putchar('\n');
+	if (code == EXIT_DETACHED && rank >= 0)
+		warn("%s: detached, the work goes on. To wait again: tierctl wait --evacuated %d %s",
+		     s->name, rank, s->name);
+	else if (code == EXIT_DETACHED)
+		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
+	else if (code == EXIT_DONE && rank >= 0)
+		say("%s: tier %d is empty.\n", s->name, rank);
+	else if (code == EXIT_DONE)
+		say("%s: nothing moves.\n", s->name);
+	return code;
+}
+
+int cmd_wait(const struct args *args)
+{
+	uint64_t timeout = 0;
+	unsigned int rank = 0;
+	struct report *report;
+	struct set_list list;
+	struct set *s;
+	int code = EXIT_FAILED;
+
+	if (args->given[OPT_TIMEOUT] &&
+	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > UINT32_MAX)) {
+		err("wait: --timeout %s is no number of seconds.", args->value[OPT_TIMEOUT]);
+		return EXIT_USAGE;
+	}
+	s = need_active(&list, args->word[0]);
+	if (s && (!args->given[OPT_EVACUATED] || parse_rank(s, args->value[OPT_EVACUATED], &rank))) {
+		code = wait_for(s, args->given[OPT_EVACUATED] ? (int)rank : -1, timeout * 1000);
+		if (global.json) {
+			report = reports_make(&s, 1, 0);
+			json_add_report(report);
+			reports_free(report, 1);
+		}
+	}
+	sets_free(&list);
+	return code;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tables for people: columns as wide as their widest cell. */
+#ifndef TIERCTL_COLUMNS_H
+#define TIERCTL_COLUMNS_H
+
+struct columns {
+	const char *align;	/* l or r, one letter a column */
+	unsigned int nr_cells;
+	char **cell;
+};
+
+void columns_init(struct columns *c, const char *align);
+/* One argument a column, NULL for an empty cell. */
+void columns_row(struct columns *c, ...);
+/* Prints and empties. */
+void columns_print(struct columns *c);
+
+/* Of the terminal, or COLUMNS, or 80. */
+unsigned int screen_width(void);
+
+enum colour { PLAIN, GREEN, YELLOW, RED };
+/* "" unless stdout is a terminal that may be coloured. */
+const char *colour(enum colour c);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The commands; each returns an exit code.  And what they share. */
+#ifndef TIERCTL_COMMANDS_H
+#define TIERCTL_COMMANDS_H
+
+#include "options.h"
+#include "set.h"
+
+int cmd_create(const struct args *args);
+int cmd_destroy(const struct args *args);
+int cmd_activate(const struct args *args);
+int cmd_deactivate(const struct args *args);
+int cmd_list(const struct args *args);
+int cmd_scan(const struct args *args);
+int cmd_status(const struct args *args);
+int cmd_pause(const struct args *args);
+int cmd_resume(const struct args *args);
+int cmd_set(const struct args *args);
+int cmd_get(const struct args *args);
+int cmd_migrate(const struct args *args);
+int cmd_pin(const struct args *args);
+int cmd_unpin(const struct args *args);
+int cmd_evacuate(const struct args *args);
+int cmd_admit(const struct args *args);
+int cmd_wait(const struct args *args);
+
+/*
+ * The set of that name, which must be active and in working order; NULL with the
+ * error said.  Fills *list, which the caller frees in any case.
+ */
+struct set *need_active(struct set_list *list, const char *name);
+
+/* Sends a message, or says that it would (--dry-run).  0 or -errno, with the error said. */
+int send_message(const struct set *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A rank of the set; false with the error said. */
+bool parse_rank(const struct set *s, const char *text, unsigned int *rank);
+
+/* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
+int parse_features(const struct args *args, const char *command, struct strings *features);
+
+/* Refuses when the mapped device is open: false, with the error said. */
+bool check_closed(const struct set *s, const char *command);
+
+/* Waits, with a bar if there is a terminal.  rank < 0: until nothing moves. */
+int wait_for(struct set *s, int rank, uint64_t timeout_ms);
+
+#endif

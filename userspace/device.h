@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Block devices: their names, sizes and users. */
+#ifndef TIERCTL_DEVICE_H
+#define TIERCTL_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct device {
+	dev_t dev;
+	char *path;		/* what to open: /dev/sdb, /dev/dm-3 */
+	char *name;		/* what users call it: /dev/sdb, vg/lv, /dev/mapper/x */
+	uint64_t size;		/* bytes */
+	unsigned int logical_block;	/* bytes */
+	bool read_only;
+};
+
+/* Fill *d, which device_free() empties.  -ENOENT, -ENOTBLK, -EIO. */
+int device_from_number(dev_t dev, struct device *d);
+/* By path, by VG/LV or by major:minor. */
+int device_from_name(const char *name, struct device *d);
+void device_copy(struct device *to, const struct device *from);
+void device_free(struct device *d);
+
+/* Whether one of the two is a partition of the other. */
+bool device_overlaps(const struct device *a, const struct device *b);
+
+/*
+ * Why the device cannot be had exclusively, "mounted on /srv" for example; NULL
+ * if it can.  The caller frees.
+ */
+char *device_usage(const struct device *d);
+/* A process that has it open, "fio (pid 12)", NULL if none is found; the caller frees. */
+char *device_opener(dev_t dev);
+/* Where it or a partition of it is mounted, NULL if nowhere; the caller frees. */
+char *device_mount_point(dev_t dev);
+
+/* What a set's UUID or name looks like for users: vg/lv for a dm device vg-lv. */
+char *lv_name_from_dm(const char *dm_name);
+/* The reverse: the dm name of VG/LV. */
+char *dm_name_from_lv(const char *lv);
+
+/* The text of /sys/dev/block/MAJOR:MINOR/attribute, NULL if there is none; the caller frees. */
+char *device_attribute(dev_t dev, const char *attribute);
+
+/* Calls fn for every block device with a size; stops at the first non-zero answer. */
+int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);
+
+/* Calls fn for every device that is made of this one. */
+int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context);
+
+/*
+ * Opens for reading what is on the disk rather than what is cached, or with
+ * O_RDWR | O_EXCL for writing.  A file descriptor or -errno.
+ */
+int device_open(const struct device *d, int flags);
+
+/* Reads len bytes; both multiples of 4096.  buf from block_buffer().  -EIO, -ENODATA past the end. */
+int read_blocks(int fd, uint64_t offset, void *buf, size_t len);
+void *block_buffer(size_t len);
+/* Writes zeroes and waits until they are on the disk. */
+int zero_blocks(int fd, uint64_t offset, size_t len);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "dm.h"
+
+#include <errno.h>
+#include <libdevmapper.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "kmsg.h"
+#include "util.h"
+
+/* libdevmapper's levels above this are chatter. */
+#define LOG_WARNING_LEVEL	4
+
+__attribute__((format(printf, 5, 6)))
+static void log_libdm(int level, const char *file, int line, int error, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	(void)file;
+	(void)line;
+	(void)error;
+	/* The high bits say where to print. */
+	if (!global.verbose || (level & 7) > LOG_WARNING_LEVEL)
+		return;
+	va_start(ap, fmt);
+	s = xvasprintf(fmt, ap);
+	va_end(ap);
+	verbose("libdevmapper: %s", s);
+	free(s);
+}
+
+void dm_start(void)
+{
+	dm_log_with_errno_init(log_libdm);
+	dm_set_name_mangling_mode(DM_STRING_MANGLING_NONE);
+	dm_udev_set_sync_support(1);
+	dm_hold_control_dev(1);
+}
+
+void dm_stop(void)
+{
+	dm_lib_release();
+	dm_lib_exit();
+}
+
+/* A task for a device, or for all when name is NULL. */
+static struct dm_task *new_task(int type, const char *name)
+{
+	struct dm_task *task = dm_task_create(type);
+
+	if (!task)
+		return NULL;
+	if (name && !dm_task_set_name(task, name)) {
+		dm_task_destroy(task);
+		return NULL;
+	}
+	return task;
+}
+
+static int run(struct dm_task *task)
+{
+	int e;
+
+	if (dm_task_run(task))
+		return 0;
+	e = dm_task_get_errno(task);
+	return e ? -e : -EIO;
+}
+
+/* Runs a task that ends in a uevent, and waits for udev, if there is one. */
+static int run_with_udev(struct dm_task *task)
+{
+	uint32_t cookie = 0;
+	int r;
+
+	if (!dm_task_set_cookie(task, &cookie, 0))
+		return -EIO;
+	r = run(task);
+	if (!dm_udev_wait(cookie))
+		verbose("waiting for udev failed");
+	return r;
+}
+
+/* Runs a task and, if the kernel refuses it, finds out why. */
+static int run_explained(struct dm_task *task, int (*how)(struct dm_task *), char **reason)
+{
+	int handle = kmsg_open();
+	int r = how(task);
+	char *text = kmsg_reason(handle);
+
+	if (!r) {
+		free(text);
+		return 0;
+	}
+	*reason = text ? text : xstrdup(strerror(-r));
+	return r;
+}
+
+/* The end of a task that changes devices; task may be NULL. */
+static int finish_change(struct dm_task *task, int r, char **reason)
+{
+	if (r && !*reason)
+		*reason = xstrdup(strerror(-r));
+	if (task)
+		dm_task_destroy(task);
+	/* Nodes are there, or gone, when this returns. */
+	dm_task_update_nodes();
+	return r;
+}
+
+static bool is_tier(const char *type)
+{
+	return type && !strcmp(type, "tier");
+}
+
+/* 1: *d is a set's device; 0: something else. */
+static int load_device(const char *name, struct dm_device *d)
+{
+	struct dm_task *task = new_task(DM_DEVICE_TABLE, name);
+	char *type = NULL, *params = NULL;
+	uint64_t start, length = 0;
+	const char *uuid;
+	struct dm_info info;
+	int r = 0;
+
+	if (!task)
+		return 0;
+	if (run(task) || !dm_task_get_info(task, &info) || !info.exists)
+		goto out;
+	dm_get_next_target(task, NULL, &start, &length, &type, &params);
+	uuid = dm_task_get_uuid(task);
+	if (!is_tier(type) && (type || !uuid || strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX))))
+		goto out;
+
+	memset(d, 0, sizeof(*d));
+	d->name = xstrdup(name);
+	d->uuid = xstrdup(uuid ? uuid : "");
+	d->dev = makedev(info.major, info.minor);
+	d->open_count = info.open_count;
+	d->suspended = info.suspended;
+	d->read_only = info.read_only;
+	if (is_tier(type)) {
+		d->length = length;
+		d->table = xstrdup(params ? params : "");
+	}
+	r = 1;
+out:
+	dm_task_destroy(task);
+	return r;
+}
+
+int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context)
+{
+	struct dm_task *task = new_task(DM_DEVICE_LIST, NULL);
+	struct dm_names *names;
+	struct dm_device d;
+	unsigned int next;
+	int r;
+
+	if (!task)
+		return -EIO;
+	r = run(task);
+	names = r ? NULL : dm_task_get_names(task);
+	if (names && names->dev) {
+		do {
+			if (load_device(names->name, &d))
+				r = fn(context, &d);
+			next = names->next;
+			names = (struct dm_names *)((char *)names + next);
+		} while (next && !r);
+	}
+	dm_task_destroy(task);
+	return r;
+}
+
+void dm_device_free(struct dm_device *d)
+{
+	free(d->name);
+	free(d->uuid);
+	free(d->table);
+	memset(d, 0, sizeof(*d));
+}
+
+bool dm_name_exists(const char *name)
+{
+	struct dm_task *task = new_task(DM_DEVICE_INFO, name);
+	struct dm_info info;
+	bool exists;
+
+	if (!task)
+		return false;
+	exists = !run(task) && dm_task_get_info(task, &info) && info.exists;
+	dm_task_destroy(task);
+	return exists;
+}
+
+int dm_tier_target(char **version, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_GET_TARGET_VERSION, "tier");
+	struct dm_versions *v;
+	int r;
+
+	if (!task)
+		return -EIO;
+	r = run(task);
+	v = r ? NULL : dm_task_get_versions(task);
+	if (v)
+		*version = xasprintf("%u.%u.%u", v->version[0], v->version[1], v->version[2]);
+	else
+		*reason = xstrdup(r == -ENXIO || r == -EIO ? "cannot talk to device-mapper (are you root? is dm_mod loaded?)" :
+				  "the kernel has no tier target: modprobe dm-tier");
+	dm_task_destroy(task);
+	return v ? 0 : r ? r : -EINVAL;
+}
+
+int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
+	      bool read_only, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_CREATE, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_set_uuid(task, uuid) &&
+	    dm_task_add_target(task, 0, length, "tier", params) &&
+	    dm_task_set_add_node(task, DM_ADD_NODE_ON_RESUME) &&
+	    (!read_only || dm_task_set_ro(task)))
+		r = run_explained(task, run_with_udev, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_remove(const char *name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_REMOVE, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	/* udev may just be looking at it: try for a while. */
+	if (task && dm_task_retry_remove(task))
+		r = run_explained(task, run_with_udev, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_status(const char *name, char **status)
+{
+	struct dm_task *task = new_task(DM_DEVICE_STATUS, name);
+	char *type = NULL, *params = NULL;
+	uint64_t start, length;
+	int r = -ENOMEM;
+
+	if (task && dm_task_no_flush(task))
+		r = run(task);
+	if (!r) {
+		dm_get_next_target(task, NULL, &start, &length, &type, &params);
+		if (is_tier(type) && params)
+			*status = xstrdup(params);
+		else
+			r = -ENODATA;
+	}
+	if (task)
+		dm_task_destroy(task);
+	return r;
+}
+
+int dm_message(const char *name, const char *message, char **answer, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_TARGET_MSG, name);
+	const char *response;
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_set_sector(task, 0) && dm_task_set_message(task, message))
+		r = run_explained(task, run, reason);
+	if (!r && answer) {
+		response = dm_task_get_message_response(task);
+		*answer = xstrdup(response ? response : "");
+	}
+	if (r && !*reason)
+		*reason = xstrdup(strerror(-r));
+	if (task)
+		dm_task_destroy(task);
+	return r;
+}

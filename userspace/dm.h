@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is asked of the kernel's device-mapper; the only user of libdevmapper. */
+#ifndef TIERCTL_DM_H
+#define TIERCTL_DM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define DM_UUID_PREFIX	"TIER-"
+
+/* A mapped device with a tier target; dm_device_free() empties it. */
+struct dm_device {
+	char *name;
+	char *uuid;		/* may be empty */
+	dev_t dev;
+	int open_count;
+	bool suspended;
+	bool read_only;
+	uint64_t length;	/* sectors; 0 without a table */
+	char *table;		/* the target's arguments, NULL without a table */
+};
+
+/* Keeps libdevmapper's own words for -v. */
+void dm_start(void);
+void dm_stop(void);
+
+/*
+ * All functions below return 0 or -errno.  *reason, where there is one, is then
+ * what is known of the cause, never NULL; the caller frees.
+ */
+
+/* Calls fn for every mapped device with a tier target; fn takes over *d. */
+int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context);
+void dm_device_free(struct dm_device *d);
+
+/* Whether a device of that name exists, whatever its target. */
+bool dm_name_exists(const char *name);
+
+/* The kernel's tier target, loading its module; *version is "1.0.0" or so. */
+int dm_tier_target(char **version, char **reason);
+
+/* Makes the device, or leaves no trace. */
+int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
+	      bool read_only, char **reason);
+int dm_remove(const char *name, char **reason);
+
+/* The status line (INFO) of the target; the caller frees. */
+int dm_status(const char *name, char **status);
+
+/* answer may be NULL; else it is what the target said, "" if nothing; the caller frees. */
+int dm_message(const char *name, const char *message, char **answer, char **reason);
+
+#endif

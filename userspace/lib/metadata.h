@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reads the metadata of a set from user space.  Trusts nothing it reads: every
+ * block's checksum, number and sizes are judged before they are used.
+ */
+#ifndef TIER_LIB_METADATA_H
+#define TIER_LIB_METADATA_H
+
+#include "../../dm-tier/dm-tier-format-code.h"
+
+/*
+ * All functions read from fd, a block device or a file.  0, or a negative errno
+ * with *reason set, in words that name no device: -EIO unreadable, -EILSEQ
+ * damaged; those of tier_superblock_unpack() from md_read_superblock().
+ */
+int md_read_superblock(int fd, struct tier_meta_info *info, struct tier_meta_roots *roots,
+		       const char **reason);
+
+/* The records of the tiers, in order of id. */
+int md_read_tiers(int fd, const struct tier_meta_roots *roots,
+		  struct tier_meta_tier tiers[TIER_MAX_TIERS], unsigned int *nr, const char **reason);
+
+/* Calls fn for every chunk from 0 on; stops at the first non-zero answer and returns it. */
+int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
+		int (*fn)(void *context, u64 chunk, u64 entry), void *context, const char **reason);
+
+/* Blocks of dm-persistent-data. */
+#define MD_BTREE_CSUM_XOR	121107U
+#define MD_ARRAY_CSUM_XOR	595846735U
+#define MD_BTREE_INTERNAL	1U
+#define MD_BTREE_LEAF		2U
+
+struct md_btree_node {
+	__le32 csum;
+	__le32 flags;
+	__le64 blocknr;
+	__le32 nr_entries;
+	__le32 max_entries;
+	__le32 value_size;
+	__le32 padding;
+	__le64 keys[];		/* max_entries of them, then the values */
+} __attribute__((packed));
+
+struct md_array_block {
+	__le32 csum;
+	__le32 max_entries;
+	__le32 nr_entries;
+	__le32 value_size;
+	__le64 blocknr;
+	__u8 values[];
+} __attribute__((packed));
+
+#endif

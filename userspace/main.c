@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "render.h"
+#include "util.h"
+
+#define B(id)	OPT_BIT(OPT_##id)
+#define MANY	4096
+
+const struct command commands[] = {
+	{
+		"create", "NAME --metadata DEV [OPTION]... DEV...",
+		"make a tiered device of several devices",
+		"DEV... are the tiers, fastest first. Their contents and that of the metadata\n"
+		"device are lost; devices that carry something are refused without --force, those\n"
+		"in use always. Losing the metadata device loses the set: put it on a mirror.\n",
+		B(METADATA) | B(CHUNKSIZE) | B(SIZE) | B(POLICY) | B(FEATURE) | B(SET) | B(TEST),
+		2, 1 + TIER_MAX_TIERS, cmd_create,
+	}, {
+		"destroy", "SET | DEV...",
+		"take a set apart, what is in it is lost",
+		"Removes the device and wipes the labels and, last, the metadata. DEV... are what\n"
+		"is left of a set whose other devices are gone.\n",
+		B(TEST), 1, 1 + TIER_MAX_TIERS, cmd_destroy,
+	}, {
+		"activate", "[OPTION]... SET | --all | --auto",
+		"make the device of a set that was found",
+		"A missing tier makes it fail, unless --degraded: then the chunks on that tier give\n"
+		"I/O errors until it is back, and the exit status is 3.\n",
+		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(TEST), 0, MANY,
+		cmd_activate,
+	}, {
+		"deactivate", "SET... | --all",
+		"remove the device of a set, its contents stay",
+		NULL, B(ALL) | B(TEST), 0, MANY, cmd_deactivate,
+	}, {
+		"list", "[SET]...", "list sets, active or not", NULL, B(JSON), 0, MANY, cmd_list,
+	}, {
+		"scan", "[--all] [DEV]...", "list the devices that belong to sets",
+		"With --all, or named, also those that do not, and what they carry.\n",
+		B(JSON) | B(ALL), 0, MANY, cmd_scan,
+	}, {
+		"status", "[--interval SECONDS] [SET]...", "show how sets are doing", NULL,
+		B(JSON) | B(INTERVAL), 0, MANY, cmd_status,
+	}, {
+		"pause", "SET...", "stop migration",
+		"What tierctl migrate asks for still moves. Lasts until tierctl resume.\n",
+		B(TEST), 1, MANY, cmd_pause,
+	}, {
+		"resume", "SET...", "let migration go on",
+		"It is migration that resumes: I/O to the set never stopped.\n",
+		B(TEST), 1, MANY, cmd_resume,
+	}, {
+		"set", "SET KEY=VALUE...", "change tunables, for good",
+		"Target: migration_bandwidth (per second, 0 = no limit), migration_depth (chunks),\n"
+		"latency_guard (percent, 0 = off); of a tier: tierN.endurance (a day, 0 = no limit),\n"
+		"tierN.reserve, tierN.landing (yes or no); those of the policy: see tierctl get.\n",
+		B(TEST), 2, MANY, cmd_set,
+	}, {
+		"get", "SET [KEY]", "show tunables, in the kernel's units",
+		"KiB/s, GiB a day and chunks.\n", B(JSON), 1, 2, cmd_get,
+	}, {
+		"migrate", "SET CHUNK[-CHUNK] --tier RANK [--home]", "move chunks to a tier",
+		"Or give the range by --offset and --length. Goes ahead of everything else, also\n"
+		"while migration is paused. Returns at once: tierctl wait waits.\n",
+		B(TIER) | B(HOME) | B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_migrate,
+	}, {
+		"wait", "[OPTION]... SET", "wait until nothing moves",
+		"Or, with --evacuated, until a tier is empty. Ctrl-C detaches, the work goes on.\n",
+		B(EVACUATED) | B(TIMEOUT) | B(JSON), 1, 1, cmd_wait,
+	}, {
+		"pin", "SET CHUNK[-CHUNK] --tier RANK", "keep chunks on a tier",
+		"Or give the range by --offset and --length.\n",
+		B(TIER) | B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_pin,
+	}, {
+		"unpin", "SET CHUNK[-CHUNK]", "let chunks move again",
+		"Or give the range by --offset and --length.\n",
+		B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_unpin,
+	}, {
+		"evacuate", "[--background] SET RANK", "empty a tier, place nothing on it",
+		"Ctrl-C detaches, the work goes on; so it does after a crash.\n",
+		B(BACKGROUND) | B(TEST), 2, 2, cmd_evacuate,
+	}, {
+		"admit", "SET RANK", "use a tier again after evacuate or errors",
+		NULL, B(TEST), 2, 2, cmd_admit,
+	},
+	{ NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
+};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct args args;
+	int code = options_parse(c, argc, argv, &args);
+
+	if (code)
+		goto out;
+	if (args.given[OPT_HELP]) {
+		print_command_help(c);
+		goto out;
+	}
+	if (args.given[OPT_VERSION]) {
+		puts("tierctl " TIERCTL_VERSION);
+		goto out;
+	}
+
+	if (geteuid()) {
+		err("%s: only root can do that.", c->name);
+		code = EXIT_FAILED;
+		goto out;
+	}
+	if (global.json)
+		json_start(c->name);
+	dm_start();
+	code = c->run(&args);
+	dm_stop();
+	if (global.json)
+		json_finish();
+out:
+	args_free(&args);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+	int code;
+
+	if (argc < 2) {
+		err("no command. Try: tierctl --help");
+		code = EXIT_USAGE;
+	} else if (!strcmp(argv[1], "--version")) {
+		puts("tierctl " TIERCTL_VERSION);
+		code = EXIT_DONE;
+	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		c = argc > 2 ? command_find(argv[2]) : NULL;
+		if (c)
+			print_command_help(c);
+		else
+			print_help();
+		code = EXIT_DONE;
+	} else {
+		c = command_find(argv[1]);
+		if (c) {
+			code = run(c, argc - 2, argv + 2);
+		} else {
+			err("no %s %s. Try: tierctl --help", *argv[1] == '-' ? "option" : "command", argv[1]);
+			code = EXIT_USAGE;
+		}
+	}
+	free_errors();
+	if (fflush(stdout) || ferror(stdout)) {
+		if (code == EXIT_DONE)
+			code = EXIT_FAILED;
+	}
+	return code;
+}

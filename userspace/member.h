@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a device is to a tiered set: its metadata, a tier, or nothing. */
+#ifndef TIERCTL_MEMBER_H
+#define TIERCTL_MEMBER_H
+
+#include "../dm-tier/dm-tier-format-code.h"
+#include "device.h"
+
+enum member_kind {
+	MEMBER_NONE,		/* not ours; see blank */
+	MEMBER_METADATA,
+	MEMBER_TIER,
+	MEMBER_DAMAGED,		/* ours once, see reason */
+	MEMBER_UNREADABLE,	/* see reason */
+};
+
+struct member {
+	struct device dev;
+	enum member_kind kind;
+	bool blank;		/* nothing but zeroes where a label or superblock lies */
+	const char *reason;
+	struct tier_meta_info meta;	/* MEMBER_METADATA */
+	struct tier_meta_roots roots;
+	struct tier_label_info label;	/* MEMBER_TIER */
+};
+
+/* Judges an open device or file; sets all but dev. */
+void member_judge(int fd, struct member *m);
+
+/* Takes a copy of dev, which member_free() frees. */
+void member_read(const struct device *dev, struct member *m);
+void member_free(struct member *m);
+
+/* UUID of the set of a MEMBER_METADATA or MEMBER_TIER. */
+const u8 *member_set_uuid(const struct member *m);
+
+#define UUID_HEX	33
+/* 32 hex digits. */
+const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid);
+/* With or without TIER- before, -lv after and hyphens between; false if it is none. */
+bool uuid_from_text(const char *s, u8 uuid[TIER_UUID_SIZE]);
+
+/* All members among the block devices of the machine. */
+struct member_list {
+	unsigned int nr;
+	struct member *member;
+};
+
+/*
+ * Reads every device that could be one; with all, keeps those that are not.
+ * A device below another one that carries the same (a path of a multipath
+ * device, a mirror's leg) is left out.
+ */
+void members_scan(struct member_list *list, bool all);
+void members_free(struct member_list *list);
+
+#endif

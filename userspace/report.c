@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "size.h"
+#include "util.h"
+
+/* Metadata is low from here on, percent. */
+#define METADATA_LOW	90
+
+__attribute__((format(printf, 4, 5)))
+static void attend(struct report *r, const char *code, int tier, const char *fmt, ...)
+{
+	struct attention *a;
+	va_list ap;
+
+	r->attention = xrealloc(r->attention, r->nr_attention + 1, sizeof(*r->attention));
+	a = &r->attention[r->nr_attention++];
+	a->code = code;
+	a->tier = tier;
+	va_start(ap, fmt);
+	a->text = xvasprintf(fmt, ap);
+	va_end(ap);
+}
+
+static void attend_tiers(struct report *r)
+{
+	const struct set *s = r->set;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct set_tier *t = &s->tier[i];
+
+		if (!t->present || t->state == '-') {
+			attend(r, "tier_missing", i, "tier %u%s%s%s missing", i,
+			       *t->last_seen ? " (last seen as /dev/" : "", t->last_seen,
+			       *t->last_seen ? ") is" : " is");
+		} else if (t->state == 'F') {
+			attend(r, "tier_errors", i,
+			       "tier %u (%s): %llu I/O errors; nothing new is placed there until tierctl admit %s %u",
+			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
+		} else if (t->stale) {
+			attend(r, "tier_stale", i, "tier %u (%s): its label is of another generation than the metadata",
+			       i, t->dev.name);
+		}
+	}
+}
+
+static bool read_only_wanted(const struct set *s)
+{
+	return s->dm.read_only || strings_have(&s->status.features, "read_only");
+}
+
+static void attend_active(struct report *r)
+{
+	const struct set *s = r->set;
+	const struct status *st = &s->status;
+
+	if (!s->have_table) {
+		attend(r, "no_table", -1, "no table is loaded: tierctl deactivate %s, activate it again", s->name);
+		return;
+	}
+	if (s->dm.suspended)
+		attend(r, "suspended", -1, "suspended: I/O to it waits (dmsetup resume %s)", s->dm_name);
+	if (st->kind == STATUS_FAIL)
+		attend(r, "failed", -1, "failed: every I/O to it is an error; the kernel log says why");
+	if (st->kind == STATUS_ERROR)
+		attend(r, "metadata_error", -1, "its metadata cannot be queried; the kernel log says why");
+	if (st->kind != STATUS_OK)
+		return;
+	if (st->needs_check)
+		attend(r, "needs_check", -1, "its metadata needs a check");
+	if (st->read_only && !read_only_wanted(s))
+		attend(r, "read_only", -1, "has fallen to read-only; the kernel log says why");
+	if (percent(st->metadata_used, st->metadata_total) >= METADATA_LOW)
+		attend(r, "metadata_low", -1, "%u%% of its metadata device is used",
+		       percent(st->metadata_used, st->metadata_total));
+}
+
+static void set_words(struct report *r)
+{
+	const struct set *s = r->set;
+	bool missing = set_missing(s) > 0;
+
+	if (!s->active)
+		r->state = missing || s->problem ? "incomplete" : "inactive";
+	else if (!s->have_table || s->status.kind != STATUS_OK)
+		r->state = "failed";
+	else
+		r->state = s->dm.suspended ? "suspended" : "active";
+
+	if (!strcmp(r->state, "failed"))
+		r->health = "failed";
+	else if (missing)
+		r->health = "degraded";
+	else
+		r->health = r->nr_attention ? "attention" : "ok";
+}
+
+static void count_active(struct report *r)
+{
+	const struct status *st = &r->set->status;
+	unsigned int i;
+
+	if (st->kind != STATUS_OK || !r->set->have_table)
+		return;
+	r->have_chunks = true;
+	r->mapped = st->mapped;
+	r->pinned = st->pinned;
+	r->chunks = st->chunks;
+	for (i = 0; i < st->nr_tiers; i++) {
+		r->used[i] = st->tier[i].used;
+		if (st->tier[i].state == 'E' && st->tier[i].used && r->evacuating < 0)
+			r->evacuating = i;
+	}
+}
+
+static void make(struct report *r, struct set *s)
+{
+	memset(r, 0, sizeof(*r));
+	r->set = s;
+	r->evacuating = -1;
+	if (s->active) {
+		attend_active(r);
+		count_active(r);
+	} else {
+		if (s->problem)
+			attend(r, "incomplete", -1, "%s", s->problem);
+		if (s->info.flags & TIER_SB_NEEDS_CHECK)
+			attend(r, "needs_check", -1, "its metadata needs a check");
+		r->have_chunks = set_count_chunks(s, r->used, &r->mapped, &r->pinned);
+		r->chunks = s->info.nr_chunks;
+	}
+	attend_tiers(r);
+	set_words(r);
+}
+
+struct sample {
+	uint64_t at_ms;
+	uint64_t migrated;
+	struct {
+		uint64_t reads, writes, ios, read_sectors, written_sectors, ticks;
+	} tier[TIER_MAX_TIERS];
+};
+
+static void take_sample(const struct set *s, struct sample *sample)
+{
+	unsigned int i;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->at_ms = now_ms();
+	sample->migrated = s->status.migrated;
+	for (i = 0; i < s->nr_tiers; i++) {
+		unsigned long long n[8] = { 0 };
+		char *line = s->tier[i].present ? device_attribute(s->tier[i].dev.dev, "stat") : NULL;
+
+		if (line && sscanf(line, "%llu %llu %llu %llu %llu %llu %llu %llu", &n[0], &n[1], &n[2],
+				   &n[3], &n[4], &n[5], &n[6], &n[7]) != 8)
+			memset(n, 0, sizeof(n));
+		free(line);
+		sample->tier[i].reads = s->status.tier[i].reads;
+		sample->tier[i].writes = s->status.tier[i].writes;
+		sample->tier[i].ios = n[0] + n[4];
+		sample->tier[i].read_sectors = n[2];
+		sample->tier[i].written_sectors = n[6];
+		sample->tier[i].ticks = n[3] + n[7];
+	}
+}
+
+/* Counters start again when a tier or the set comes back. */
+static uint64_t per_second(uint64_t before, uint64_t after, uint64_t ms)
+{
+	return ms && after > before ? (uint64_t)((double)(after - before) * 1000 / ms) : 0;
+}
+
+static void set_rates(struct report *r, const struct sample *a, const struct sample *b)
+{
+	uint64_t ms = b->at_ms - a->at_ms;
+	unsigned int i;
+
+	r->have_rates = true;
+	r->moved_bytes_rate = per_second(a->migrated, b->migrated, ms) * SECTOR_SIZE;
+	for (i = 0; i < r->set->nr_tiers; i++) {
+		uint64_t ios = b->tier[i].ios - a->tier[i].ios;
+		struct rate *rate = &r->rate[i];
+
+		rate->reads = per_second(a->tier[i].reads, b->tier[i].reads, ms);
+		rate->writes = per_second(a->tier[i].writes, b->tier[i].writes, ms);
+		rate->read_bytes = SECTOR_SIZE *
+			per_second(a->tier[i].read_sectors, b->tier[i].read_sectors, ms);
+		rate->written_bytes = SECTOR_SIZE *
+			per_second(a->tier[i].written_sectors, b->tier[i].written_sectors, ms);
+		if (ios && b->tier[i].ticks >= a->tier[i].ticks)
+			rate->await_ms = (double)(b->tier[i].ticks - a->tier[i].ticks) / ios;
+	}
+}
+
+static bool measurable(const struct set *s)
+{
+	return s->active && s->have_table && s->status.kind == STATUS_OK;
+}
+
+struct report *reports_make(struct set **sets, unsigned int nr, unsigned int interval_ms)
+{
+	struct report *reports = xcalloc(nr, sizeof(*reports));
+	struct sample *before = NULL, after;
+	unsigned int i;
+
+	if (interval_ms) {
+		before = xcalloc(nr, sizeof(*before));
+		for (i = 0; i < nr; i++)
+			take_sample(sets[i], &before[i]);
+		sleep_ms(interval_ms);
+	}
+	for (i = 0; i < nr; i++) {
+		bool measured = interval_ms && measurable(sets[i]) && !set_refresh(sets[i]);
+
+		make(&reports[i], sets[i]);
+		if (measured && measurable(sets[i])) {
+			take_sample(sets[i], &after);
+			set_rates(&reports[i], &before[i], &after);
+		}
+	}
+	free(before);
+	return reports;
+}
+
+void reports_free(struct report *reports, unsigned int nr)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < nr; i++) {
+		for (j = 0; j < reports[i].nr_attention; j++)
+			free(reports[i].attention[j].text);
+		free(reports[i].attention);
+		free(reports[i].lost);
+	}
+	free(reports);
+}
+
+/*
+ * Lost ranges: the heat message counts the chunks of a range that lie on each
+ * rank; ranges that lie partly on a missing tier are asked for again in smaller
+ * pieces.
+ */
+#define BUCKETS_MAX	4096
+#define MESSAGES_MAX	2048
+#define RANGES_MAX	100000
+
+struct hunt {
+	struct report *report;
+	unsigned int messages;
+	bool gave_up;
+};
+
+static void add_lost(struct hunt *h, uint64_t first, uint64_t count)
+{
+	struct report *r = h->report;
+	struct range *last = r->nr_lost ? &r->lost[r->nr_lost - 1] : NULL;
+
+	if (last && last->first + last->count == first) {
+		last->count += count;
+		return;
+	}
+	if (r->nr_lost == RANGES_MAX) {
+		h->gave_up = true;
+		return;
+	}
+	r->lost = xrealloc(r->lost, r->nr_lost + 1, sizeof(*r->lost));
+	r->lost[r->nr_lost++] = (struct range){ .first = first, .count = count };
+}
+
+static uint64_t lost_in(const struct set *s, const struct heat_bucket *b)
+{
+	uint64_t lost = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!s->tier[i].present)
+			lost += b->on_rank[i];
+	return lost;
+}
+
+static void hunt_range(struct hunt *h, uint64_t first, uint64_t count)
+{
+	const struct set *s = h->report->set;
+	char *message, *answer, *reason;
+	struct heat_bucket b;
+	const char *line;
+	int r;
+
+	if (h->gave_up || h->messages++ == MESSAGES_MAX) {
+		h->gave_up = true;
+		return;
+	}
+	message = xasprintf("heat %llu %llu %llu", (unsigned long long)first, (unsigned long long)count,
+			    (unsigned long long)(count < BUCKETS_MAX ? count : BUCKETS_MAX));
+	r = dm_message(s->dm.name, message, &answer, &reason);
+	free(message);
+	if (r) {
+		verbose("%s: heat: %s", s->name, reason);
+		free(reason);
+		h->gave_up = true;
+		return;
+	}
+	for (line = answer; !h->gave_up && !(r = heat_parse(&line, s->nr_tiers, &b));) {
+		uint64_t lost = lost_in(s, &b);
+
+		if (lost && lost == b.count)
+			add_lost(h, b.first, b.count);
+		else if (lost && b.count < count)
+			hunt_range(h, b.first, b.count);
+	}
+	if (r == -EINVAL)
+		h->gave_up = true;
+	free(answer);
+}
+
+void report_find_lost(struct report *r)
+{
+	struct hunt h = { .report = r };
+
+	if (!measurable(r->set) || !set_missing(r->set))
+		return;
+	hunt_range(&h, 0, r->chunks);
+	r->lost_cut = h.gave_up;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What there is to tell about a set, worked out once for people and for JSON. */
+#ifndef TIERCTL_REPORT_H
+#define TIERCTL_REPORT_H
+
+#include "set.h"
+
+struct attention {
+	const char *code;	/* one word, for JSON */
+	int tier;		/* rank, -1 if it is not about a tier */
+	char *text;
+};
+
+struct range {
+	uint64_t first, count;	/* chunks */
+};
+
+/* Per second, over the interval that was measured. */
+struct rate {
+	uint64_t reads, writes;			/* requests of the tiered device */
+	uint64_t read_bytes, written_bytes;	/* of the tier's device, moves included */
+	double await_ms;			/* mean time of a request to it */
+};
+
+struct report {
+	struct set *set;
+	const char *state;	/* active, suspended, failed, inactive, incomplete */
+	const char *health;	/* ok, degraded, attention, failed */
+
+	unsigned int nr_attention;
+	struct attention *attention;
+
+	bool have_chunks;	/* of all below */
+	uint64_t mapped, pinned, chunks;
+	uint64_t used[TIER_MAX_TIERS];
+
+	bool have_rates;
+	struct rate rate[TIER_MAX_TIERS];
+	uint64_t moved_bytes_rate;
+
+	unsigned int nr_lost;
+	struct range *lost;	/* in order; chunks that lie on missing tiers */
+	bool lost_cut;		/* there are more */
+
+	int evacuating;		/* rank of a tier that is being emptied, -1 for none */
+};
+
+/*
+ * Every set of the list that is active is measured for so many milliseconds,
+ * together; 0 for no rates.
+ */
+struct report *reports_make(struct set **sets, unsigned int nr, unsigned int interval_ms);
+void reports_free(struct report *reports, unsigned int nr);
+
+/* Fills in lost and lost_cut. */
+void report_find_lost(struct report *r);
+
+#endif

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "set.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/metadata.h"
+#include "size.h"
+#include "util.h"
+
+static void free_tiers(struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		device_free(&s->tier[i].dev);
+	s->nr_tiers = 0;
+}
+
+static void set_free(struct set *s)
+{
+	free_tiers(s);
+	while (s->nr_stray)
+		device_free(&s->stray[--s->nr_stray]);
+	free(s->stray);
+	free(s->name);
+	free(s->dm_name);
+	dm_device_free(&s->dm);
+	table_free(&s->table);
+	status_free(&s->status);
+	device_free(&s->meta_dev);
+	free(s->problem);
+}
+
+void sets_free(struct set_list *list)
+{
+	while (list->nr)
+		set_free(&list->set[--list->nr]);
+	free(list->set);
+	list->set = NULL;
+}
+
+static struct set *new_set(struct set_list *list)
+{
+	struct set *s;
+
+	list->set = xrealloc(list->set, list->nr + 1, sizeof(*list->set));
+	s = &list->set[list->nr++];
+	memset(s, 0, sizeof(*s));
+	return s;
+}
+
+static struct set_tier *new_tier(struct set *s)
+{
+	struct set_tier *t = &s->tier[s->nr_tiers++];
+
+	memset(t, 0, sizeof(*t));
+	t->id = -1;
+	t->state = '-';
+	return t;
+}
+
+/* An active set's devices, from its table. */
+static void tiers_from_table(struct set *s)
+{
+	unsigned int i;
+
+	s->have_meta = !device_from_name(s->table.metadata, &s->meta_dev);
+	for (i = 0; i < s->table.nr_tiers; i++) {
+		struct set_tier *t = new_tier(s);
+
+		if (!strcmp(s->table.tier[i], "-") || device_from_name(s->table.tier[i], &t->dev))
+			continue;
+		t->present = true;
+		t->state = 'A';
+		t->size = t->dev.size;
+	}
+}
+
+static void tiers_from_status(struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers && i < s->status.nr_tiers; i++) {
+		s->tier[i].id = s->status.tier[i].id;
+		s->tier[i].state = s->status.tier[i].state;
+		s->tier[i].places = s->status.tier[i].places;
+	}
+}
+
+int set_refresh(struct set *s)
+{
+	struct status status;
+	char *line;
+	int r;
+
+	r = dm_status(s->dm.name, &line);
+	if (r)
+		return r;
+	r = status_parse(line, &status);
+	if (r) {
+		err("%s: cannot make sense of its status line: %s", s->name, line);
+	} else {
+		status_free(&s->status);
+		s->status = status;
+		tiers_from_status(s);
+	}
+	free(line);
+	return r;
+}
+
+int set_read_info(struct set *s)
+{
+	const char *reason;
+	int fd, r;
+
+	if (s->have_info)
+		return 0;
+	if (!s->have_meta)
+		return -ENOENT;
+	fd = device_open(&s->meta_dev, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	r = md_read_superblock(fd, &s->info, &s->roots, &reason);
+	close(fd);
+	s->have_info = !r;
+	return r;
+}
+
+static void set_uuid(struct set *s, const u8 *uuid)
+{
+	memcpy(s->uuid, uuid, sizeof(s->uuid));
+	uuid_to_hex(s->hex, s->uuid);
+}
+
+/* A device made by dmsetup may have a UUID that is none of ours. */
+static void active_identity(struct set *s)
+{
+	u8 uuid[TIER_UUID_SIZE] = { 0 };
+	size_t len = strlen(s->dm.uuid);
+
+	if (!strncmp(s->dm.uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)) &&
+	    uuid_from_text(s->dm.uuid, uuid))
+		set_uuid(s, uuid);
+	else if (!set_read_info(s))
+		set_uuid(s, s->info.uuid);
+	else
+		set_uuid(s, uuid);
+
+	s->dm_name = xstrdup(s->dm.name);
+	if (len > 3 && !strcmp(s->dm.uuid + len - 3, "-lv"))
+		s->name = lv_name_from_dm(s->dm.name);
+	if (!s->name)
+		s->name = xstrdup(s->dm.name);
+}
+
+/* What the table cannot say of missing tiers; the set is live, so it may fail. */
+static void missing_from_metadata(struct set *s)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	const char *reason;
+	unsigned int i, nr;
+	int fd;
+
+	if (!set_missing(s) || set_read_info(s))
+		return;
+	fd = device_open(&s->meta_dev, O_RDONLY);
+	if (fd < 0)
+		return;
+	if (!md_read_tiers(fd, &s->roots, records, &nr, &reason)) {
+		for (i = 0; i < nr; i++) {
+			struct set_tier *t = &s->tier[records[i].rank];
+
+			if (records[i].rank >= s->nr_tiers || t->present)
+				continue;
+			copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
+			t->size = records[i].size * SECTOR_SIZE;
+		}
+	}
+	close(fd);
+}
+
+static int add_active(void *context, struct dm_device *d)
+{
+	struct set *s = new_set(context);
+
+	s->active = true;
+	s->dm = *d;
+	s->length = d->length;
+	if (d->table && !table_parse(d->table, &s->table)) {
+		s->have_table = true;
+		s->chunk_sectors = s->table.chunk_sectors;
+		tiers_from_table(s);
+	}
+	active_identity(s);
+	s->status.kind = STATUS_ERROR;
+	if (s->have_table)
+		set_refresh(s);
+	missing_from_metadata(s);
+	return 0;
+}
+
+static struct set *find_uuid(const struct set_list *list, const u8 *uuid)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!memcmp(list->set[i].uuid, uuid, TIER_UUID_SIZE))
+			return &list->set[i];
+	return NULL;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void add_problem(struct set *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->problem)
+		return;
+	va_start(ap, fmt);
+	s->problem = xvasprintf(fmt, ap);
+	va_end(ap);
+}
+
+static void add_stray(struct set *s, const struct device *d)
+{
+	s->stray = xrealloc(s->stray, s->nr_stray + 1, sizeof(*s->stray));
+	device_copy(&s->stray[s->nr_stray++], d);
+}
+
+static const char *state_problem(u32 state)
+{
+	switch (state) {
+	case TIER_STATE_LIVE:
+		return NULL;
+	case TIER_STATE_FORMATTING:
+		return "its creation was interrupted, nothing is in it yet";
+	case TIER_STATE_RETIRED:
+		return "it was taken apart, these are its remains";
+	default:
+		return "its conversion was interrupted";
+	}
+}
+
+static void use_metadata(struct set *s, const struct member *m)
+{
+	const char *problem = state_problem(m->meta.state);
+
+	if (s->have_meta) {
+		add_problem(s, "two devices say that they are its metadata: %s and %s",
+			    s->meta_dev.name, m->dev.name);
+		return;
+	}
+	s->have_meta = s->have_info = true;
+	device_copy(&s->meta_dev, &m->dev);
+	s->info = m->meta;
+	s->roots = m->roots;
+	s->length = m->meta.length;
+	s->chunk_sectors = m->meta.chunk_sectors;
+	free(s->dm_name);
+	s->dm_name = xstrdup(m->meta.name);
+	if (problem)
+		add_problem(s, "%s", problem);
+}
+
+/* The tiers that the metadata has on record, in their ranks. */
+static void read_records(struct set *s)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	const char *reason = "cannot be opened";
+	unsigned int i, nr = 0;
+	int fd = device_open(&s->meta_dev, O_RDONLY);
+	int r = fd;
+
+	if (fd >= 0) {
+		r = md_read_tiers(fd, &s->roots, records, &nr, &reason);
+		close(fd);
+	}
+	if (r) {
+		add_problem(s, "%s: %s", s->meta_dev.name, reason);
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		new_tier(s);
+	for (i = 0; i < nr; i++) {
+		struct set_tier *t = &s->tier[records[i].rank];
+
+		if (records[i].rank >= nr || t->id >= 0) {
+			add_problem(s, "%s: metadata is damaged (ranks of tiers)", s->meta_dev.name);
+			return;
+		}
+		t->id = records[i].id;
+		memcpy(t->uuid, records[i].uuid, sizeof(t->uuid));
+		copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
+		t->size = records[i].size * SECTOR_SIZE;
+		t->places = records[i].places;
+		t->endurance = records[i].endurance;
+		t->generation = records[i].generation;
+		t->state = records[i].flags & TIER_RECORD_EVACUATE ? 'E' : 'A';
+	}
+	s->have_records = true;
+}
+
+static struct set_tier *record_of(struct set *s, const struct tier_label_info *label)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!memcmp(s->tier[i].uuid, label->tier_uuid, sizeof(label->tier_uuid)))
+			return &s->tier[i];
+	return NULL;
+}
+
+static void use_label(struct set *s, const struct member *m)
+{
+	struct set_tier *t = s->have_records ? record_of(s, &m->label) : NULL;
+
+	if (!t) {
+		add_stray(s, &m->dev);
+		return;
+	}
+	if (t->present) {
+		add_problem(s, "two devices say that they are its tier %td: %s and %s",
+			    t - s->tier, t->dev.name, m->dev.name);
+		return;
+	}
+	t->present = true;
+	device_copy(&t->dev, &m->dev);
+	t->stale = m->label.generation != t->generation &&
+		   m->label.generation != s->info.next_generation;
+}
+
+/* Whether a member is one of an active set, so is no part of an inactive one. */
+static bool of_active(const struct set_list *list, const struct member *m)
+{
+	const struct set *s = find_uuid(list, member_set_uuid(m));
+
+	return s && s->active;
+}
+
+static void finish_inactive(struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!s->tier[i].present)
+			s->tier[i].state = '-';
+	if (!s->have_meta)
+		add_problem(s, "its metadata device is missing");
+	s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
+}
+
+int sets_load_members(struct set_list *list, const struct member_list *members)
+{
+	unsigned int i, active;
+	int r;
+
+	memset(list, 0, sizeof(*list));
+	r = dm_for_each_set(add_active, list);
+	if (r)
+		warn("cannot ask device-mapper which sets are active: %s.", strerror(-r));
+	active = list->nr;
+
+	/* Metadata first: it says which labels count. */
+	for (i = 0; i < members->nr; i++) {
+		const struct member *m = &members->member[i];
+		struct set *s;
+
+		if ((m->kind != MEMBER_METADATA && m->kind != MEMBER_TIER) || of_active(list, m))
+			continue;
+		s = find_uuid(list, member_set_uuid(m));
+		if (!s) {
+			s = new_set(list);
+			set_uuid(s, member_set_uuid(m));
+			if (m->kind == MEMBER_TIER)
+				s->dm_name = xstrdup(m->label.name);
+		}
+		if (m->kind == MEMBER_METADATA)
+			use_metadata(s, m);
+		else if (!s->chunk_sectors)
+			s->chunk_sectors = m->label.chunk_sectors;
+	}
+	for (i = active; i < list->nr; i++)
+		if (list->set[i].have_meta)
+			read_records(&list->set[i]);
+	for (i = 0; i < members->nr; i++) {
+		const struct member *m = &members->member[i];
+
+		if (m->kind == MEMBER_TIER && !of_active(list, m))
+			use_label(find_uuid(list, member_set_uuid(m)), m);
+	}
+	for (i = active; i < list->nr; i++)
+		finish_inactive(&list->set[i]);
+	return r;
+}
+
+int sets_load(struct set_list *list, bool scan)
+{
+	struct member_list members = { 0 };
+	int r;
+
+	if (scan)
+		members_scan(&members, false);
+	r = sets_load_members(list, &members);
+	members_free(&members);
+	return r;
+}
+
+struct set *sets_find(const struct set_list *list, const char *name)
+{
+	u8 uuid[TIER_UUID_SIZE] = { 0 };
+	struct device d;
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->set[i].name, name) ||
+		    (list->set[i].dm_name && !strcmp(list->set[i].dm_name, name)))
+			return &list->set[i];
+	if (!device_from_name(name, &d)) {
+		dev_t dev = d.dev;
+
+		device_free(&d);
+		for (i = 0; i < list->nr; i++)
+			if (list->set[i].active && list->set[i].dm.dev == dev)
+				return &list->set[i];
+		return NULL;
+	}
+	return uuid_from_text(name, uuid) ? find_uuid(list, uuid) : NULL;
+}
+
+char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner)
+{
+	unsigned int i, rank;
+
+	for (i = 0; i < list->nr; i++) {
+		const struct set *s = &list->set[i];
+
+		*owner = s;
+		if (s->have_meta && s->meta_dev.dev == dev)
+			return xasprintf("the metadata of %s", s->name);
+		for (rank = 0; rank < s->nr_tiers; rank++)
+			if (s->tier[rank].present && s->tier[rank].dev.dev == dev)
+				return xasprintf("tier %u of %s", rank, s->name);
+	}
+	*owner = NULL;
+	return NULL;
+}
+
+static bool is_stray(const struct set *s, dev_t dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_stray; i++)
+		if (s->stray[i].dev == dev)
+			return true;
+	return false;
+}
+
+void role_of(const struct member *m, const struct set_list *sets, struct role *role)
+{
+	const struct set *s;
+	unsigned int i;
+
+	memset(role, 0, sizeof(*role));
+	role->tier = -1;
+	if (m->kind != MEMBER_METADATA && m->kind != MEMBER_TIER) {
+		role->role = m->kind == MEMBER_DAMAGED ? "damaged" :
+			     m->kind == MEMBER_UNREADABLE ? "unreadable" : "other";
+		return;
+	}
+	role->role = m->kind == MEMBER_METADATA ? "metadata" : "tier";
+	s = role->set = find_uuid(sets, member_set_uuid(m));
+	if (!s)
+		return;
+	if (s->have_meta && s->meta_dev.dev == m->dev.dev) {
+		role->state = s->active ? "active" : "inactive";
+		return;
+	}
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (!s->tier[i].present || s->tier[i].dev.dev != m->dev.dev)
+			continue;
+		role->tier = i;
+		role->state = s->tier[i].stale ? "stale" : s->active ? "active" : "inactive";
+		return;
+	}
+	/* Of the set, but the set does not use it; without metadata nobody can say. */
+	role->state = !s->have_meta ? "inactive" : is_stray(s, m->dev.dev) || s->active ? "unused" : "duplicate";
+}
+
+struct set *sets_need(const struct set_list *list, const char *name)
+{
+	struct set *s = sets_find(list, name), *other = NULL;
+	const struct set *owner;
+	struct device d;
+	unsigned int i;
+	char *role;
+
+	if (s) {
+		/* Two sets of one name: only the UUID or the active one's device will do. */
+		for (i = 0; i < list->nr; i++)
+			if (&list->set[i] != s && !strcmp(list->set[i].name, name))
+				other = &list->set[i];
+		if (other && !s->active) {
+			err("%s: two sets have this name. Name it by UUID: %s or %s.", name, s->hex, other->hex);
+			return NULL;
+		}
+		return s;
+	}
+	if (!device_from_name(name, &d)) {
+		role = sets_role(list, d.dev, &owner);
+		if (role)
+			err("%s: is %s. Name %s.", name, role, owner->name);
+		else
+			err("%s: is no tiered set. tierctl list names them.", name);
+		free(role);
+		device_free(&d);
+	} else {
+		err("%s: no such set. tierctl list names them.", name);
+	}
+	return NULL;
+}
+
+unsigned int set_missing(const struct set *s)
+{
+	unsigned int i, missing = 0;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		missing += !s->tier[i].present;
+	return missing;
+}
+
+struct chunk_count {
+	uint64_t by_id[TIER_MAX_ID + 2];
+	uint64_t mapped, pinned;
+};
+
+static int count_chunk(void *context, u64 chunk, u64 entry)
+{
+	struct chunk_count *c = context;
+
+	(void)chunk;
+	if (entry & TIER_ENTRY_MAPPED) {
+		c->by_id[(entry >> TIER_ENTRY_ID_SHIFT) & 0xff]++;
+		c->mapped++;
+	}
+	if ((entry >> TIER_ENTRY_PIN_SHIFT) & 0xff)
+		c->pinned++;
+	return 0;
+}
+
+bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *mapped, uint64_t *pinned)
+{
+	struct chunk_count count = { 0 };
+	const char *reason;
+	unsigned int i;
+	int fd, r;
+
+	if (!s->have_records)
+		return false;
+	fd = device_open(&s->meta_dev, O_RDONLY);
+	if (fd < 0)
+		return false;
+	r = md_read_map(fd, &s->roots, s->info.nr_chunks, count_chunk, &count, &reason);
+	close(fd);
+	if (r)
+		return false;
+	for (i = 0; i < s->nr_tiers; i++)
+		used[i] = count.by_id[s->tier[i].id];
+	*mapped = count.mapped;
+	*pinned = count.pinned;
+	return true;
+}
+
+char *set_usage(const struct set *s)
+{
+	struct device d;
+	char *text, *opener;
+
+	if (device_from_number(s->dm.dev, &d))
+		return xstrdup("in use");
+	text = device_usage(&d);
+	opener = text ? NULL : device_opener(d.dev);
+	if (!text)
+		text = opener ? xasprintf("open by %s", opener) : xstrdup("in use");
+	free(opener);
+	device_free(&d);
+	return text;
+}

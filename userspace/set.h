@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tiered sets, active or found on the devices. */
+#ifndef TIERCTL_SET_H
+#define TIERCTL_SET_H
+
+#include "device.h"
+#include "dm.h"
+#include "member.h"
+#include "status.h"
+#include "table.h"
+
+struct set_tier {
+	int id;			/* -1 if not known */
+	char state;		/* as in the status line; of an inactive set A, E or - */
+	bool present;
+	struct device dev;	/* if present */
+	char last_seen[32];	/* "" if not known */
+	u8 uuid[TIER_UUID_SIZE];
+	uint64_t size;		/* bytes of the device, 0 if not known */
+	uint64_t places;	/* chunks, 0 if not known */
+	u64 endurance;		/* GiB a day */
+	u64 generation;		/* that its label should have */
+	bool stale;		/* has another */
+};
+
+struct set {
+	u8 uuid[TIER_UUID_SIZE];
+	char hex[UUID_HEX];
+	char *name;		/* for users: NAME or VG/LV */
+	char *dm_name;
+	uint64_t length;	/* sectors */
+	uint64_t chunk_sectors;
+
+	bool active;
+	struct dm_device dm;	/* if active */
+	bool have_table;	/* as is table */
+	struct table table;
+	struct status status;	/* if have_table */
+
+	bool have_meta;		/* the metadata device is there */
+	struct device meta_dev;
+	bool have_info;		/* its superblock could be read */
+	struct tier_meta_info info;
+	struct tier_meta_roots roots;
+	bool have_records;	/* tiers come from the metadata's records */
+	char *problem;		/* why it cannot be activated as it is, NULL if it can */
+
+	unsigned int nr_tiers;
+	struct set_tier tier[TIER_MAX_TIERS];	/* by rank */
+
+	/* An inactive set: labels of it that are no part of it any more. */
+	unsigned int nr_stray;
+	struct device *stray;
+};
+
+struct set_list {
+	unsigned int nr;
+	struct set *set;
+};
+
+/* The active sets alone, or with those found by a scan of the devices. */
+int sets_load(struct set_list *list, bool scan);
+/* From a scan made before. */
+int sets_load_members(struct set_list *list, const struct member_list *members);
+void sets_free(struct set_list *list);
+
+/* Reads the status again.  0 or -errno. */
+int set_refresh(struct set *s);
+
+/* By NAME, VG/LV, UUID or device node; NULL if there is none. */
+struct set *sets_find(const struct set_list *list, const char *name);
+/*
+ * The same for a command that needs one, with the error said: no such set, or
+ * the name is a member's.
+ */
+struct set *sets_need(const struct set_list *list, const char *name);
+
+/* Tiers that are missing, now. */
+unsigned int set_missing(const struct set *s);
+
+/* Reads the superblock of an active set when it is needed.  0 or -errno. */
+int set_read_info(struct set *s);
+
+/* Chunks of an inactive set per rank; false if the metadata cannot be read. */
+bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *mapped, uint64_t *pinned);
+
+/* "tier 1 of data" or "the metadata of data" if dev belongs to an active set, NULL otherwise. */
+char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner);
+
+/* What a scanned device is to which set. */
+struct role {
+	const char *role;	/* metadata, tier, stray, damaged, unreadable, other */
+	const char *state;	/* active, inactive, stale, duplicate or NULL */
+	const struct set *set;
+	int tier;		/* rank, -1 for none */
+};
+void role_of(const struct member *m, const struct set_list *sets, struct role *role);
+
+/* For errors: where it is mounted, what holds it, who has it open.  The caller frees. */
+char *set_usage(const struct set *s);
+
+#endif

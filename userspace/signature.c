@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "signature.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "util.h"
+
+static blkid_probe new_probe(int fd)
+{
+	blkid_probe pr = blkid_new_probe();
+
+	if (!pr)
+		return NULL;
+	if (blkid_probe_set_device(pr, fd, 0, 0)) {
+		blkid_free_probe(pr);
+		return NULL;
+	}
+	blkid_probe_enable_superblocks(pr, 1);
+	blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
+					  BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_BADCSUM);
+	blkid_probe_enable_partitions(pr, 1);
+	blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);
+	return pr;
+}
+
+static void describe(blkid_probe pr, struct text *found)
+{
+	const char *type, *label;
+
+	if (!blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
+		text_add(found, "%s%s", found->len ? ", " : "", type);
+		if (!blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
+			text_add(found, " \"%s\"", label);
+	} else if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL)) {
+		text_add(found, "%s%s partition table", found->len ? ", " : "", type);
+	}
+}
+
+char *signatures_find(const char *path, int *error)
+{
+	/* Not past the cache, as labels are read: libblkid reads a few bytes anywhere. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
+	struct text found = { 0 };
+	int r = -1;
+
+	if (pr) {
+		while (!(r = blkid_do_probe(pr)))
+			describe(pr, &found);
+		blkid_free_probe(pr);
+	}
+	if (fd >= 0)
+		close(fd);
+	*error = r < 0 ? -EIO : 0;
+	return found.s;
+}
+
+int signatures_wipe(int fd)
+{
+	blkid_probe pr = new_probe(fd);
+	int r = -1;
+
+	if (pr) {
+		/* A wiped signature can hide another, so each wipe steps back. */
+		while (!(r = blkid_do_probe(pr)))
+			if (blkid_do_wipe(pr, 0)) {
+				r = -1;
+				break;
+			}
+		blkid_free_probe(pr);
+	}
+	if (r < 0 || fsync(fd))
+		return -EIO;
+	return 0;
+}

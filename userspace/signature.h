@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What libblkid knows of a device's content. */
+#ifndef TIERCTL_SIGNATURE_H
+#define TIERCTL_SIGNATURE_H
+
+/*
+ * What the device carries, 'xfs "photos", gpt partition table' for example;
+ * NULL for nothing known.  The caller frees.  *error is -EIO when it could not
+ * be read, else 0.
+ */
+char *signatures_find(const char *path, int *error);
+
+/* Takes them all away; fd open for writing. */
+int signatures_wipe(int fd);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct global_options global;
+
+static char **errors;
+static size_t errors_len;
+
+void err(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = xvasprintf(fmt, ap);
+	va_end(ap);
+
+	fflush(stdout);
+	fprintf(stderr, "tierctl: %s\n", s);
+	errors = xrealloc(errors, errors_len + 1, sizeof(*errors));
+	errors[errors_len++] = s;
+}
+
+void warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (global.quiet)
+		return;
+	fflush(stdout);
+	fputs("tierctl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (global.quiet || global.json)
+		return;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+}
+
+void verbose(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!global.verbose)
+		return;
+	fflush(stdout);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+size_t nr_errors(void)
+{
+	return errors_len;
+}
+
+const char *error_text(size_t i)
+{
+	return errors[i];
+}
+
+void free_errors(void)
+{
+	while (errors_len)
+		free(errors[--errors_len]);
+	free(errors);
+	errors = NULL;
+}
+
+bool ask(const char *fmt, ...)
+{
+	char *question, answer[16];
+	bool yes = false;
+	va_list ap;
+
+	if (global.yes)
+		return true;
+
+	va_start(ap, fmt);
+	question = xvasprintf(fmt, ap);
+	va_end(ap);
+
+	if (!isatty(STDIN_FILENO)) {
+		err("%s Nobody to ask: answered no. Repeat with -y to mean yes.", question);
+	} else {
+		fflush(stdout);
+		fprintf(stderr, "%s [y/N] ", question);
+		if (fgets(answer, sizeof(answer), stdin))
+			yes = answer[0] == 'y' || answer[0] == 'Y';
+		if (!yes)
+			err("declined, nothing was changed.");
+	}
+	free(question);
+	return yes;
+}
+
+static void *checked(void *p)
+{
+	if (!p) {
+		fputs("tierctl: out of memory\n", stderr);
+		exit(EXIT_FAILED);
+	}
+	return p;
+}
+
+void *xcalloc(size_t nr, size_t size)
+{
+	return checked(calloc(nr ? nr : 1, size));
+}
+
+void *xrealloc(void *p, size_t nr, size_t size)
+{
+	return checked(reallocarray(p, nr ? nr : 1, size));
+}
+
+char *xstrdup(const char *s)
+{
+	return checked(strdup(s));
+}
+
+char *xstrndup(const char *s, size_t len)
+{
+	return checked(strndup(s, len));
+}
+
+char *xvasprintf(const char *fmt, va_list ap)
+{
+	char *s;
+
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	return checked(s);
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = xvasprintf(fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+void text_add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+
+	if (t->len + len + 1 > t->room) {
+		t->room = 2 * (t->len + len + 1);
+		t->s = xrealloc(t->s, t->room, 1);
+	}
+	va_start(ap, fmt);
+	vsnprintf(t->s + t->len, t->room - t->len, fmt, ap);
+	va_end(ap);
+	t->len += len;
+}
+
+void text_free(struct text *t)
+{
+	free(t->s);
+	memset(t, 0, sizeof(*t));
+}
+
+void copy_string(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+void detach_on_interrupt(void)
+{
+	struct sigaction sa = { .sa_handler = on_interrupt };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000L };
+
+	if (!interrupted)
+		nanosleep(&ts, NULL);
+}

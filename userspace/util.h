@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every room needs: messages, questions, memory, exit codes.
+ */
+#ifndef TIERCTL_UTIL_H
+#define TIERCTL_UTIL_H
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TIERCTL_VERSION	"0.1.0"
+
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,	/* failed or declined */
+	EXIT_USAGE = 2,
+	EXIT_ATTENTION = 3,	/* degraded or needs attention */
+	EXIT_DETACHED = 130,
+};
+
+/* The options every command knows; set once by the option parser. */
+struct global_options {
+	bool quiet;
+	bool verbose;
+	bool yes;
+	bool force;
+	bool test;	/* change nothing, say what would be done */
+	bool json;
+};
+extern struct global_options global;
+
+/*
+ * err: "tierctl: ..." on stderr; kept for the errors[] of --json.
+ * warn: the same but for -q, and not an error.  say: stdout, but for -q and --json.
+ * verbose: stderr, with -v only.
+ */
+void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The errors so far, for --json. */
+size_t nr_errors(void);
+const char *error_text(size_t i);
+void free_errors(void);
+
+/*
+ * Asks on the terminal.  True at once with -y; false, with an error that says
+ * so, without a terminal.
+ */
+bool ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Never return NULL. */
+void *xcalloc(size_t nr, size_t size);
+void *xrealloc(void *p, size_t nr, size_t size);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t len);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
+/* Text that grows; .s is NUL-terminated once something was added, else NULL. */
+struct text {
+	char *s;
+	size_t len, room;
+};
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_free(struct text *t);
+
+/* Copies with truncation, always NUL-terminated. */
+void copy_string(char *to, size_t size, const char *from);
+
+/* Milliseconds of a clock that only goes forward. */
+uint64_t now_ms(void);
+
+/* Ctrl-C while detach_on_interrupt() is in force sets interrupted instead of ending the tool. */
+extern volatile sig_atomic_t interrupted;
+void detach_on_interrupt(void);
+/* Returns early when interrupted. */
+void sleep_ms(unsigned int ms);
+
+#endif

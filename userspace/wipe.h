@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Taking away what a device carries. */
+#ifndef TIERCTL_WIPE_H
+#define TIERCTL_WIPE_H
+
+#include "device.h"
+
+/* Labels (both slots) of a tier, or the superblock.  0 or -errno, with the error said. */
+int wipe_labels(const struct device *d);
+int wipe_superblock(const struct device *d);
+
+/*
+ * All that libblkid knows, and the place of superblock and labels; tells the
+ * kernel to forget partitions.  0 or -errno, with the error said.
+ */
+int wipe_all(const struct device *d);
+
+#endif
