@@ -382,6 +382,7 @@ static void step_copy(struct tier_migration *m)
 	wait = m->pressing ? 0 : tier_budget_wait(set);
 	if (wait) {
 		/* Not long: a cancel is looked for when the wait is over. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		queue_delayed_work(set->wq, &m->work, min(wait, HZ / 10UL));
 		return;
 	}
@@ -450,7 +451,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 		    TIER_WORD_HELD | 0xfULL << TIER_WORD_REASON_SHIFT,
 		    m->op.entry | tier_reason_bits(m->reason));
 	hash_del(&m->hash);
-	m->switched = true;
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	set->migrated_sectors += set->chunk_sectors;
 	if (m->to->rec.rank < m->from->rec.rank)
 		set->promotions++;

@@ -88,8 +88,7 @@ void tier_budget_take(struct tier_set *set, struct tier *to, u32 sectors)
 
 /*
  * A free slot among migration_depth.  Migrations that hang on a dead tier do
- * not count, so that they do not stop those between the others; nor do those
- * that only wait for the last readers of the old place.
+ * not count, so that they do not stop those between the others.
  */
 static bool slot_free(struct tier_set *set)
 {
@@ -100,7 +99,7 @@ static bool slot_free(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->migrations, list)
-		if (!m->switched && now - READ_ONCE(m->progress_ns) < STALL_NS)
+		if (now - READ_ONCE(m->progress_ns) < STALL_NS)
 			busy++;
 	spin_unlock_irq(&set->lock);
 	return busy < depth;

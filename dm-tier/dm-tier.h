@@ -353,7 +353,6 @@ struct tier_migration {
 	bool waiting_for_writers;
 	bool cancelled;
 	bool stopped;			/* cancelled by a suspend */
-	bool switched;			/* the chunk has moved; its old place is not free yet */
 	bool pressing;			/* writes pass a few at a time */
 	int quota;			/* pieces that may be written until the next step */
 
