@@ -155,8 +155,10 @@ static void watch_space(struct tier_set *set)
 static void do_commit(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, commit_work);
+	struct bio_list fua = BIO_EMPTY_LIST;
 	struct bio_list retry;
 	bool cycle, more, ok;
+	struct bio *bio;
 	LIST_HEAD(ops);
 	u64 nr = 0;
 
@@ -170,6 +172,10 @@ static void do_commit(struct work_struct *work)
 	cycle = set->cycle_wants_commit && !more;
 	if (cycle)
 		set->cycle_wants_commit = false;
+	if (!more) {
+		fua = set->fua_flushed;
+		bio_list_init(&set->fua_flushed);
+	}
 	spin_unlock_irq(&set->lock);
 
 	if (!list_empty(&ops) && commit_batch(set, &ops, nr))
@@ -190,6 +196,10 @@ static void do_commit(struct work_struct *work)
 		queue_work(set->wq, &set->io_work);
 	if (cycle)
 		tier_flush_committed(set, ok);
+	while ((bio = bio_list_pop(&fua))) {
+		bio->bi_status = ok ? BLK_STS_OK : BLK_STS_IOERR;
+		bio_endio(bio);
+	}
 	wake_up(&set->idle_wait);
 }
 
@@ -250,4 +260,5 @@ void tier_commit_init(struct tier_set *set)
 	INIT_DELAYED_WORK(&set->commit_timer, do_commit_timer);
 	INIT_LIST_HEAD(&set->ops);
 	INIT_LIST_HEAD(&set->unwritten);
+	bio_list_init(&set->fua_flushed);
 }

@@ -21,7 +21,15 @@ static bool start_flush(struct tier *t)
 	t->flushing = true;
 	list_splice_init(&t->flush_waiting, &t->flush_running);
 	list_splice_init(&t->births, &t->births_flushing);
+	bio_list_merge(&t->fua_running, &t->fua_waiting);
+	bio_list_init(&t->fua_waiting);
 	return true;
+}
+
+/* set->lock held: someone waits for a flush that has not been sent. */
+static bool flush_wanted(const struct tier *t)
+{
+	return !list_empty(&t->flush_waiting) || !bio_list_empty(&t->fua_waiting);
 }
 
 static void end_bios(struct bio_list *bios, blk_status_t status)
@@ -41,7 +49,7 @@ static void flush_endio(struct bio *bio)
 	struct tier_flush_wait *wait, *tmp;
 	blk_status_t status = bio->bi_status;
 	struct tier_op *op, *next;
-	struct bio_list undecided = BIO_EMPTY_LIST;
+	struct bio_list failed = BIO_EMPTY_LIST;
 	LIST_HEAD(waiters);
 	unsigned long flags;
 
@@ -61,21 +69,26 @@ static void flush_endio(struct bio *bio)
 		}
 	}
 	t->flushing = false;
-	if (!list_empty(&t->flush_waiting) || t->flush_again)
+	if (flush_wanted(t) || t->flush_again)
 		queue_work(set->wq, &t->flush_work);
 	t->flush_again = false;
 	if (status) {
-		/* Discards that wait for these births to be committed. */
-		undecided = set->undecided;
+		/* FUA writes, and discards that wait for these births to be committed. */
+		bio_list_merge(&failed, &t->fua_running);
+		bio_list_merge(&failed, &set->undecided);
 		bio_list_init(&set->undecided);
+	} else if (!bio_list_empty(&t->fua_running)) {
+		bio_list_merge(&set->fua_flushed, &t->fua_running);
+		queue_work(set->wq, &set->commit_work);
 	}
+	bio_list_init(&t->fua_running);
 	/* Within the lock: once the set is quiet it may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irqrestore(&set->lock, flags);
 
 	list_for_each_entry_safe(wait, tmp, &waiters, list)
 		wait->fn(wait, status);
-	end_bios(&undecided, status);
+	end_bios(&failed, status);
 }
 
 static void send_flush(struct tier *t)
@@ -96,7 +109,7 @@ static void do_flush(struct work_struct *work)
 	spin_lock_irq(&t->set->lock);
 	if (t->flushing)
 		t->flush_again = true;
-	else if (!list_empty(&t->flush_waiting) || !list_empty(&t->births))
+	else if (flush_wanted(t) || !list_empty(&t->births))
 		send = start_flush(t);
 	spin_unlock_irq(&t->set->lock);
 	if (send)
@@ -180,8 +193,8 @@ static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status
 
 static void run_cycle(struct tier_set *set)
 {
-	struct tier *send[TIER_MAX_TIERS];
-	unsigned int i, nr = 0;
+	struct tier *last = NULL;
+	unsigned int i;
 	bool written;
 
 	set->cycle_status = BLK_STS_OK;
@@ -199,16 +212,22 @@ static void run_cycle(struct tier_set *set)
 			list_add_tail(&wait->list, &t->flush_running);
 		} else if (written) {
 			list_add_tail(&wait->list, &t->flush_waiting);
-			if (start_flush(t))
-				send[nr++] = t;
+			/* One is sent from here.  It may block, so the others are not. */
+			if (!t->flushing) {
+				if (last)
+					queue_work(set->wq, &last->flush_work);
+				last = t;
+			}
 		} else {
 			continue;
 		}
 		atomic_inc(&set->cycle_pending);
 	}
+	if (last)
+		start_flush(last);
 	spin_unlock_irq(&set->lock);
-	while (nr)
-		send_flush(send[--nr]);
+	if (last)
+		send_flush(last);
 	put_cycle(set);
 }
 
@@ -254,6 +273,16 @@ void tier_flush_bio(struct tier_set *set, struct bio *bio)
 	queue_work(set->wq, &set->cycle_work);
 }
 
+void tier_flush_births(struct tier *t, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->set->lock, flags);
+	bio_list_add(&t->fua_waiting, bio);
+	spin_unlock_irqrestore(&t->set->lock, flags);
+	queue_work(t->set->wq, &t->flush_work);
+}
+
 struct tier_flush_sync {
 	struct tier_flush_wait wait;
 	struct completion done;
@@ -297,6 +326,8 @@ void tier_flush_init_tier(struct tier *t)
 	INIT_LIST_HEAD(&t->flush_running);
 	INIT_LIST_HEAD(&t->births);
 	INIT_LIST_HEAD(&t->births_flushing);
+	bio_list_init(&t->fua_waiting);
+	bio_list_init(&t->fua_running);
 	INIT_WORK(&t->flush_work, do_flush);
 }
 

@@ -139,7 +139,7 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 		birth_written(b, BLK_STS_OK);
 	} else {
 		b->by_command = bdev_write_zeroes_sectors(where.bdev);
-		dm_kcopyd_zero(set->kcopyd, 1, &where, 0, zeroed, b);
+		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0, zeroed, b);
 	}
 }
 
@@ -284,6 +284,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 {
 	struct bio_list bios = b->bios;
 	struct bio *whole = b->whole;
+	struct tier *t = b->tier;
 	bool strays;
 	u64 pin;
 
@@ -307,7 +308,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 		tier_mark_astray(set);
 	tier_arm_commit_timer(set);
 	if (whole && (whole->bi_opf & REQ_FUA))
-		tier_flush_bio(set, whole);
+		tier_flush_births(t, whole);
 	else if (whole)
 		bio_endio(whole);
 	tier_remap_bios(set, &bios);

@@ -113,18 +113,19 @@ int tier_end_io(struct tier_set *set, struct bio *bio, blk_status_t *error)
 
 /*
  * FUA to a chunk that is not committed yet: the data is not reachable after a
- * power cut until the chunk is, so the bio waits for a flush cycle.
+ * power cut until the chunk is, so the bio waits for that.
  */
 static void fua_endio(struct bio *bio)
 {
 	struct tier_set *set = tier_bio_io(bio)->owner;
+	struct tier *t = tier_bio_io(bio)->tier;
 
 	tier_unhook_bio(bio);
 	leave_tier(set, bio, bio->bi_status);
 	if (bio->bi_status)
 		bio_endio(bio);
 	else
-		tier_flush_bio(set, bio);
+		tier_flush_births(t, bio);
 }
 
 void tier_hook_bio(struct bio *bio, bio_end_io_t *fn, void *owner)
@@ -153,10 +154,37 @@ static void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 
 		this_cpu_inc(t->stats->reads);
 }
 
+/*
+ * Submitting blocks when a device has no request left.  What the set's works
+ * have to submit goes through a work of each tier, so that a device that hangs
+ * holds up nobody else's.
+ */
+static void do_outbox(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, outbox_work);
+	struct bio_list bios;
+	struct bio *bio;
+
+	spin_lock_irq(&t->set->lock);
+	bios = t->outbox;
+	bio_list_init(&t->outbox);
+	spin_unlock_irq(&t->set->lock);
+	while ((bio = bio_list_pop(&bios)))
+		dm_submit_bio_remap(bio, NULL);
+}
+
+static void post(struct tier_set *set, struct tier *t, struct bio *bio)
+{
+	spin_lock_irq(&set->lock);
+	bio_list_add(&t->outbox, bio);
+	spin_unlock_irq(&set->lock);
+	queue_work(set->wq, &t->outbox_work);
+}
+
 void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
 {
 	point_at(set, bio, t, place);
-	dm_submit_bio_remap(bio, NULL);
+	post(set, t, bio);
 }
 
 int tier_map_bio(struct tier_set *set, struct bio *bio)
@@ -217,7 +245,7 @@ void tier_remap_bio(struct tier_set *set, struct bio *bio)
 {
 	switch (tier_map_bio(set, bio)) {
 	case DM_MAPIO_REMAPPED:
-		dm_submit_bio_remap(bio, NULL);
+		post(set, tier_bio_io(bio)->tier, bio);
 		break;
 	case DM_MAPIO_KILL:
 		bio_io_error(bio);
@@ -231,4 +259,10 @@ void tier_remap_bios(struct tier_set *set, struct bio_list *bios)
 
 	while ((bio = bio_list_pop(bios)))
 		tier_remap_bio(set, bio);
+}
+
+void tier_map_init_tier(struct tier *t)
+{
+	bio_list_init(&t->outbox);
+	INIT_WORK(&t->outbox_work, do_outbox);
 }

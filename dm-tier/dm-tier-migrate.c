@@ -15,6 +15,7 @@
  * waits for queues the work again.
  */
 #include <linux/ktime.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "dm-tier.h"
@@ -28,6 +29,8 @@
  */
 #define PASSES_UNTIL_PRESSING	4
 #define PRESSING_QUOTA		(TIER_STEP_PIECES / 4)
+
+#define STALL_NS (5 * NSEC_PER_SEC)	/* without progress: it hangs */
 
 static void step_copy(struct tier_migration *m);
 static void step_last(struct tier_migration *m);
@@ -225,6 +228,23 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 
 static void decided(struct tier_set *set, struct tier_op *op, bool committed);
 
+bool tier_migration_hangs(struct tier_migration *m)
+{
+	return ktime_get_ns() - READ_ONCE(m->progress_ns) > STALL_NS;
+}
+
+/* One of the two may be dead: what else there is to move goes first. */
+static bool pair_hangs(struct tier_set *set, struct tier *from, struct tier *to)
+{
+	struct tier_migration *m;
+
+	lockdep_assert_held(&set->lock);
+	list_for_each_entry(m, &set->migrations, list)
+		if (m->from == from && m->to == to && tier_migration_hangs(m))
+			return true;
+	return false;
+}
+
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 bool proposed)
@@ -250,7 +270,8 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		r = -ENOENT;
 		goto out;
 	}
-	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD))) {
+	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
+	    pair_hangs(set, m->from, to)) {
 		r = -EAGAIN;
 		goto out;
 	}
@@ -303,6 +324,40 @@ out:
 
 /* ---- copy ---- */
 
+struct dm_kcopyd_client *tier_copier(struct tier_set *set, struct tier *from, struct tier *to)
+{
+	unsigned long key = from->rec.id << 8 | to->rec.id;
+	struct dm_kcopyd_client *copier = xa_load(&set->copiers, key);
+	struct dm_kcopyd_client *other;
+	unsigned int noio;
+
+	if (copier)
+		return copier;
+	noio = memalloc_noio_save();
+	copier = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(copier)) {
+		copier = NULL;
+	} else {
+		other = xa_cmpxchg(&set->copiers, key, NULL, copier, GFP_KERNEL);
+		if (other) {
+			dm_kcopyd_client_destroy(copier);
+			copier = xa_is_err(other) ? NULL : other;
+		}
+	}
+	memalloc_noio_restore(noio);
+	return copier;
+}
+
+void tier_free_copiers(struct tier_set *set)
+{
+	struct dm_kcopyd_client *copier;
+	unsigned long key;
+
+	xa_for_each(&set->copiers, key, copier)
+		dm_kcopyd_client_destroy(copier);
+	xa_destroy(&set->copiers);
+}
+
 static void copied(int read_err, unsigned long write_err, void *context)
 {
 	struct tier_migration *m = context;
@@ -344,7 +399,7 @@ static bool copy_run(struct tier_migration *m)
 	m->copied_pieces += end - first;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, m->to, from.count);
-	dm_kcopyd_copy(set->kcopyd, &from, 1, &to, 0, copied, m);
+	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
 	return true;
 }
 
@@ -374,6 +429,13 @@ static void step_copy(struct tier_migration *m)
 	unsigned long wait;
 
 	m->step = step_copy;
+	if (!m->copier)
+		m->copier = tier_copier(set, m->from, m->to);
+	if (!m->copier) {
+		/* As if by a suspend: who asked for it will ask again. */
+		m->cancelled = true;
+		m->stopped = true;
+	}
 	if (shall_stop(m)) {
 		step_abort(m);
 		return;

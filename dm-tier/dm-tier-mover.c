@@ -15,7 +15,6 @@
 
 #define OBSERVE_MS		20
 #define IDLE_SCAN_MS		1000
-#define STALL_NS		(5 * NSEC_PER_SEC)	/* without progress: it hangs */
 #define ASTRAY_SCAN		65536			/* chunks looked at in one go */
 #define VICTIM_TRIES		64
 #define SECTORS_PER_GIB		BIT_ULL(21)
@@ -95,11 +94,10 @@ static bool slot_free(struct tier_set *set)
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
 	struct tier_migration *m;
 	unsigned int busy = 0;
-	u64 now = ktime_get_ns();
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->migrations, list)
-		if (now - READ_ONCE(m->progress_ns) < STALL_NS)
+		if (!tier_migration_hangs(m))
 			busy++;
 	spin_unlock_irq(&set->lock);
 	return busy < depth;

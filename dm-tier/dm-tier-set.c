@@ -99,6 +99,7 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 	t->set = set;
 	t->rec = *rec;
 	tier_flush_init_tier(t);
+	tier_map_init_tier(t);
 	t->stats = alloc_percpu(struct tier_stats);
 	if (!t->stats)
 		goto bad_stats;
@@ -117,6 +118,7 @@ static void destroy_tier(struct tier *t)
 {
 	srcu_barrier(&t->readers);
 	cancel_work_sync(&t->flush_work);
+	cancel_work_sync(&t->outbox_work);
 	tier_drop_births(t);
 	cleanup_srcu_struct(&t->readers);
 	tier_alloc_exit(t);
@@ -139,6 +141,7 @@ static void deactivate(struct tier_set *set)
 		destroy_tier(set->by_id[id]);
 		set->by_id[id] = NULL;
 	}
+	tier_free_copiers(set);
 	set->nr_tiers = 0;
 	if (set->metadata)
 		tier_metadata_close(set->metadata);
@@ -153,8 +156,6 @@ static void deactivate(struct tier_set *set)
 static void free_set(struct tier_set *set)
 {
 	deactivate(set);
-	if (set->kcopyd)
-		dm_kcopyd_client_destroy(set->kcopyd);
 	if (set->wq)
 		destroy_workqueue(set->wq);
 	mempool_exit(&set->birth_pool);
@@ -179,17 +180,14 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 	mutex_init(&set->commit);
 	mutex_init(&set->policy_lock);
 	init_waitqueue_head(&set->idle_wait);
+	xa_init(&set->copiers);
 	INIT_WORK(&set->event_work, do_event);
 	tier_flush_init(set);
 	tier_commit_init(set);
 	tier_mover_init(set);
 	set->rings = alloc_percpu(struct tier_ring);
 	set->wq = alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	set->kcopyd = dm_kcopyd_client_create(NULL);
-	if (IS_ERR(set->kcopyd))
-		set->kcopyd = NULL;
-	if (tier_io_init(set) || tier_discard_init(set) || !set->rings || !set->wq ||
-	    !set->kcopyd) {
+	if (tier_io_init(set) || tier_discard_init(set) || !set->rings || !set->wq) {
 		free_set(set);
 		return NULL;
 	}
@@ -409,6 +407,9 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		r = tier_alloc_init(t);
 		if (r)
 			return r;
+		/* First writes, which may not fail for want of memory, use it. */
+		if (!tier_copier(set, t, t))
+			return -ENOMEM;
 	}
 	set->nr_tiers = tt->nr_tiers;
 	return 0;

@@ -25,6 +25,7 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "compat/compat.h"
 #include "dm-tier-format.h"
@@ -105,8 +106,13 @@ struct tier {
 	struct list_head flush_running;	/* for the one that was sent */
 	struct list_head births;	/* struct tier_op: data written, not flushed */
 	struct list_head births_flushing;
+	struct bio_list fua_waiting;	/* FUA writes to new chunks, for the next flush */
+	struct bio_list fua_running;	/* for the one that was sent */
 	struct bio flush_bio;
 	struct work_struct flush_work;
+
+	struct bio_list outbox;		/* to be submitted; set->lock */
+	struct work_struct outbox_work;
 
 	bool evacuating;		/* an event is due when it is empty */
 
@@ -289,6 +295,7 @@ struct tier_set {
 	struct list_head ops;
 	u64 ops_queued, ops_decided;	/* counts of ops */
 	bool cycle_wants_commit;
+	struct bio_list fua_flushed;	/* FUA writes that wait for the next commit */
 	struct list_head unwritten;	/* births that the metadata has no room for */
 	bool births_lost;		/* a failed commit left births out */
 	bool metadata_low;		/* set->commit */
@@ -297,7 +304,7 @@ struct tier_set {
 	bool commit_timer_armed;
 
 	/* Migration: dm-tier-migrate.c, dm-tier-mover.c. */
-	struct dm_kcopyd_client *kcopyd;
+	struct xarray copiers;		/* see tier_copier() */
 	struct list_head migrations;	/* set->lock */
 	DECLARE_HASHTABLE(migration_hash, 6);	/* set->lock */
 	unsigned int nr_migrations;	/* set->lock */
@@ -343,6 +350,7 @@ struct tier_migration {
 	u32 chunk;
 	enum tier_reason reason;
 	bool proposed;			/* by the policy: it is told the end */
+	struct dm_kcopyd_client *copier;
 	struct tier_request *request;	/* that it is part of, or NULL */
 	void (*step)(struct tier_migration *m);	/* what its work does next */
 	struct delayed_work work;
@@ -448,6 +456,7 @@ void tier_remap_bios(struct tier_set *set, struct bio_list *bios);
 int tier_end_io(struct tier_set *set, struct bio *bio, blk_status_t *error);
 /* Sends a bio to a place, past the map; the caller guards the place. */
 void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place);
+void tier_map_init_tier(struct tier *t);
 void tier_note_error(struct tier *t, bool write, blk_status_t status);
 void tier_mark_unflushed(struct tier *t);
 
@@ -499,6 +508,8 @@ void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
  * Any context.
  */
 void tier_flush_bio(struct tier_set *set, struct bio *bio);
+/* Completes the bio once the tier is flushed and its new chunks are committed.  Any context. */
+void tier_flush_births(struct tier *t, struct bio *bio);
 /* The same in two steps, for a caller in process context that saves the work's latency. */
 void tier_flush_queue(struct tier_set *set, struct bio *bio);
 void tier_flush_run(struct tier_set *set);
@@ -539,6 +550,15 @@ u64 tier_committed_entry(u64 word);
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 bool proposed);
+/*
+ * The kcopyd client for copies between two tiers, or zeroes onto one, made when
+ * it is first asked for: a tier that hangs has no client in common with copies
+ * between others.  Process context; NULL: no memory.
+ */
+struct dm_kcopyd_client *tier_copier(struct tier_set *set, struct tier *from, struct tier *to);
+void tier_free_copiers(struct tier_set *set);
+/* It made no progress for 5 seconds; set->lock held. */
+bool tier_migration_hangs(struct tier_migration *m);
 /* Guards a write; called by the map.  True: the bio was taken (held back). */
 bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *again);
 void tier_guarded_write_end(struct tier_set *set, struct tier_io *io);

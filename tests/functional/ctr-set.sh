@@ -232,6 +232,7 @@ two_on_one()
 	fresh
 	activate
 	write_chunks 0 20 1
+	io sync "$dev"		# else they would be committed within a second
 	sums=$(checksums "${everything[@]}")
 	refused 'metadata|use|busy' dmsetup create tt_second --table "$(table_line)"
 	matches 'busy' "$output"

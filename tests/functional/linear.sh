@@ -46,7 +46,7 @@ series()
 
 against_linear()
 {
-	local ratio again
+	local ratio again spread
 	chunk=2048
 	disk meta 4
 	disk fast 64
@@ -65,6 +65,11 @@ against_linear()
 		[ "$(bc <<<"$ratio >= 0.95")" = 0 ] || return 0
 		note "falls short after $((again * rounds)) rounds"
 	done
+	# Where half the rounds of dm-linear differ by more from the round before,
+	# nothing can be said about 5%.
+	spread=$(awk '{ d = $1 - 1; print d < 0 ? -d : d }' "$tmp/noise" | median)
+	[ "$(bc <<<"$spread <= 0.05")" = 1 ] ||
+		skip "$ratio of dm-linear, which differs by $spread from itself: too busy a machine"
 	fail "only $ratio of dm-linear"
 }
 test_case "4 KiB random reads at least 0.95 of dm-linear" against_linear

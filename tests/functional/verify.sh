@@ -23,6 +23,7 @@ make_odd_set()
 chunks=731
 
 # Where the case works: only chunks that are mapped can move.
+base=0
 region=$chunks
 
 # disturb_by_moves: random ranges to random ranks until $tmp/done appears
@@ -31,7 +32,7 @@ disturb_by_moves()
 	local first count n=0
 	while [ ! -e "$tmp/done" ]; do
 		count=$((1 + RANDOM % 24))
-		first=$((RANDOM % (region - count)))
+		first=$((base + RANDOM % (region - count)))
 		if msg migrate "$first" "$count" $((RANDOM % 2)) 2>"$tmp/refused"; then
 			n=$((n + 1))
 		else
@@ -112,6 +113,8 @@ test_case "fio crc32c, 512 B to 1 MiB, moved and suspended all the time" fio_ran
 fio_split()
 {
 	make_odd_set
+	region=384
+	write_chunks 0 "$region" 3 block=1m
 	disturb
 	fio_verify split --rw=randrw --bssplit=512/10:4k/40:20k/10:64k/20:192k/10:1m/10 \
 		--iodepth=16 --size=11m --numjobs=2 --offset_increment=12m --fdatasync=32 \
@@ -124,6 +127,9 @@ test_case "fio crc32c, mixed sizes, reads and writes" fio_split
 fio_end()
 {
 	make_odd_set
+	region=64
+	base=$((chunks - region))
+	io write "$dev" at="$(at_chunk "$base")" len=$(((length - base * chunk) * 512)) seed=3
 	disturb
 	fio_verify end --rw=randwrite --bsrange=512-64k --blockalign=512 --iodepth=4 \
 		--offset=$(((length - 4096) * 512)) --size=$((4096 * 512)) --fsync=16 \

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A tier that hangs with all tags of its queue taken, so that even submitting
+# one more bio to it blocks, stops nobody on the other tiers.
+#
+# A multipath device that queues while its only path is failed is such a tier.
+# timeout=120
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+modprobe -a dm-multipath dm-round-robin 2>/dev/null || skip_all "no dm-multipath"
+
+hung=/dev/mapper/tt_hung
+others=()
+
+hang() { dmsetup message tt_hung 0 "fail_path $(majmin "$slow")"; }
+go_on() { dmsetup message tt_hung 0 "reinstate_path $(majmin "$slow")"; }
+
+# in_time WHAT COMMAND...: it ends well although a tier hangs.  Else that tier
+# goes on, so that everything can be taken away.
+in_time()
+{
+	local what=$1 pid start=$EPOCHREALTIME
+	shift
+	"$@" &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		if [ "${EPOCHREALTIME%.*}" -ge $((${start%.*} + 20)) ]; then
+			go_on
+			fail "$what waits for the tier that hangs"
+		fi
+		nap 0.1
+	done
+	wait "$pid" || { go_on; fail "$what: status $?"; }
+	note "$what: $(since "$start") s"
+}
+
+# Three tiers, the middle one hangs when told to, with 4 tags.  Chunks 0-39 on
+# fast, 40-119 on the one that will hang, 120-159 on the third.
+make_three()
+{
+	echo 4 >/sys/module/dm_mod/parameters/dm_mq_queue_depth
+	make_disks
+	disk third 32
+	wrap hung "0 $(sectors_of "$slow") multipath 1 queue_if_no_path 0 1 1 round-robin 0 1 1 $slow 1000"
+	tiers=("$fast" "$hung" "$third")
+	core=(migration_depth 16 migration_bandwidth 0)
+	length=$(capacity_of "$chunk" "$fast" "$slow" "$third")
+	activate
+	write_chunks 0 160 1 block=1m
+	move 40 80 1
+	move 120 40 2
+	io sync "$dev"
+}
+
+# Takes all tags with reads, and as many more wait for one.
+take_tags()
+{
+	local n
+	for n in {40..55}; do
+		check_chunks "$n" 1 1 &
+		others+=($!)
+	done
+	wait_for 10 tags_taken
+}
+
+tags_taken()
+{
+	local reads writes
+	read -r reads writes <"$(block_of "$hung")/inflight"
+	[ $((reads + writes)) -ge 4 ]
+}
+
+everything_ends()
+{
+	local pid
+	go_on
+	for pid in "${others[@]}"; do wait "$pid"; done
+	wait_for 30 settled
+}
+
+first_writes()
+{
+	local n
+	make_three
+	msg pin 200 16 1
+	hang
+	take_tags
+	# Whole chunks, and some that are to be zeroed, for the tier that hangs.
+	for n in {200..207}; do write_chunks "$n" 1 3 & others+=($!); done
+	for n in {208..215}; do
+		io write "$dev" at="$(at_chunk "$n")" len=4k seed=3 & others+=($!)
+	done
+	nap 1
+	in_time "whole chunks, first written" write_chunks 300 4 2
+	in_time "parts of chunks, first written" \
+		io write "$dev" at=$(($(at_chunk 310) + 4096)) len=4k seed=2
+	in_time "FUA to a new chunk" write_chunks 320 1 2 flags=fua
+	in_time "FUA to a part of a new chunk" \
+		io write "$dev" at="$(at_chunk 321)" len=4k seed=2 flags=fua
+	in_time "an overwrite" write_chunks 0 4 4
+	in_time "a discard of chunks" discard_chunks 10 4
+	everything_ends
+	check_chunks 200 8 3
+	check_chunks 300 4 2
+	check_chunks 320 1 2
+	check_chunks 0 4 4
+	check_chunks 10 4 0
+	check_chunks 14 26 1
+	check_chunks 40 80 1
+}
+test_case "first writes, FUA and discards on other tiers" first_writes
+
+migrations()
+{
+	make_three
+	hang
+	take_tags
+	# More copies than the depth, from and to the tier that hangs.
+	msg migrate 60 40 0
+	msg migrate 0 20 1
+	nap 6
+	msg migrate 120 20 0
+	in_time "copies between other tiers" all_arrive 120 20 0
+	msg migrate 120 20 2
+	in_time "and back" all_arrive 120 20 2
+	in_time "a write to a chunk that moves" write_chunks 121 2 5
+	everything_ends
+	wait_for 30 all_on_rank 0 20 1
+	check_chunks 0 120 1
+	check_chunks 121 2 5
+	check_chunks 123 37 1
+}
+all_arrive() { until all_on_rank "$@"; do nap 0.2; done; }
+test_case "migrations between other tiers" migrations
+
+run_tests
