@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154	# used by the tests, assigned by lib.sh
+#
+# What the tests of faults share.  Sourced after tests/functional/lib.sh.
+
+modprobe -a dm-delay dm-flakey 2>/dev/null ||
+	skip_all "dm-delay or dm-flakey is not available"
+
+# swap NAME TABLE: another table for the dm device tt_NAME.  I/O in flight ends
+# by the old one, what comes after goes by the new one.
+swap()
+{
+	dmsetup load "tt_$1" --table "$2"
+	dmsetup resume --noflush "tt_$1"
+}
+
+# in_flight read|write NAME: such I/O has been in tt_NAME for a while
+in_flight()
+{
+	local _ reads writes
+	for _ in 1 2 3; do
+		read -r reads writes <"$(block_of "/dev/mapper/tt_$2")/inflight"
+		case $1 in
+		read) [ "$reads" -gt 0 ] || return 1 ;;
+		write) [ "$writes" -gt 0 ] || return 1 ;;
+		esac
+		nap 0.1
+	done
+}
+
+# ---------------------------------------------------------------- metadata
+#
+# The metadata device is tt_up on tt_low on a disk with a volatile cache.  tt_up
+# fails, tt_low delays the superblock's block, so that there is time to change
+# tt_up in the midst of a commit:
+#
+#   up_good, up_writes, up_flushes, up_dead   nothing, writes, flushes, all I/O fail
+#   low READ WRITE                      ms that reads and writes of block 0 take
+#
+# A flush is sent to each part of a table: where the last block is of a kind
+# that fails writes, all flushes fail and no other write does.
+
+up=/dev/mapper/tt_up
+low=/dev/mapper/tt_low
+everything=("$meta" "$fast" "$slow")
+
+up_table()
+{
+	local rest=$((meta_sectors - 8))
+	case $1 in
+	good)
+		echo "0 $rest linear $low 0"
+		echo "$rest 8 linear $low $rest" ;;
+	flushes)
+		echo "0 $rest linear $low 0"
+		echo "$rest 8 flakey $low $rest 0 1 1 error_writes" ;;
+	writes)
+		echo "0 $meta_sectors flakey $low 0 0 1 1 error_writes" ;;
+	dead)
+		echo "0 $meta_sectors error" ;;
+	esac
+}
+up_good() { swap up "$(up_table good)"; }
+up_writes() { swap up "$(up_table writes)"; }
+up_flushes() { swap up "$(up_table flushes)"; }
+up_dead() { swap up "$(up_table dead)"; }
+
+low_table()
+{
+	if [ "$1$2" = 00 ]; then
+		echo "0 8 linear $meta 0"
+	else
+		echo "0 8 delay $meta 0 $1 $meta 0 $2 $meta 0 0"
+	fi
+	echo "8 $((meta_sectors - 8)) linear $meta 8"
+}
+low() { swap low "$(low_table "$1" "$2")"; }
+
+meta_disk()
+{
+	disk meta 4 cache_size=2
+	meta_sectors=$(sectors_of "$meta")
+	wrap low "$(low_table 0 0)"
+	wrap up "$(up_table good)"
+	metadata=$up
+}
+
+make_faulty_disks()
+{
+	meta_disk
+	disk fast 16
+	disk slow 32
+}
+
+# Chunks 0 to 9 on fast, 10 to 19 on slow, all committed; block 0 is cached.
+make_faulty()
+{
+	make_faulty_disks
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+}
+
+# mode_is MODE: rw, ro (for want of space), needs_check (and ro), Fail
+mode_now()
+{
+	local line
+	line=$(dmsetup status "$set")
+	case $line in
+	*" Fail") echo Fail; return ;;
+	esac
+	parse_status "$line"
+	case "${S[mode]} ${S[check]}" in
+	"ro needs_check") echo needs_check ;;
+	*" -") echo "${S[mode]}" ;;
+	*) echo "${S[mode]} ${S[check]}" ;;
+	esac
+}
+mode_is() { [ "$(mode_now)" = "$1" ]; }
+
+# superblock OFFSET: a 32-bit field of the metadata on the disk
+superblock()
+{
+	dd if="$meta" bs=4096 count=1 iflag=direct status=none | od -An -tu4 -j "$1" -N 4 | tr -d ' '
+}
+recorded_check() { (($(superblock 4) & 1)); }
+
+# events, and events_since N: dm's count of events of the set
+events() { dmsetup info -c --noheadings -o events "$set"; }
+
+# later COMMAND...: in the background; its status ends up in a file.
+later()
+{
+	rm -f "$tmp/later"
+	background later_body "$@"
+}
+later_body()
+{
+	local rc=0
+	trap - ERR
+	set +e
+	"$@" >"$tmp/later.out" 2>&1
+	rc=$?
+	echo "$rc" >"$tmp/later.new"
+	mv "$tmp/later.new" "$tmp/later"
+}
+later_done() { [ -e "$tmp/later" ]; }
+still_waiting() { ! later_done || fail "did not wait: ${1:-it} ended with $(<"$tmp/later")"; }
+later_status()
+{
+	wait_for 30 later_done
+	echo "$(<"$tmp/later")"
+}
+
+# ---------------------------------------------------------------- failing commits
+
+faults="old_writes old_flushes new never never_flushes dead"
+
+# fail_commit FAULT [HOOK]: the metadata device fails in the midst of the next
+# commit, which the command `provoke` starts.
+#
+#   old_writes     a write before the superblock fails, then all is well again
+#   old_flushes    so does the flush before the superblock
+#   new            the superblock is written, the flush after it fails
+#   never          all writes fail from then on
+#   never_flushes  all flushes do
+#   dead           all I/O does
+#
+# Where the fault passes, HOOK is called while the superblock is read back: what
+# is undecided must wait.
+fail_commit()
+{
+	local hook=${2:-:}
+	case $1 in
+	old_writes) low 3000 0; up_writes ;;
+	old_flushes) low 3000 0; up_flushes ;;
+	new) low 3000 3000 ;;
+	never) up_writes ;;
+	never_flushes) up_flushes ;;
+	dead) up_dead ;;
+	esac
+	provoke
+	case $1 in
+	new)
+		wait_for 10 in_flight write low
+		up_flushes ;;
+	esac
+	case $1 in
+	old_*|new)
+		wait_for 10 in_flight read low
+		$hook
+		in_flight read low || fail "the hook took longer than the fault"
+		up_good
+		low 0 0 ;;
+	esac
+	wait_for 30 mode_is "$(mode_after "$1")"
+	up_good
+}
+
+mode_after()
+{
+	case $1 in
+	old_*|new) echo needs_check ;;
+	*) echo Fail ;;
+	esac
+}
+# comes_true FAULT: what was committed is on the disk
+comes_true() { [ "$1" = new ]; }
+
+# A set in ro: reads and overwrites go on, what needs the metadata does not, and
+# nothing leads back.
+ro_works()
+{
+	mode_is "$1" || fail "mode is $(mode_now)"
+	check_chunks 11 4 1
+	write_chunks 11 4 1
+	io_fails 5 write_chunks 150 1 1
+	fails discard_chunks 12 1
+	fails msg migrate 12 1 0
+	fails msg pin 12 1 0
+	fails msg set migration_depth 7
+	fails msg pause
+	suspend
+	resume
+	mode_is "$1" || fail "mode is $(mode_now) after suspend and resume"
+	reload
+	mode_is "$1" || fail "mode is $(mode_now) after a reload"
+	check_chunks 11 9 1
+}
+
+# A set that has failed gives errors to all, and nothing leads back.
+fail_works()
+{
+	mode_is Fail || fail "mode is $(mode_now)"
+	io_fails 5 check_chunks 11 1 1
+	io_fails 5 write_chunks 11 1 2
+	fails discard_chunks 11 1
+	fails io sync "$dev"
+	fails msg migrate 12 1 0
+	fails msg set migration_depth 7
+	suspend
+	resume
+	mode_is Fail || fail "mode is $(mode_now) after suspend and resume"
+	load
+	resume || true
+	mode_is Fail || fail "mode is $(mode_now) after a reload"
+}
+
+mode_works()
+{
+	case $(mode_after "$1") in
+	Fail) fail_works ;;
+	*) ro_works needs_check ;;
+	esac
+}
+
+# comes_back FAULT: a new activation on devices that work again; needs_check is
+# what the disk says, and stays.
+comes_back()
+{
+	local want=rw
+	deactivate
+	! recorded_check || want=needs_check
+	case $1 in
+	old_*|new) same needs_check "$want" "what the disk says of needs_check" ;;
+	never|dead) same rw "$want" "what the disk says of needs_check" ;;
+	esac
+	activate
+	mode_is "$want" || fail "mode is $(mode_now), the disk says $want"
+}
+
+# ---------------------------------------------------------------- tiers
+
+# bad_sectors DISK FIRST COUNT: they cannot be read or written any more
+bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
+good_sectors() { echo "-$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
+
+# sector_of CHUNK: where it begins on its tier
+sector_of()
+{
+	chunk_info "$1"
+	echo $((C[place] * chunk))
+}
+
+# tier_table KIND DISK: good; writes, flushes, all: these fail; MS: all I/O takes so long
+tier_table()
+{
+	local size rest
+	size=$(sectors_of "$2")
+	rest=$((size - 8))
+	case $1 in
+	good)
+		echo "0 $rest linear $2 0"
+		echo "$rest 8 linear $2 $rest" ;;
+	flushes)
+		echo "0 $rest linear $2 0"
+		echo "$rest 8 flakey $2 $rest 0 1 1 error_writes" ;;
+	writes) echo "0 $size flakey $2 0 0 1 1 error_writes" ;;
+	all) echo "0 $size error" ;;
+	*) echo "0 $size delay $2 0 $1" ;;
+	esac
+}
+
+# tt_a is the fast tier, tt_b the slow one; tier a KIND changes what tt_a does.
+a=/dev/mapper/tt_a
+b=/dev/mapper/tt_b
+tier()
+{
+	local disk=$fast
+	[ "$1" = a ] || disk=$slow
+	swap "$1" "$(tier_table "$2" "$disk")"
+}
+
+# Chunks 0 to 9 on a, 10 to 19 on b.
+make_wrapped()
+{
+	disk meta 4 cache_size=2
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	wrap a "$(tier_table good "$fast")"
+	wrap b "$(tier_table good "$slow")"
+	tiers=("$a" "$b")
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+}

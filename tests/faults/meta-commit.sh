@@ -1,0 +1,276 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
+#
+# A commit fails, at each place where one is made, and in each way: before the
+# superblock is written, after it, for a moment or for good.  What was undecided
+# waits until the superblock has been read back; then the set is ro with
+# needs_check, or has failed; what it says from then on is what the disk holds.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=lib-faults.sh
+. "$(dirname "$0")/lib-faults.sh"
+
+event_seen() { [ "$(events)" -gt "$1" ]; }
+
+# begin: a set, whose events are counted from here
+begin()
+{
+	length=$((200 * 128))
+	make_faulty
+	before=$(events)
+}
+
+# end_case FAULT: how the set works now, and that it comes back
+end_case()
+{
+	wait_for 10 event_seen "$before"
+	mode_works "$1"
+	comes_back "$1"
+}
+
+# ---- migration
+
+writer_waits()
+{
+	check_chunks 0 1 1
+	check_chunks 15 1 1
+	later write_chunks 0 1 2
+	nap 0.3
+	still_waiting "a write to the chunk that moved"
+}
+
+migration()
+{
+	local rank=0 seed=1
+	begin
+	provoke() { msg migrate 0 1 1; }
+	fail_commit "$1" writer_waits
+	if comes_true "$1"; then rank=1; fi
+	case $(mode_after "$1") in
+	Fail) ;;
+	*)
+		same 0 "$(later_status)" "the write that waited"
+		seed=2
+		all_on_rank 0 1 "$rank" || fail "chunk 0 is not on rank $rank"
+		check_chunks 0 1 2 ;;
+	esac
+	end_case "$1"
+	all_on_rank 0 1 "$rank" || fail "chunk 0 is not on rank $rank after an activation"
+	check_chunks 0 1 "$seed"
+	check_chunks 1 19 1
+}
+
+# ---- first write
+
+sync_waits()
+{
+	later io sync "$dev"
+	check_chunks 30 1 3
+	nap 0.3
+	still_waiting "a FLUSH"
+}
+
+first_write()
+{
+	local status=5 seed=0
+	begin
+	# It needs no commit; the timer's follows within a second.
+	provoke() { write_chunks 30 1 3; }
+	fail_commit "$1" sync_waits
+	if comes_true "$1"; then status=0 seed=3; fi
+	case $(mode_after "$1") in
+	Fail) ;;
+	*)
+		same "$status" "$(later_status)" "the FLUSH that waited"
+		check_chunks 30 1 3
+		if [ "$status" = 0 ]; then
+			io sync "$dev"
+			write_chunks 30 1 3 flags=fua
+		else
+			io_fails 5 io sync "$dev"
+			io_fails 5 write_chunks 30 1 3 flags=fua
+		fi ;;
+	esac
+	end_case "$1"
+	check_chunks 30 1 "$seed"
+	check_chunks 0 20 1
+	io sync "$dev"
+}
+
+fua_waits()
+{
+	nap 0.3
+	still_waiting "a FUA write"
+}
+
+first_fua()
+{
+	local seed=0
+	begin
+	provoke() { later write_chunks 30 1 3 flags=fua; }
+	fail_commit "$1" fua_waits
+	if comes_true "$1"; then
+		seed=3
+		same 0 "$(later_status)" "the FUA write"
+	else
+		same 5 "$(later_status)" "the FUA write"
+	fi
+	end_case "$1"
+	check_chunks 30 1 "$seed"
+	check_chunks 0 20 1
+}
+
+# ---- discard
+
+discard_waits()
+{
+	nap 0.3
+	still_waiting "a discard"
+	check_chunks 1 19 1
+}
+
+discard()
+{
+	local seed=1
+	begin
+	provoke() { later discard_chunks 0 1; }
+	fail_commit "$1" discard_waits
+	if comes_true "$1"; then
+		seed=0
+		same 0 "$(later_status)" "the discard"
+	else
+		[ "$(later_status)" != 0 ] || fail "a discard that did not happen succeeded"
+	fi
+	case $(mode_after "$1") in
+	Fail) ;;
+	*) check_chunks 0 1 "$seed" ;;
+	esac
+	end_case "$1"
+	check_chunks 0 1 "$seed"
+	check_chunks 1 19 1
+}
+
+# ---- messages
+
+message_waits()
+{
+	nap 0.3
+	still_waiting "a message"
+	check_chunks 0 20 1
+}
+
+# message FAULT FIELD WORD...: FIELD of the status is as before, or changed,
+# now and after an activation
+message()
+{
+	local fault=$1 field=$2 old changed=''
+	shift 2
+	begin
+	old=$(field "$field")
+	words=("$@")
+	provoke() { later msg "${words[@]}"; }
+	fail_commit "$fault" message_waits
+	if comes_true "$fault"; then
+		changed=1
+		same 0 "$(later_status)" "the message"
+	else
+		[ "$(later_status)" != 0 ] || fail "a message that was not stored succeeded"
+	fi
+	case $(mode_after "$fault") in
+	Fail) ;;
+	*) field_is "$field" "$old" "$changed" "at once" ;;
+	esac
+	end_case "$fault"
+	field_is "$field" "$old" "$changed" "after an activation"
+	check_chunks 0 20 1
+}
+field()
+{
+	status
+	case $1 in
+	*.*|migration_*) echo "${V[$1]}" ;;
+	*) echo "${S[$1]}" ;;
+	esac
+}
+# field_is FIELD OLD CHANGED WHEN
+field_is()
+{
+	local now
+	now=$(field "$1")
+	if [ -n "$3" ]; then
+		[ "$now" != "$2" ] || fail "$1 is still $2 $4"
+	else
+		same "$2" "$now" "$1 $4"
+	fi
+}
+
+# ---- suspend and deactivation
+
+suspend_waits()
+{
+	nap 0.3
+	still_waiting "suspend"
+}
+
+suspended()
+{
+	begin
+	provoke() { later dmsetup suspend "$set"; }
+	fail_commit "$1" suspend_waits
+	same 0 "$(later_status)" "suspend"
+	resume
+	end_case "$1"
+	check_chunks 0 20 1
+}
+
+# The set is gone with the device; what it leaves is what the next one finds.
+deactivated()
+{
+	local want=rw
+	make_faulty
+	provoke() { later dmsetup remove --retry "$set"; }
+	# There is nobody left to ask.
+	mode_is() { later_done; }
+	fail_commit "$1" suspend_waits
+	same 0 "$(later_status)" "remove"
+	unset -f mode_is
+	mode_is() { [ "$(mode_now)" = "$1" ]; }
+	! recorded_check || want=needs_check
+	case $1 in
+	old_*|new) same needs_check "$want" "what the disk says of needs_check" ;;
+	esac
+	activate
+	mode_is "$want" || fail "mode is $(mode_now), the disk says $want"
+	check_chunks 0 20 1
+}
+
+for fault in $faults; do
+	test_case "migration: $fault" migration "$fault"
+done
+for fault in $faults; do
+	test_case "first write: $fault" first_write "$fault"
+done
+for fault in $faults; do
+	test_case "first write with FUA: $fault" first_fua "$fault"
+done
+for fault in $faults; do
+	test_case "discard: $fault" discard "$fault"
+done
+for fault in old_writes new never; do
+	test_case "message pin: $fault" message "$fault" pinned pin 5 2 0
+	test_case "message set: $fault" message "$fault" migration_depth set migration_depth 9
+	test_case "message set of a tier: $fault" message "$fault" tier1.reserve \
+		set tier1.reserve 5
+	test_case "message pause: $fault" message "$fault" running pause
+	test_case "message evacuate: $fault" message "$fault" state0 evacuate 0
+	test_case "message reserve_metadata_snap: $fault" message "$fault" held \
+		reserve_metadata_snap
+done
+for fault in $faults; do
+	test_case "suspend: $fault" suspended "$fault"
+	test_case "deactivation: $fault" deactivated "$fault"
+done
+
+run_tests

@@ -1,0 +1,377 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
+#
+# Errors of a tier: the I/O that met one fails, alone; the status shows it; after
+# a write error nothing is placed there until `admit`.  A tier that is lost while
+# the set runs takes with it what lies on it and nothing else.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=lib-faults.sh
+. "$(dirname "$0")/lib-faults.sh"
+
+failed_are() { [ "$(info failed)" = "$1" ]; }
+event_after() { timeout 10 dmsetup wait "$set" "$1" || fail "no event"; }
+
+# bad_piece CHUNK BYTE: the 4 KiB there are bad; sets bad
+bad_piece()
+{
+	chunk_info "$1"
+	bad=$((C[place] * chunk + $2 / 512))
+	if [ "${C[rank]}" = 0 ]; then bad_disk=$fast; else bad_disk=$slow; fi
+	bad_sectors "$bad_disk" "$bad" 8
+}
+mend() { good_sectors "$bad_disk" "$bad" 8; }
+
+# ---- the application's own I/O
+
+read_error()
+{
+	make_set
+	write_chunks 0 20 1
+	before=$(events)
+	bad_piece 3 8192
+	io_fails 5 io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=1
+	io check "$dev" at="$(at_chunk 3)" len=8k block=4k seed=1
+	io check "$dev" at=$(($(at_chunk 3) + 12288)) len=53248 block=4k seed=1
+	check_chunks 0 3 1
+	check_chunks 4 16 1
+	event_after "$before"
+	status
+	same F "${S[state0]}" "state"
+	same A "${S[state1]}" "state of the other"
+	same 1 "${S[errors0]}" "errors"
+	same rw "${S[mode]}" "mode"
+	# Only a write error closes a tier.
+	write_chunks 30 2 2
+	all_on_rank 30 2 0 || fail "a read error keeps new chunks off"
+	io sync "$dev"
+	msg admit 0
+	same A "$(info state0)" "state after admit"
+	# Again an error, again shown.
+	before=$(events)
+	io_fails 5 io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=1
+	event_after "$before"
+	same F "$(info state0)" "state after another error"
+	mend
+	check_chunks 0 20 1
+}
+test_case "a read error fails that read alone" read_error
+
+write_error()
+{
+	make_set
+	write_chunks 0 20 1
+	move 10 10 1
+	before=$(events)
+	bad_piece 3 8192
+	io_fails 5 io write "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=2
+	event_after "$before"
+	status
+	same F "${S[state0]}" "state"
+	same 1 "${S[errors0]}" "errors"
+	# Everything that lies there is read and written as ever.
+	write_chunks 0 3 2
+	write_chunks 4 6 2
+	io write "$dev" at="$(at_chunk 3)" len=8k block=4k seed=2
+	check_chunks 0 3 2
+	check_chunks 4 6 2
+	# No new place there: not by a first write, a message, a pin.
+	write_chunks 30 4 3
+	all_on_rank 30 4 1 || fail "first writes on a tier with a write error"
+	refused 'tier' msg migrate 10 1 0
+	msg pin 10 1 0
+	nap 2
+	all_on_rank 10 10 1 || fail "a pin moved a chunk to a tier with a write error"
+	# What lies there can leave.
+	move 5 1 1
+	check_chunks 5 1 2
+	mend
+	msg admit 0
+	same A "$(info state0)" "state after admit"
+	wait_for 20 all_on_rank 10 1 0
+	write_chunks 40 1 4
+	all_on_rank 40 1 0 || fail "first write not on fast after admit"
+	check_chunks 10 10 1
+}
+test_case "a write error fails that write alone and closes the tier" write_error
+
+# The state is the activation's: the next one tries the tier anew.
+write_error_activation()
+{
+	make_set
+	write_chunks 0 4 1
+	bad_piece 3 0
+	io_fails 5 io write "$dev" at="$(at_chunk 3)" len=4k block=4k seed=2
+	reload
+	same F "$(info state0)" "state after a reload"
+	mend
+	deactivate
+	activate
+	same A "$(info state0)" "state after an activation"
+	check_chunks 0 3 1
+}
+test_case "F lasts over a reload, not over an activation" write_error_activation
+
+# first_write BYTES: where the first place that would be taken is bad
+first_write()
+{
+	make_set
+	write_chunks 0 4 1
+	io sync "$dev"
+	chunk_info 3
+	bad=$(((C[place] + 1) * chunk + 16)) bad_disk=$fast
+	bad_sectors "$fast" "$bad" 8
+	io write "$dev" at="$(at_chunk 4)" len="$1" seed=2
+	io sync "$dev"
+	all_on_rank 4 1 1 || fail "the first write did not go to the other tier"
+	io check "$dev" at="$(at_chunk 4)" len="$1" seed=2
+	[ "$1" = 64k ] ||
+		io check "$dev" at=$(($(at_chunk 4) + 4096)) len=60k seed=0 block=4k
+	same F "$(info state0)" "state"
+	same 5 "$(info mapped)" "mapped"
+	same 4 "$(info used0)" "places used: the bad one was given back"
+	deactivate
+	activate
+	check_chunks 0 4 1
+	io check "$dev" at="$(at_chunk 4)" len="$1" seed=2
+}
+test_case "a first write of a whole chunk tries another tier" first_write 64k
+test_case "a first write whose zeroing fails tries another tier" first_write 4k
+
+# Both closed: there is no room, and that is said.
+no_tier_left()
+{
+	make_wrapped
+	tier a writes
+	tier b writes
+	io_fails 28 write_chunks 30 1 1
+	status
+	same FF "${S[state0]}${S[state1]}" "states"
+	same rw "${S[mode]}" "mode"
+	same 20 "${S[mapped]}" "mapped"
+	check_chunks 0 20 1
+	io_fails 5 write_chunks 0 1 2
+	tier a good
+	tier b good
+	io_fails 28 write_chunks 30 1 1
+	msg admit 1
+	write_chunks 30 1 1
+	all_on_rank 30 1 1 || fail "not on the tier that was admitted"
+	io sync "$dev"
+	check_chunks 1 19 1
+}
+test_case "write errors on all tiers: ENOSPC for first writes, until admit" no_tier_left
+
+# ---- flushes
+
+flush_error()
+{
+	make_wrapped
+	write_chunks 30 2 2
+	tier a flushes
+	io_fails 5 io sync "$dev"
+	io_fails 5 io sync "$dev"
+	check_chunks 0 20 1
+	check_chunks 30 2 2
+	io_fails 5 write_chunks 30 1 2 flags=fua
+	status
+	same F "${S[state0]}" "state"
+	same rw "${S[mode]}" "mode"
+	# The others' chunks can be made durable by FUA, though not by a FLUSH.
+	write_chunks 10 2 3 flags=fua
+	write_chunks 40 2 4
+	all_on_rank 40 2 1 || fail "first writes on a tier that cannot flush"
+	tier a good
+	io sync "$dev"
+	msg admit 0
+	deactivate
+	activate
+	check_chunks 0 10 1
+	check_chunks 10 2 3
+	check_chunks 30 2 2
+	check_chunks 40 2 4
+}
+test_case "a tier that cannot flush fails the FLUSH until it can" flush_error
+
+flush_error_copy()
+{
+	make_wrapped
+	tier b flushes
+	msg migrate 0 3 1
+	wait_for 20 failed_are 3
+	wait_for 10 settled
+	same 3 "$(on_rank 0 3 0)" "chunks still on fast"
+	check_chunks 0 20 1
+	chunk_info 0
+	matches '^(io_error|tier_unusable)$' "${C[reason]}" "reason"
+	tier b good
+	msg admit 1
+	move 0 3 1
+	io sync "$dev"
+	check_chunks 0 20 1
+}
+test_case "a copy whose flush fails leaves the chunk where it was" flush_error_copy
+
+# ---- copies
+
+copy_read_error()
+{
+	make_set
+	write_chunks 0 10 1
+	bad_piece 3 8192
+	msg migrate 0 10 1
+	wait_for 20 all_on_rank 4 6 1
+	wait_for 20 failed_are 1
+	wait_for 10 settled
+	same 1 "$(on_rank 3 1 0)" "the chunk that cannot be read is where it was"
+	same 9 "$(on_rank 0 10 1)" "the others have moved"
+	chunk_info 3
+	same io_error "${C[reason]}" "reason"
+	status
+	same 9 "${S[used1]}" "places used at the destination"
+	same AF "${S[state1]}${S[state0]}" "states: only the source is blamed"
+	io check "$dev" at="$(at_chunk 3)" len=8k block=4k seed=1
+	io_fails 5 io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=1
+	# A write mends what it overwrites, then the chunk can go.
+	mend
+	move 3 1 1
+	check_chunks 0 10 1
+}
+test_case "a source with a bad sector: all others move" copy_read_error
+
+copy_write_error()
+{
+	make_set
+	write_chunks 0 10 1
+	# The slow tier's first places; the fourth is bad.
+	bad=$(((16 + 3) * chunk + 16)) bad_disk=$slow
+	bad_sectors "$slow" "$bad" 8
+	core=(migration_depth 1)
+	reload
+	before=$(events)
+	msg migrate 0 10 1
+	wait_for 20 failed_are 7
+	wait_for 10 settled
+	event_after "$before"
+	status
+	same F "${S[state1]}" "state of the destination"
+	same A "${S[state0]}" "state of the source"
+	same 3 "${S[used1]}" "places used at the destination"
+	same 1 "${S[errors1]}" "errors"
+	check_chunks 0 10 1
+	chunk_info 3
+	same io_error "${C[reason]}" "reason of the chunk that met the error"
+	chunk_info 9
+	same tier_unusable "${C[reason]}" "reason of those that came after"
+	mend
+	msg admit 1
+	move 0 10 1
+	check_chunks 0 10 1
+}
+test_case "a destination with a bad sector is closed, and all data stays" copy_write_error
+
+# ---- a tier lost while the set runs
+
+lost_running()
+{
+	local event
+	make_wrapped
+	event=$(events)
+	tier b all
+	io_fails 5 check_chunks 10 1 1
+	event_after "$event"
+	check_chunks 0 10 1
+	write_chunks 0 10 2
+	io_fails 5 write_chunks 15 1 2
+	write_chunks 30 5 2
+	all_on_rank 30 5 0 || fail "a first write on the tier that is lost"
+	status
+	same F "${S[state1]}" "state"
+	same rw "${S[mode]}" "mode"
+	# The way on: the set without it, by a reload, while it is in use.
+	io sync "$dev" || note "a FLUSH fails until the lost tier is left out"
+	tiers=("$a" -)
+	reload
+	same - "$(info state1)" "state without the tier"
+	io sync "$dev"
+	check_chunks 0 10 2
+	check_chunks 30 5 2
+	io_fails 5 check_chunks 10 1 1
+	tier b good
+	tiers=("$a" "$b")
+	reload
+	same A "$(info state1)" "state after its return"
+	check_chunks 0 10 2
+	check_chunks 10 5 1
+	check_chunks 16 4 1
+}
+test_case "a tier is lost while the set runs, left out, and comes back" lost_running
+
+# New chunks on the lost tier that no flush covered: nothing can save them, and
+# no FLUSH has promised them.
+lost_unflushed()
+{
+	make_wrapped
+	msg set tier0.landing 0
+	io sync "$dev"
+	write_chunks 30 3 2
+	all_on_rank 30 3 1 || fail "first writes not on slow"
+	tier b all
+	io_fails 5 io sync "$dev"
+	tiers=("$a" -)
+	load
+	fails resume
+	klog_has 'unflushed' || fail "no word why the reload is refused"
+	# Back to the old table; then the way is down and up.
+	tiers=("$a" "$b")
+	load
+	resume
+	check_chunks 0 10 1
+	deactivate
+	tiers=("$a" -)
+	activate
+	check_chunks 0 10 1
+	check_chunks 30 3 0
+	io_fails 5 check_chunks 10 1 1
+	deactivate
+	tier b good
+	tiers=("$a" "$b")
+	activate
+	check_chunks 0 20 1
+	check_chunks 30 3 0
+}
+test_case "a tier is lost with first writes that no flush covered" lost_unflushed
+
+# All of them.
+lost_all()
+{
+	make_wrapped
+	tier a all
+	tier b all
+	io_fails 5 check_chunks 0 1 1
+	io_fails 5 check_chunks 10 1 1
+	io_fails 5 write_chunks 0 1 2
+	io_fails 5 write_chunks 10 1 2
+	# The first tier tried may be one that has not failed a write yet.
+	io_fails 28 write_chunks 30 1 1
+	status
+	same FF "${S[state0]}${S[state1]}" "states"
+	tier a good
+	tier b good
+	msg admit 0
+	msg admit 1
+	check_chunks 1 9 1
+	check_chunks 11 9 1
+	write_chunks 30 1 1
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 1 9 1
+	check_chunks 11 9 1
+	check_chunks 30 1 1
+}
+test_case "all tiers fail for a while" lost_all
+
+run_tests
