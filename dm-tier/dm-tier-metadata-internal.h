@@ -14,6 +14,7 @@
 
 #include "compat/persistent-data.h"
 #include "dm-tier-metadata.h"
+#include "dm-tier-metadata-space.h"
 
 struct tier_metadata {
 	struct block_device *bdev;
@@ -91,10 +92,6 @@ u64 __tier_md_free(struct tier_metadata *md);
 
 /* Blocks that a commit may use; never touched by a change.  Lock held. */
 u64 __tier_md_commit_room(struct tier_metadata *md);
-
-/* 4 KiB blocks of an array of nr values, and nodes of the tree above them. */
-u64 tier_md_array_blocks(u64 nr, unsigned int value_size);
-u64 tier_md_array_nodes(u64 nr, unsigned int value_size);
 
 /* Fills in the infos for md->tm. */
 void tier_md_init_infos(struct tier_metadata *md);

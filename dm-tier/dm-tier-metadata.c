@@ -7,7 +7,6 @@
 
 #include <linux/device-mapper.h>
 #include <linux/err.h>
-#include <linux/math64.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -124,51 +123,9 @@ int __tier_md_writable(struct tier_metadata *md)
  * what it has used: blocks it frees stay as they are until it is committed.
  */
 
-/* Nodes are kept at least a third full; a full one has 252 entries. */
-#define MIN_FANOUT 84
-
-/* Deeper than any tree: 84^5 > 2^32 / 509. */
-#define MAX_DEPTH 5
-
-/* Tiers and tunables together. */
-#define SMALL_TREES 16
-
-u64 tier_md_array_blocks(u64 nr, unsigned int value_size)
-{
-	unsigned int per_block =
-		(TIER_METADATA_BLOCK_SIZE - sizeof(struct array_block)) / value_size;
-
-	return DIV_ROUND_UP_ULL(nr, per_block);
-}
-
-u64 tier_md_array_nodes(u64 nr, unsigned int value_size)
-{
-	u64 level = tier_md_array_blocks(nr, value_size);
-	u64 nodes = 1;
-
-	while (level > 1) {
-		level = DIV_ROUND_UP_ULL(level, MIN_FANOUT);
-		nodes += level;
-	}
-	return nodes;
-}
-
-/* Each bitmap of the space map and its index are rewritten once at most. */
-static u64 commit_room(u64 total_blocks)
-{
-	return DIV_ROUND_UP_ULL(total_blocks, DM_SM_METADATA_BITMAP_BLOCKS) +
-	       SMALL_TREES;
-}
-
-/* The blocks these entries lie in, and the paths to them; full nodes split. */
-static u64 change_cost(u64 nr_chunks, u64 nr_entries)
-{
-	u64 blocks = tier_md_array_blocks(nr_chunks, sizeof(__le64));
-	u64 nodes = tier_md_array_nodes(nr_chunks, sizeof(__le64));
-
-	nr_entries = min(nr_entries, blocks);
-	return nr_entries + 2 * min(nr_entries * MAX_DEPTH, nodes);
-}
+/* The arithmetic is that of the tools. */
+static_assert(TIER_ARRAY_HEAD_SIZE == sizeof(struct array_block));
+static_assert(TIER_BITMAP_BLOCKS == DM_SM_METADATA_BITMAP_BLOCKS);
 
 u64 tier_metadata_max_blocks(void)
 {
@@ -177,18 +134,7 @@ u64 tier_metadata_max_blocks(void)
 
 u64 tier_metadata_blocks_needed(u64 nr_chunks)
 {
-	u64 mapping = tier_md_array_blocks(nr_chunks, sizeof(__le64)) +
-		      tier_md_array_nodes(nr_chunks, sizeof(__le64));
-	u64 heat = tier_md_array_blocks(nr_chunks, sizeof(__le32)) +
-		   tier_md_array_nodes(nr_chunks, sizeof(__le32));
-	/* superblock, index and root of the space map */
-	u64 steady = 3 + SMALL_TREES + mapping + heat;
-	/* Room for a large batch of moves and for saving all heat. */
-	u64 room = change_cost(nr_chunks, 256) + heat;
-	/* An estimate of the bitmaps that covers them, too. */
-	u64 bitmaps = commit_room(steady + room + 1024);
-
-	return steady + room + 4 * bitmaps;
+	return tier_md_blocks_needed(nr_chunks);
 }
 
 u64 __tier_md_free(struct tier_metadata *md)
@@ -204,13 +150,13 @@ u64 __tier_md_commit_room(struct tier_metadata *md)
 
 	if (md->sm->get_nr_blocks(md->sm, &nr))
 		nr = DM_SM_METADATA_MAX_BLOCKS;
-	return commit_room(nr);
+	return tier_md_commit_room(nr);
 }
 
 /* Twice the room of a commit: the second is what releases a snapshot. */
 bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries)
 {
-	return __tier_md_free(md) >= change_cost(md->info.nr_chunks, nr_entries) +
+	return __tier_md_free(md) >= tier_md_change_cost(md->info.nr_chunks, nr_entries) +
 				     2 * __tier_md_commit_room(md);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 struct global_options global;
+const char *program = "tierctl";
 
 static char **errors;
 static size_t errors_len;
@@ -23,7 +24,7 @@ void err(const char *fmt, ...)
 	va_end(ap);
 
 	fflush(stdout);
-	fprintf(stderr, "tierctl: %s\n", s);
+	fprintf(stderr, "%s: %s\n", program, s);
 	errors = xrealloc(errors, errors_len + 1, sizeof(*errors));
 	errors[errors_len++] = s;
 }
@@ -35,7 +36,7 @@ void warn(const char *fmt, ...)
 	if (global.quiet)
 		return;
 	fflush(stdout);
-	fputs("tierctl: ", stderr);
+	fprintf(stderr, "%s: ", program);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -111,12 +112,16 @@ bool ask(const char *fmt, ...)
 	return yes;
 }
 
+void out_of_memory(void)
+{
+	fprintf(stderr, "%s: out of memory\n", program);
+	exit(EXIT_FAILED);
+}
+
 static void *checked(void *p)
 {
-	if (!p) {
-		fputs("tierctl: out of memory\n", stderr);
-		exit(EXIT_FAILED);
-	}
+	if (!p)
+		out_of_memory();
 	return p;
 }
 

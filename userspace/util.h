@@ -32,6 +32,9 @@ struct global_options {
 };
 extern struct global_options global;
 
+/* Begins every message. */
+extern const char *program;
+
 /*
  * err: "tierctl: ..." on stderr; kept for the errors[] of --json.
  * warn: the same but for -q, and not an error.  say: stdout, but for -q and --json.
@@ -53,6 +56,7 @@ void free_errors(void);
  */
 bool ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+void out_of_memory(void) __attribute__((noreturn));
 /* Never return NULL. */
 void *xcalloc(size_t nr, size_t size);
 void *xrealloc(void *p, size_t nr, size_t size);

@@ -6,7 +6,7 @@
 #ifndef TIER_LIB_METADATA_H
 #define TIER_LIB_METADATA_H
 
-#include "../../dm-tier/dm-tier-format-code.h"
+#include "pd.h"
 
 /*
  * All functions read from fd, a block device or a file.  0, or a negative errno
@@ -20,34 +20,11 @@ int md_read_superblock(int fd, struct tier_meta_info *info, struct tier_meta_roo
 int md_read_tiers(int fd, const struct tier_meta_roots *roots,
 		  struct tier_meta_tier tiers[TIER_MAX_TIERS], unsigned int *nr, const char **reason);
 
-/* Calls fn for every chunk from 0 on; stops at the first non-zero answer and returns it. */
+/*
+ * Calls fn for every chunk, in no particular order; the first non-zero answer is
+ * returned, and fn not called again.
+ */
 int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 		int (*fn)(void *context, u64 chunk, u64 entry), void *context, const char **reason);
-
-/* Blocks of dm-persistent-data. */
-#define MD_BTREE_CSUM_XOR	121107U
-#define MD_ARRAY_CSUM_XOR	595846735U
-#define MD_BTREE_INTERNAL	1U
-#define MD_BTREE_LEAF		2U
-
-struct md_btree_node {
-	__le32 csum;
-	__le32 flags;
-	__le64 blocknr;
-	__le32 nr_entries;
-	__le32 max_entries;
-	__le32 value_size;
-	__le32 padding;
-	__le64 keys[];		/* max_entries of them, then the values */
-} __attribute__((packed));
-
-struct md_array_block {
-	__le32 csum;
-	__le32 max_entries;
-	__le32 nr_entries;
-	__le32 value_size;
-	__le64 blocknr;
-	__u8 values[];
-} __attribute__((packed));
 
 #endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "labels.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../util.h"
+
+#define LL(n)		((unsigned long long)(n))
+#define SECTOR		512ULL
+
+int md_read_label(int fd, struct tier_label_info *label, const char **reason)
+{
+	void *slot[TIER_LABEL_SLOTS], *read[TIER_LABEL_SLOTS];
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
+		if (posix_memalign(&slot[i], TIER_LABEL_SLOT_SIZE, TIER_LABEL_SLOT_SIZE))
+			out_of_memory();
+		read[i] = pread(fd, slot[i], TIER_LABEL_SLOT_SIZE, i * TIER_LABEL_SLOT_SIZE) ==
+			  TIER_LABEL_SLOT_SIZE ? slot[i] : NULL;
+	}
+	r = tier_label_choose(read[0], read[1], label, reason);
+	for (i = 0; i < TIER_LABEL_SLOTS; i++)
+		free(slot[i]);
+	return r;
+}
+
+/* What a label says of its tier, against the tier's record. */
+static void compare(const struct tier_meta_info *info, const struct tier_meta_tier *t,
+		    const struct tier_label_info *label, u64 sectors, const char *name,
+		    struct md_problems *p)
+{
+	if (label->generation != t->generation && label->generation != info->next_generation)
+		md_error(p, "%s: %s stale: its label has generation %llu, the metadata knows %llu", name,
+			 label->generation < t->generation ? "tier" : "metadata", LL(label->generation),
+			 LL(t->generation));
+	if (label->chunk_sectors != info->chunk_sectors)
+		md_error(p, "%s: its label has chunks of %llu sectors, the set of %llu", name,
+			 LL(label->chunk_sectors), LL(info->chunk_sectors));
+	if (label->label_area != t->first_place * info->chunk_sectors)
+		md_error(p, "%s: its label says %llu sectors are the label area, the metadata %llu", name,
+			 LL(label->label_area), LL(t->first_place * info->chunk_sectors));
+	if (sectors < t->size)
+		md_error(p, "%s: has %llu sectors, tier id %u has %llu", name, LL(sectors), t->id,
+			 LL(t->size));
+}
+
+void md_check_label(const struct tier_meta_info *info, const struct md_tiers *tiers, int fd,
+		    const char *name, struct md_problems *p)
+{
+	const struct tier_meta_tier *t;
+	struct tier_label_info label;
+	const char *reason;
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	if (md_read_label(fd, &label, &reason)) {
+		md_error(p, "%s: %s", name, reason);
+		return;
+	}
+	if (memcmp(label.set_uuid, info->uuid, sizeof(info->uuid))) {
+		md_error(p, "%s: a tier of another set, \"%s\"", name, label.name);
+		return;
+	}
+	t = md_find_tier(tiers, label.id);
+	if (!t || memcmp(t->uuid, label.tier_uuid, sizeof(t->uuid))) {
+		md_error(p, "%s: once was tier id %u of this set, but is none now", name, label.id);
+		return;
+	}
+	compare(info, t, &label, size < 0 ? 0 : (u64)size / SECTOR, name, p);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "repair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../util.h"
+
+__attribute__((format(printf, 2, 3)))
+static bool refuse(struct md_repair *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	free(r->refusal);
+	r->refusal = xvasprintf(fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/*
+ * Tiers: a record that is lost is made anew from the tier's label.
+ */
+
+static void tier_from_label(const struct tier_meta_info *info, const struct md_label_source *l,
+			    unsigned int rank, struct tier_meta_tier *t)
+{
+	const struct tier_label_info *label = &l->label;
+	const char *name = strrchr(l->name, '/');
+	u64 all = label->size / info->chunk_sectors;
+
+	*t = (struct tier_meta_tier){ .id = label->id, .rank = rank, .landing = 1 };
+	memcpy(t->uuid, label->tier_uuid, sizeof(t->uuid));
+	t->size = label->size;
+	t->first_place = label->label_area / info->chunk_sectors;
+	t->places = all > t->first_place ? all - t->first_place : 0;
+	t->generation = label->generation;
+	copy_string(t->last_seen, sizeof(t->last_seen), name ? name + 1 : l->name);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return (int)((const struct tier_meta_tier *)a)->id - ((const struct tier_meta_tier *)b)->id;
+}
+
+/* Ranks as they were if the records are good, else in the order of the labels. */
+static bool add_tiers(struct md_repair *r, struct md_tiers *tiers)
+{
+	const struct tier_meta_info *info = &r->content.info;
+	unsigned int i;
+
+	for (i = 0; i < r->nr_labels; i++) {
+		const struct md_label_source *l = &r->labels[i];
+		struct tier_meta_tier *t = (void *)md_find_tier(tiers, l->label.id);
+
+		if (memcmp(l->label.set_uuid, info->uuid, sizeof(info->uuid)))
+			return refuse(r, "%s is a tier of another set", l->name);
+		if (l->label.chunk_sectors != info->chunk_sectors)
+			return refuse(r, "%s has chunks of another size", l->name);
+		if (t && memcmp(t->uuid, l->label.tier_uuid, sizeof(t->uuid)))
+			return refuse(r, "%s is not the tier with id %u", l->name, t->id);
+		if (!t && tiers->nr == TIER_MAX_TIERS)
+			return refuse(r, "there are more than %u tiers", TIER_MAX_TIERS);
+		if (!t) {
+			t = &tiers->tier[tiers->nr++];
+			tier_from_label(info, l, i, t);
+			md_error(r->p, "tiers: record of id %u was made from the label on %s; endurance and reserve are lost",
+				 t->id, l->name);
+		}
+		t->rank = i;
+	}
+	if (r->nr_labels && tiers->nr != r->nr_labels)
+		return refuse(r, "%u tiers were named, but the metadata has %u", r->nr_labels, tiers->nr);
+	qsort(tiers->tier, tiers->nr, sizeof(*tiers->tier), by_id);
+	return true;
+}
+
+static bool repair_tiers(struct md_repair *r, struct md_image *image)
+{
+	struct md_tiers *tiers = &r->content.tiers;
+	bool whole = md_image_tiers(image, tiers);
+	unsigned int i;
+
+	if (!whole && !r->nr_labels)
+		return refuse(r, "records of tiers are lost. Name all tiers, fastest first: --tiers DEV...");
+	if (!whole && !add_tiers(r, tiers))
+		return false;
+	for (i = 0; i < tiers->nr; i++)
+		if (tiers->tier[i].generation > r->content.info.generation)
+			r->content.info.generation = tiers->tier[i].generation;
+	if (r->content.info.next_generation < r->content.info.generation)
+		r->content.info.next_generation = r->content.info.generation;
+	return true;
+}
+
+/* Names that are there twice or empty: what the kernel would not write. */
+static void tidy_tunables(struct md_tunables *tunables)
+{
+	unsigned int i, j, nr = 0;
+
+	for (i = 0; i < tunables->nr; i++) {
+		struct md_tunable *t = &tunables->tunable[i];
+
+		for (j = 0; j < nr; j++)
+			if (!strcmp(tunables->tunable[j].name, t->name))
+				break;
+		if (*t->name && j == nr)
+			tunables->tunable[nr++] = *t;
+	}
+	tunables->nr = nr;
+}
+
+bool md_repair(struct md_repair *r)
+{
+	struct md_image image = { .src = r->src, .p = r->p };
+	struct md_problems rules = { .say = r->p->say, .context = r->p->context };
+
+	r->refusal = NULL;
+	memset(&r->content, 0, sizeof(r->content));
+	/* Labels tell what the set is, but nothing tells which of the trees on the device are current. */
+	if (!md_image_open(&image))
+		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or what is left of a mirror");
+	md_content_init(&r->content, &image.info);
+	if (!repair_tiers(r, &image))
+		return false;
+	md_rules_tiers(&r->content.info, &r->content.tiers, &rules);
+	if (rules.errors)
+		return refuse(r, "the records of the tiers contradict each other");
+	md_image_tunables(&image, &r->content.tunables);
+	tidy_tunables(&r->content.tunables);
+	md_image_mapping(&image, NULL, r->content.mapping);
+	md_image_heat(&image, r->content.heat);
+	md_content_judge(&r->content, r->p);
+	/* What is written is checked before it is used. */
+	r->content.info.flags &= TIER_SB_PAUSED;
+	return true;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../util.h"
+
+#define LL(n)	((unsigned long long)(n))
+
+const struct tier_meta_tier *md_find_tier(const struct md_tiers *tiers, unsigned int id)
+{
+	unsigned int i;
+
+	for (i = 0; i < tiers->nr; i++)
+		if (tiers->tier[i].id == id)
+			return &tiers->tier[i];
+	return NULL;
+}
+
+u64 md_live_chunks(const struct tier_meta_info *info)
+{
+	return md_div_up(info->length, info->chunk_sectors);
+}
+
+static void rules_tier(const struct tier_meta_info *info, const struct tier_meta_tier *t,
+		       struct md_problems *p)
+{
+	u64 area = info->chunk_sectors > TIER_LABEL_AREA_MIN ? info->chunk_sectors : TIER_LABEL_AREA_MIN;
+	u64 first = area / info->chunk_sectors, all = t->size / info->chunk_sectors;
+
+	if (t->first_place != first)
+		md_error(p, "tier id %u: first place is %llu, the label area ends at %llu", t->id,
+			 LL(t->first_place), LL(first));
+	if (!t->places || t->places > all || t->first_place > all - t->places)
+		md_error(p, "tier id %u: %llu places from %llu on do not fit %llu sectors", t->id,
+			 LL(t->places), LL(t->first_place), LL(t->size));
+	if (t->generation > info->generation)
+		md_error(p, "tier id %u: generation %llu, that of the set is %llu", t->id,
+			 LL(t->generation), LL(info->generation));
+	if (t->flags & ~TIER_RECORD_EVACUATE)
+		md_error(p, "tier id %u: unknown flags 0x%x", t->id, t->flags);
+}
+
+void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *tiers,
+		    struct md_problems *p)
+{
+	u64 places = 0;
+	unsigned int i, j;
+
+	/* A format that was cut short has none yet. */
+	if (info->state == TIER_STATE_FORMATTING && !tiers->nr)
+		return;
+	if (!tiers->nr)
+		md_error(p, "tiers: there are none");
+	for (i = 0; i < tiers->nr; i++) {
+		const struct tier_meta_tier *t = &tiers->tier[i];
+
+		rules_tier(info, t, p);
+		places += t->places;
+		if (t->rank >= tiers->nr)
+			md_error(p, "tier id %u: rank %u of %u tiers", t->id, t->rank, tiers->nr);
+		for (j = 0; j < i; j++) {
+			if (tiers->tier[j].rank == t->rank)
+				md_error(p, "tier id %u: has rank %u, as id %u has", t->id, t->rank,
+					 tiers->tier[j].id);
+			if (!memcmp(tiers->tier[j].uuid, t->uuid, sizeof(t->uuid)))
+				md_error(p, "tier id %u: has the uuid of id %u", t->id, tiers->tier[j].id);
+		}
+	}
+	if (tiers->nr && (places < info->reserve || md_live_chunks(info) > places - info->reserve))
+		md_error(p, "tiers: %llu places, of which %llu are the reserve, for %llu chunks", LL(places),
+			 LL(info->reserve), LL(md_live_chunks(info)));
+}
+
+void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < tunables->nr; i++) {
+		const char *name = tunables->tunable[i].name;
+
+		if (!*name)
+			md_error(p, "tunable %u: has no name", i);
+		for (j = 0; j < i; j++)
+			if (!strcmp(tunables->tunable[j].name, name))
+				md_error(p, "tunable %u: has the name of %u", i, j);
+	}
+}
+
+void md_rules_superblock(const void *block, struct md_problems *p)
+{
+	const struct tier_superblock *sb = block;
+	u32 flags = le32_to_cpu(sb->flags) & ~(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED);
+
+	if (flags)
+		md_error(p, "superblock: unknown flags 0x%x", flags);
+	if (!tier_all_zero(sb + 1, TIER_METADATA_BLOCK_SIZE - sizeof(*sb)))
+		md_error(p, "superblock: not zero after byte %zu", sizeof(*sb));
+}
+
+/*
+ * Memory is used only where places are taken: a damaged record may speak of more
+ * places than any machine has memory for.
+ */
+void md_places_init(struct md_places *places, const struct tier_meta_info *info,
+		    const struct md_tiers *tiers)
+{
+	unsigned int i;
+
+	memset(places, 0, sizeof(*places));
+	places->info = info;
+	places->tiers = tiers;
+	for (i = 0; i < tiers->nr; i++) {
+		size_t len = tiers->tier[i].places / 8 + 1;
+		void *used = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (used == MAP_FAILED)
+			out_of_memory();
+		places->map[i].used = used;
+		places->map[i].len = len;
+	}
+}
+
+void md_places_free(struct md_places *places)
+{
+	unsigned int i;
+
+	for (i = 0; i < places->tiers->nr; i++)
+		munmap(places->map[i].used, places->map[i].len);
+}
+
+static bool take(struct md_places *places, unsigned int tier, u64 place)
+{
+	u8 *byte = &places->map[tier].used[place / 8], bit = 1 << place % 8;
+
+	if (*byte & bit)
+		return false;
+	*byte |= bit;
+	return true;
+}
+
+static bool judge_mapped(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY])
+{
+	const struct tier_meta_tier *t = md_find_tier(places->tiers, md_entry_id(entry));
+	u64 place = entry & TIER_ENTRY_PLACE_MASK;
+
+	if (chunk >= md_live_chunks(places->info)) {
+		snprintf(why, MD_WHY, "mapped, but past the end");
+	} else if (!t) {
+		snprintf(why, MD_WHY, "mapped to tier id %u, which is not there", md_entry_id(entry));
+	} else if (place < t->first_place || place - t->first_place >= t->places) {
+		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, which has places %llu to %llu",
+			 LL(place), t->id, LL(t->first_place), LL(t->first_place + t->places - 1));
+	} else if (!take(places, t - places->tiers->tier, place - t->first_place)) {
+		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, as another chunk is", LL(place),
+			 t->id);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY])
+{
+	unsigned int pin = md_entry_pin(entry);
+
+	if (entry & ~TIER_ENTRY_DISK_MASK) {
+		snprintf(why, MD_WHY, "reserved bits are set (0x%llx)", LL(entry));
+		return MD_ENTRY_BAD;
+	}
+	if (entry & TIER_ENTRY_MAPPED) {
+		if (!judge_mapped(places, chunk, entry, why))
+			return MD_ENTRY_BAD;
+	} else if (entry & ~MD_ENTRY_PIN_MASK) {
+		snprintf(why, MD_WHY, "not mapped, but not zero (0x%llx)", LL(entry));
+		return MD_ENTRY_BAD;
+	}
+	if (pin && !md_find_tier(places->tiers, pin - 1)) {
+		snprintf(why, MD_WHY, "pinned to tier id %u, which is not there", pin - 1);
+		return MD_ENTRY_PIN;
+	}
+	return MD_ENTRY_GOOD;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What must hold between the contents of metadata: superblock, tiers, tunables,
+ * entries of the mapping.  The same rules for metadata that is checked, repaired
+ * or restored.
+ */
+#ifndef TIER_LIB_RULES_H
+#define TIER_LIB_RULES_H
+
+#include "pd.h"
+#include "problems.h"
+
+struct md_tiers {
+	unsigned int nr;
+	struct tier_meta_tier tier[TIER_MAX_TIERS];	/* in order of id */
+};
+
+struct md_tunable {
+	char name[TIER_TUNABLE_NAME_SIZE];
+	u64 value;
+};
+
+struct md_tunables {
+	unsigned int nr;
+	struct md_tunable tunable[TIER_MAX_TUNABLES];
+};
+
+/* NULL if there is none. */
+const struct tier_meta_tier *md_find_tier(const struct md_tiers *tiers, unsigned int id);
+
+/* 0 is the fastest; what does not fit the records is an error. */
+void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *tiers,
+		    struct md_problems *p);
+void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p);
+
+/* Bits and bytes of a superblock that must be zero; it was judged good otherwise. */
+void md_rules_superblock(const void *block, struct md_problems *p);
+
+/* Chunks that the length takes; the array may have more, none of them mapped. */
+u64 md_live_chunks(const struct tier_meta_info *info);
+
+/* Which places are taken. */
+struct md_places {
+	const struct tier_meta_info *info;
+	const struct md_tiers *tiers;
+	struct {
+		u8 *used;	/* a bit for each place */
+		size_t len;
+	} map[TIER_MAX_TIERS];
+};
+
+void md_places_init(struct md_places *places, const struct tier_meta_info *info,
+		    const struct md_tiers *tiers);
+void md_places_free(struct md_places *places);
+
+enum md_entry_verdict {
+	MD_ENTRY_GOOD,
+	MD_ENTRY_PIN,		/* the pin counts for nothing, the rest is good */
+	MD_ENTRY_BAD,
+};
+
+#define MD_WHY	96
+/* Takes the place of a good entry.  Otherwise why is filled in. */
+enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY]);
+
+static inline unsigned int md_entry_id(u64 entry)
+{
+	return entry >> TIER_ENTRY_ID_SHIFT & 0xff;
+}
+
+/* Tier id + 1, 0 for none. */
+static inline unsigned int md_entry_pin(u64 entry)
+{
+	return entry >> TIER_ENTRY_PIN_SHIFT & 0xff;
+}
+
+#define MD_ENTRY_PIN_MASK	(0xffULL << TIER_ENTRY_PIN_SHIFT)
+
+#endif

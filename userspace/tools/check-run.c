@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "check-run.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/check.h"
+#include "../lib/labels.h"
+#include "tool.h"
+
+static bool write_superblock(int fd, void *block)
+{
+	const char *reason;
+	struct tier_meta_info info;
+	struct tier_superblock *sb = block;
+
+	if (pread(fd, block, MD_BLOCK, 0) != MD_BLOCK || tier_superblock_unpack(block, &info, &reason))
+		return false;
+	sb->flags &= cpu_to_le32(~TIER_SB_NEEDS_CHECK);
+	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
+	return pwrite(fd, block, MD_BLOCK, 0) == MD_BLOCK && !fsync(fd);
+}
+
+/* Through the descriptor of the check: nobody else can have written since. */
+static bool clear_flag(const struct check_run *run, int fd)
+{
+	void *block;
+	bool written;
+
+	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
+		out_of_memory();
+	written = write_superblock(fd, block);
+	free(block);
+	if (!written)
+		err("%s: superblock: cannot be written.", run->input);
+	return written;
+}
+
+static bool judge_labels(const struct check_run *run, const struct md_check *check,
+			 struct md_problems *p)
+{
+	unsigned int i;
+
+	if (!check->have_tiers) {
+		err("%s: the labels cannot be compared without the records of the tiers.", run->input);
+		return false;
+	}
+	for (i = 0; i < run->nr_tiers; i++) {
+		int fd = tool_open(run->tiers[i], O_RDONLY, true);
+
+		if (fd < 0)
+			return false;
+		md_check_label(&check->info, &check->tiers, fd, run->tiers[i], p);
+		close(fd);
+	}
+	return true;
+}
+
+static void say_verdict(const struct check_run *run, const struct md_check *check)
+{
+	if (run->errors || run->minor)
+		say("%s: %llu errors, %llu minor ones\n", run->input, (unsigned long long)run->errors,
+		    (unsigned long long)run->minor);
+	else if (check->have_info)
+		say("%s: nothing is wrong%s\n", run->input,
+		    run->needs_check ? "; the flag needs_check is set" : "");
+}
+
+bool check_run(struct check_run *run)
+{
+	struct md_check check = {
+		.superblock_only = run->superblock_only,
+		.skip_mappings = run->skip_mappings,
+		.snapshot = run->snapshot,
+	};
+	struct md_problems p = {
+		.say = global.quiet ? NULL : tool_say_problem,
+		.context = (void *)run->input,
+	};
+	struct md_source src;
+	bool fine = true;
+	int fd;
+
+	fd = tool_open(run->input, run->clear_needs_check ? O_RDWR : O_RDONLY, run->snapshot);
+	if (fd < 0)
+		return false;
+	if (md_source_init(&src, fd)) {
+		err("%s: its size cannot be learnt.", run->input);
+		close(fd);
+		return false;
+	}
+	md_check(&check, &src, &p);
+	if (run->nr_tiers && check.have_info)
+		fine = judge_labels(run, &check, &p);
+	md_problems_end(&p);
+	md_source_free(&src);
+
+	run->errors = p.errors;
+	run->minor = p.minor;
+	run->needs_check = check.have_info && check.info.flags & TIER_SB_NEEDS_CHECK;
+	fine = fine && !p.errors && (!p.minor || run->ignore_minor);
+	if (fine && run->clear_needs_check && run->needs_check) {
+		fine = clear_flag(run, fd);
+		run->needs_check = !fine;
+	}
+	close(fd);
+	say_verdict(run, &check);
+	return fine;
+}

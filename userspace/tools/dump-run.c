@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "dump-run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/record.h"
+#include "output.h"
+#include "tool.h"
+
+/* All of it, or false with the errors said. */
+static bool read_whole(const struct dump_run *run, struct md_source *src, struct md_content *c)
+{
+	struct md_problems p = { .say = tool_say_problem, .context = (void *)run->input };
+	struct md_image image = { .src = src, .p = &p }, snapshot;
+	struct md_image *which = &image;
+
+	if (!md_image_open(&image))
+		return false;
+	if (run->snapshot) {
+		if (!image.info.held_root) {
+			err("%s: holds no metadata snapshot. Reserve one: dmsetup message NAME 0 reserve_metadata_snap",
+			    run->input);
+			return false;
+		}
+		if (!md_image_snapshot(&image, &snapshot))
+			return false;
+		which = &snapshot;
+	}
+	md_content_read(c, which);
+	if (!p.errors)
+		md_content_judge(c, &p);
+	md_problems_end(&p);
+	if (!p.errors)
+		return true;
+	err("%s: is damaged, nothing was written. What is left of it: tier_repair", run->input);
+	md_content_free(c);
+	return false;
+}
+
+static bool write_dump(const struct dump_run *run, const struct md_content *c, FILE *f)
+{
+	if (run->json)
+		md_write_json(c, f);
+	else
+		md_write_xml(c, f);
+	return !fflush(f) && !ferror(f);
+}
+
+static bool write_file(const struct dump_run *run, const struct md_content *c)
+{
+	FILE *f = run->output ? fopen(run->output, "we") : stdout;
+	bool good;
+
+	if (!f) {
+		err("%s: %s.", run->output, strerror(errno));
+		return false;
+	}
+	good = write_dump(run, c, f);
+	if (good && run->output)
+		good = !fsync(fileno(f)) || errno == EINVAL;
+	if (!good)
+		err("%s: %s.", run->output ? run->output : "standard output", strerror(errno));
+	if (run->output && fclose(f) && good) {
+		err("%s: %s.", run->output, strerror(errno));
+		good = false;
+	}
+	return good;
+}
+
+bool dump_run(const struct dump_run *run)
+{
+	struct md_content content;
+	struct md_source src;
+	bool good;
+
+	if (!tool_open_source(run->input, run->snapshot, &src))
+		return false;
+	good = read_whole(run, &src, &content);
+	tool_close_source(&src);
+	if (good) {
+		good = write_file(run, &content);
+		md_content_free(&content);
+	}
+	return good;
+}
+
+/* By its first character that is no blank. */
+static bool parse(FILE *f, struct md_undump *u)
+{
+	int c;
+
+	do {
+		c = getc(f);
+	} while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+	if (c == EOF)
+		return md_undump_fail(u, "%s", ferror(f) ? strerror(errno) : "is empty");
+	ungetc(c, f);
+	return c == '{' ? md_parse_json(f, u) : md_parse_xml(f, u);
+}
+
+bool restore_run(const char *input, const char *output)
+{
+	struct md_problems p = { .say = tool_say_problem, .context = (void *)input };
+	struct md_content content = { 0 };
+	struct md_undump undump = { .content = &content };
+	FILE *f = strcmp(input, "-") ? fopen(input, "re") : stdin;
+	bool good;
+
+	if (!f) {
+		err("%s: %s.", input, strerror(errno));
+		return false;
+	}
+	good = parse(f, &undump);
+	if (!good)
+		err("%s: %s.", input, undump.error);
+	free(undump.error);
+	if (good) {
+		md_content_judge(&content, &p);
+		md_problems_end(&p);
+		good = !p.errors && output_metadata(output, input, &content);
+	}
+	md_content_free(&content);
+	if (f != stdin)
+		fclose(f);
+	return good;
+}

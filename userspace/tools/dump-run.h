@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Dump, restore and repair, from opening to the last message. */
+#ifndef TIER_TOOLS_DUMP_RUN_H
+#define TIER_TOOLS_DUMP_RUN_H
+
+#include <stdbool.h>
+
+struct dump_run {
+	const char *input;
+	const char *output;	/* NULL: standard output */
+	bool json;
+	bool snapshot;		/* what the metadata snapshot holds; the set may be live */
+};
+
+/* False with the error said; the output is as it was, but for an error of writing. */
+bool dump_run(const struct dump_run *run);
+
+/* input, a dump in XML or JSON, becomes metadata on output. */
+bool restore_run(const char *input, const char *output);
+
+struct repair_run {
+	const char *input;
+	const char *output;
+	unsigned int nr_tiers;
+	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
+};
+
+/* The same; what is lost is said on standard output. */
+bool repair_run(const struct repair_run *run);
+
+#endif

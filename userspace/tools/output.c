@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../lib/build.h"
+#include "../plan.h"
+#include "tool.h"
+
+#define LL(n)	((unsigned long long)(n))
+
+static bool same_thing(const struct stat *a, const struct stat *b)
+{
+	if (S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode))
+		return a->st_rdev == b->st_rdev;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static int open_output(const char *path, const char *input, bool *created)
+{
+	struct stat in, out;
+	int fd;
+
+	*created = false;
+	if (stat(path, &out)) {
+		if (errno != ENOENT) {
+			err("%s: %s.", path, strerror(errno));
+			return -1;
+		}
+		*created = true;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0)
+			err("%s: %s.", path, strerror(errno));
+		return fd;
+	}
+	if (!S_ISREG(out.st_mode) && !S_ISBLK(out.st_mode)) {
+		err("%s: neither a block device nor a file.", path);
+		return -1;
+	}
+	if (input && !stat(input, &in) && same_thing(&in, &out)) {
+		err("%s: is the input. Name another device or file.", path);
+		return -1;
+	}
+	fd = open(path, O_RDWR | O_CLOEXEC | (S_ISBLK(out.st_mode) ? O_EXCL : 0));
+	if (fd < 0)
+		err("%s: %s.", path, errno == EBUSY ? "is in use" : strerror(errno));
+	return fd;
+}
+
+/* Bytes; 0 with the error said. */
+static u64 make_room(int fd, const char *path, u64 nr_chunks)
+{
+	u64 needed = md_build_needs(nr_chunks) * MD_BLOCK, good = plan_metadata_good(nr_chunks);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	if (size < 0) {
+		err("%s: %s.", path, strerror(errno));
+		return 0;
+	}
+	if (!size) {
+		size = (good > needed ? good : needed) / MD_BLOCK * MD_BLOCK;
+		if (ftruncate(fd, size)) {
+			err("%s: %s.", path, strerror(errno));
+			return 0;
+		}
+	}
+	if ((u64)size < needed) {
+		err("%s: has %llu bytes, %llu chunks need at least %llu.", path, LL(size), LL(nr_chunks),
+		    LL(needed));
+		return 0;
+	}
+	return size;
+}
+
+bool output_metadata(const char *path, const char *input, const struct md_content *c)
+{
+	bool created, good = false;
+	int fd = open_output(path, input, &created), r;
+	u64 size;
+
+	if (fd < 0)
+		return false;
+	size = make_room(fd, path, c->info.nr_chunks);
+	if (size) {
+		r = md_build(fd, size / MD_BLOCK, c);
+		if (r)
+			err("%s: %s.", path, strerror(-r));
+		good = !r;
+	}
+	if (close(fd) && good) {
+		err("%s: %s.", path, strerror(errno));
+		good = false;
+	}
+	if (!good && created)
+		unlink(path);
+	return good;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../lib/check.h"
+#include "../lib/labels.h"
+#include "../lib/repair.h"
+#include "dump-run.h"
+#include "output.h"
+#include "tool.h"
+
+static bool read_labels(const struct repair_run *run, struct md_label_source *labels)
+{
+	const char *reason = NULL;
+	unsigned int i;
+
+	for (i = 0; i < run->nr_tiers; i++) {
+		int fd = tool_open(run->tiers[i], O_RDONLY, true);
+		off_t size;
+
+		if (fd < 0)
+			return false;
+		size = lseek(fd, 0, SEEK_END);
+		labels[i].name = run->tiers[i];
+		labels[i].sectors = size < 0 ? 0 : (u64)size / 512;
+		if (md_read_label(fd, &labels[i].label, &reason)) {
+			err("%s: %s.", run->tiers[i], reason);
+			close(fd);
+			return false;
+		}
+		close(fd);
+	}
+	return true;
+}
+
+/* What was written, as any other metadata. */
+static bool check_output(const char *output)
+{
+	struct md_problems p = { .say = tool_say_problem, .context = (void *)output };
+	struct md_check check = { 0 };
+	struct md_source src;
+
+	if (!tool_open_source(output, false, &src))
+		return false;
+	md_check(&check, &src, &p);
+	md_problems_end(&p);
+	tool_close_source(&src);
+	return !p.errors && !p.minor;
+}
+
+static void say_loss(void *input, const char *text)
+{
+	say("%s: %s\n", (const char *)input, text);
+}
+
+bool repair_run(const struct repair_run *run)
+{
+	struct md_problems p = { .say = say_loss, .context = (void *)run->input };
+	struct md_label_source labels[TIER_MAX_TIERS] = { 0 };
+	struct md_source src;
+	struct md_repair repair = {
+		.src = &src, .p = &p, .nr_labels = run->nr_tiers, .labels = labels,
+	};
+	bool good;
+
+	if (run->nr_tiers > TIER_MAX_TIERS) {
+		err("%u tiers: a set has %u at most.", run->nr_tiers, TIER_MAX_TIERS);
+		return false;
+	}
+	if (!read_labels(run, labels) || !tool_open_source(run->input, false, &src))
+		return false;
+	good = md_repair(&repair);
+	md_problems_end(&p);
+	tool_close_source(&src);
+	if (!good)
+		err("%s: %s.", run->input, repair.refusal);
+	else
+		good = output_metadata(run->output, run->input, &repair.content) &&
+		       check_output(run->output);
+	if (good)
+		say("%s: repaired; %s\n", run->output,
+		    p.errors ? "what is named above is lost" : "nothing was lost");
+	free(repair.refusal);
+	md_content_free(&repair.content);
+	return good;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tier_dump: a set's metadata as text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dump-run.h"
+#include "tool.h"
+
+static const char help[] =
+"tier_dump: write the metadata of a tiered set as text\n"
+"\n"
+"Usage: tier_dump [OPTION]... -i FILE\n"
+"\n"
+"FILE is a metadata device that is not in use, or a file with its contents.\n"
+"tier_restore makes metadata of the text again.\n"
+"\n"
+"Options:\n"
+"  -i, --input FILE     the metadata\n"
+"  -o, --output FILE    write there, not to standard output\n"
+"  -m, --metadata-snap  dump what the metadata snapshot holds; the set may be live\n"
+"      --format FORMAT  xml (default) or json\n"
+"  -q, --quiet          accepted for the sake of scripts: there is nothing to silence\n"
+"  -h, --help           say this\n"
+"  -V, --version        say the version\n"
+"\n"
+"Exit status: 0 done, 1 failed; then nothing was written.\n";
+
+enum { FORMAT = 256 };
+
+static const struct option options[] = {
+	{ "input", required_argument, NULL, 'i' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "metadata-snap", no_argument, NULL, 'm' },
+	{ "format", required_argument, NULL, FORMAT },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	struct dump_run run = { 0 };
+	int c;
+
+	program = "tier_dump";
+	while ((c = tool_option(argc, argv, ":i:o:mqhV", options)) != -1) {
+		switch (c) {
+		case 'i':
+			run.input = optarg;
+			break;
+		case 'o':
+			run.output = optarg;
+			break;
+		case 'm':
+			run.snapshot = true;
+			break;
+		case FORMAT:
+			if (strcmp(optarg, "xml") && strcmp(optarg, "json")) {
+				err("no format %s: xml, json.", optarg);
+				return tool_finish(TOOL_FAILED);
+			}
+			run.json = !strcmp(optarg, "json");
+			break;
+		case 'q':
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_finish(TOOL_FINE);
+		case 'V':
+			puts("tier_dump " TIERCTL_VERSION);
+			return tool_finish(TOOL_FINE);
+		default:
+			return tool_finish(TOOL_FAILED);
+		}
+	}
+	if (!run.input || optind < argc) {
+		if (run.input)
+			err("one argument too many: %s. Try: tier_dump --help", argv[optind]);
+		else
+			err("no input: -i FILE. Try: tier_dump --help");
+		return tool_finish(TOOL_FAILED);
+	}
+	return tool_finish(dump_run(&run) ? TOOL_FINE : TOOL_FAILED);
+}

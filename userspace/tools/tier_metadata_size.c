@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tier_metadata_size: how large a metadata device should be. */
+#include <stdio.h>
+
+#include "../../dm-tier/dm-tier-format.h"
+#include "../lib/build.h"
+#include "../plan.h"
+#include "../size.h"
+#include "tool.h"
+
+static const char help[] =
+"tier_metadata_size: tell how large the metadata device of a tiered set should be\n"
+"\n"
+"Usage: tier_metadata_size [OPTION]... --size SIZE\n"
+"\n"
+"Options:\n"
+"  -s, --size SIZE      of the tiered device, with a unit: 64t\n"
+"  -c, --chunksize SIZE of a chunk, a power of two from 64k to 1g (default 1m)\n"
+"      --minimum        the least that is accepted, not what is recommended\n"
+"  -n, --numeric-only   bytes and nothing else\n"
+"  -h, --help           say this\n"
+"  -V, --version        say the version\n"
+"\n"
+"Exit status: 0 done, 1 failed.\n";
+
+enum { MINIMUM = 256 };
+
+static const struct option options[] = {
+	{ "size", required_argument, NULL, 's' },
+	{ "chunksize", required_argument, NULL, 'c' },
+	{ "minimum", no_argument, NULL, MINIMUM },
+	{ "numeric-only", no_argument, NULL, 'n' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* False with the error said. */
+static bool size_option(const char *option, const char *text, uint64_t *bytes)
+{
+	int r = parse_size(text, bytes);
+
+	if (r)
+		err("%s: %s: %s.", option, text, size_error(r));
+	return !r;
+}
+
+static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
+{
+	uint64_t chunks, bytes, needed;
+	char text[SIZE_TEXT];
+
+	if (chunk < TIER_CHUNK_SECTORS_MIN * SECTOR_SIZE || chunk > TIER_CHUNK_SECTORS_MAX * SECTOR_SIZE ||
+	    chunk & (chunk - 1)) {
+		err("--chunksize: a power of two from 64k to 1g.");
+		return TOOL_FAILED;
+	}
+	chunks = md_div_up(size, chunk);
+	needed = md_build_needs(chunks) * MD_BLOCK;
+	if (!size || chunks > TIER_MAX_CHUNKS || needed > MD_MAX_BLOCKS * MD_BLOCK) {
+		err("--size: %s.", size ? "metadata cannot hold so many chunks; use larger ones" :
+		    "there is no device without a size");
+		return TOOL_FAILED;
+	}
+	bytes = minimum || plan_metadata_good(chunks) < needed ? needed : plan_metadata_good(chunks);
+	if (numeric)
+		printf("%llu\n", (unsigned long long)bytes);
+	else
+		printf("%llu bytes, %s\n", (unsigned long long)bytes, format_size(text, bytes));
+	return TOOL_FINE;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t size = 0, chunk = 1 << 20;
+	bool minimum = false, numeric = false, have_size = false;
+	int c;
+
+	program = "tier_metadata_size";
+	while ((c = tool_option(argc, argv, ":s:c:nhV", options)) != -1) {
+		switch (c) {
+		case 's':
+			have_size = true;
+			if (!size_option("--size", optarg, &size))
+				return tool_finish(TOOL_FAILED);
+			break;
+		case 'c':
+			if (!size_option("--chunksize", optarg, &chunk))
+				return tool_finish(TOOL_FAILED);
+			break;
+		case MINIMUM:
+			minimum = true;
+			break;
+		case 'n':
+			numeric = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_finish(TOOL_FINE);
+		case 'V':
+			puts("tier_metadata_size " TIERCTL_VERSION);
+			return tool_finish(TOOL_FINE);
+		default:
+			return tool_finish(TOOL_FAILED);
+		}
+	}
+	if (!have_size || optind < argc) {
+		if (have_size)
+			err("one argument too many: %s. Try: tier_metadata_size --help", argv[optind]);
+		else
+			err("no --size. Try: tier_metadata_size --help");
+		return tool_finish(TOOL_FAILED);
+	}
+	return tool_finish(answer(size, chunk, minimum, numeric));
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tier_repair: what can be read of damaged metadata. */
+#include <stdio.h>
+
+#include "dump-run.h"
+#include "tool.h"
+
+static const char help[] =
+"tier_repair: save what can be read of damaged metadata\n"
+"\n"
+"Usage: tier_repair [OPTION]... -i FILE -o FILE [--tiers DEV...]\n"
+"\n"
+"The input is a metadata device that is not in use, or a file with its contents; it is\n"
+"only read. The output is another device, whose contents are lost, or a file. Every\n"
+"mapping that can be read is kept; the chunks of those that cannot be are named, and\n"
+"read as zeroes afterwards.\n"
+"\n"
+"Options:\n"
+"  -i, --input FILE     the damaged metadata\n"
+"  -o, --output FILE    where the repaired metadata goes\n"
+"      --tiers          make records of tiers that are lost anew from the labels on\n"
+"                       DEV..., which are all tiers of the set, fastest first\n"
+"  -q, --quiet          say errors only, not what is lost\n"
+"  -h, --help           say this\n"
+"  -V, --version        say the version\n"
+"\n"
+"Exit status: 0 the output is metadata in good order, 1 failed.\n";
+
+enum { TIERS = 256 };
+
+static const struct option options[] = {
+	{ "input", required_argument, NULL, 'i' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "tiers", no_argument, NULL, TIERS },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char *what_is_missing(const struct repair_run *run, bool tiers)
+{
+	if (!run->input)
+		return "no input: -i FILE";
+	if (!run->output)
+		return "no output: -o FILE";
+	if (run->nr_tiers && !tiers)
+		return "devices want --tiers before them";
+	if (tiers && !run->nr_tiers)
+		return "--tiers wants devices";
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct repair_run run = { 0 };
+	bool tiers = false;
+	const char *missing;
+	int c;
+
+	program = "tier_repair";
+	while ((c = tool_option(argc, argv, ":i:o:qhV", options)) != -1) {
+		switch (c) {
+		case 'i':
+			run.input = optarg;
+			break;
+		case 'o':
+			run.output = optarg;
+			break;
+		case TIERS:
+			tiers = true;
+			break;
+		case 'q':
+			global.quiet = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_finish(TOOL_FINE);
+		case 'V':
+			puts("tier_repair " TIERCTL_VERSION);
+			return tool_finish(TOOL_FINE);
+		default:
+			return tool_finish(TOOL_FAILED);
+		}
+	}
+	run.tiers = (const char *const *)argv + optind;
+	run.nr_tiers = argc - optind;
+	missing = what_is_missing(&run, tiers);
+	if (missing) {
+		err("%s. Try: tier_repair --help", missing);
+		return tool_finish(TOOL_FAILED);
+	}
+	return tool_finish(repair_run(&run) ? TOOL_FINE : TOOL_FAILED);
+}

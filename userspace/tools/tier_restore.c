@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tier_restore: metadata from a dump. */
+#include <stdio.h>
+
+#include "dump-run.h"
+#include "tool.h"
+
+static const char help[] =
+"tier_restore: make metadata of a dump\n"
+"\n"
+"Usage: tier_restore [OPTION]... -i FILE -o FILE\n"
+"\n"
+"The input is what tier_dump wrote, in XML or JSON; - is standard input. The output\n"
+"is a block device that is not in use, whose contents are lost, or a file. A file\n"
+"that is not there or empty gets the recommended size.\n"
+"\n"
+"Options:\n"
+"  -i, --input FILE     the dump\n"
+"  -o, --output FILE    where the metadata goes\n"
+"  -q, --quiet          say errors only\n"
+"  -h, --help           say this\n"
+"  -V, --version        say the version\n"
+"\n"
+"Exit status: 0 done, 1 failed. A dump that is not in order, or an output that is too\n"
+"small, changes nothing.\n";
+
+static const struct option options[] = {
+	{ "input", required_argument, NULL, 'i' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	const char *input = NULL, *output = NULL;
+	int c;
+
+	program = "tier_restore";
+	while ((c = tool_option(argc, argv, ":i:o:qhV", options)) != -1) {
+		switch (c) {
+		case 'i':
+			input = optarg;
+			break;
+		case 'o':
+			output = optarg;
+			break;
+		case 'q':
+			global.quiet = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return tool_finish(TOOL_FINE);
+		case 'V':
+			puts("tier_restore " TIERCTL_VERSION);
+			return tool_finish(TOOL_FINE);
+		default:
+			return tool_finish(TOOL_FAILED);
+		}
+	}
+	if (!input || !output || optind < argc) {
+		if (input && output)
+			err("one argument too many: %s. Try: tier_restore --help", argv[optind]);
+		else
+			err("no %s. Try: tier_restore --help", input ? "output: -o FILE" : "input: -i FILE");
+		return tool_finish(TOOL_FAILED);
+	}
+	if (!restore_run(input, output))
+		return tool_finish(TOOL_FAILED);
+	say("%s: restored\n", output);
+	return tool_finish(TOOL_FINE);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int tool_option(int argc, char **argv, const char *letters, const struct option *options)
+{
+	char letter[3] = "-?";
+	const char *spelt;
+	int c;
+
+	opterr = 0;
+	c = getopt_long(argc, argv, letters, options, NULL);
+	if (c != '?' && c != ':')
+		return c;
+	spelt = argv[optind - 1];
+	if (optopt && optopt < 256 && strncmp(spelt, "--", 2)) {
+		letter[1] = optopt;
+		spelt = letter;
+	}
+	if (c == ':')
+		err("%s needs a value. Try: %s --help", spelt, program);
+	else
+		err("no option %s. Try: %s --help", spelt, program);
+	return '?';
+}
+
+static int open_device(const char *path, int flags)
+{
+	int fd = open(path, flags | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+	return fd;
+}
+
+int tool_open(const char *path, int flags, bool shared)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st)) {
+		err("%s: %s.", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) {
+		err("%s: neither a block device nor a file.", path);
+		return -1;
+	}
+	if (S_ISBLK(st.st_mode))
+		fd = open_device(path, flags | (shared ? 0 : O_EXCL));
+	else
+		fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0 && errno == EBUSY)
+		err("%s: is in use. Deactivate the set first, or read the metadata snapshot of a live one: tier_dump --metadata-snap.",
+		    path);
+	else if (fd < 0)
+		err("%s: %s.", path, strerror(errno));
+	return fd;
+}
+
+bool tool_open_source(const char *path, bool shared, struct md_source *src)
+{
+	int fd = tool_open(path, O_RDONLY, shared), r;
+
+	if (fd < 0)
+		return false;
+	r = md_source_init(src, fd);
+	if (r) {
+		err("%s: %s.", path, strerror(-r));
+		close(fd);
+		return false;
+	}
+	return true;
+}
+
+void tool_close_source(struct md_source *src)
+{
+	md_source_free(src);
+	close(src->fd);
+}
+
+void tool_say_problem(void *path, const char *text)
+{
+	err("%s: %s", (const char *)path, text);
+}
+
+int tool_finish(int code)
+{
+	free_errors();
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
+		return TOOL_FAILED;
+	}
+	return code;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tier_check, tier_dump, tier_restore and tier_repair share. */
+#ifndef TIER_TOOLS_TOOL_H
+#define TIER_TOOLS_TOOL_H
+
+#include <getopt.h>
+
+#include "../lib/problems.h"
+#include "../lib/source.h"
+#include "../util.h"
+
+/*
+ * The next option, -1 after the last, as getopt_long() but for the messages.
+ * '?' : the error was said.
+ */
+int tool_option(int argc, char **argv, const char *letters, const struct option *options);
+
+/* Exit codes. */
+#define TOOL_FINE	0
+#define TOOL_FAILED	1
+
+/*
+ * Opens metadata; a block device that is in use is refused, unless shared.  flags:
+ * O_RDONLY or O_RDWR.  A file descriptor, or -1 with the error said.
+ */
+int tool_open(const char *path, int flags, bool shared);
+
+/* The same and its source.  False with the error said. */
+bool tool_open_source(const char *path, bool shared, struct md_source *src);
+void tool_close_source(struct md_source *src);
+
+/* Problems are errors of this input. */
+void tool_say_problem(void *path, const char *text);
+
+/* Closes stdout; TOOL_FAILED with the error said if what was printed got lost. */
+int tool_finish(int code);
+
+#endif
