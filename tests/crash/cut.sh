@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Power cuts at random and at chosen moments; README.md says how.  CUTS and SEED
-# in the environment choose how many and which; KIND one kind alone; CHECKER a
-# program that judges the metadata before each activation.
+# in the environment choose how many and which; KIND one kind alone; CHECKER
+# names the program that judges the metadata, if not tier_check.
 #
 # timeout=3000
 
@@ -57,6 +57,7 @@ trap clean EXIT
 options=(--cuts "${CUTS:-30}")
 [ -z "${SEED:-}" ] || options+=(--seed "$SEED")
 [ -z "${KIND:-}" ] || options+=(--kind "$KIND")
-[ -z "${CHECKER:-}" ] || options+=(--checker "$CHECKER")
+: "${CHECKER=$(realpath -e ../../userspace/tier_check 2>/dev/null)}"
+[ -z "$CHECKER" ] || options+=(--checker "$CHECKER")
 [ -z "${VERBOSE:-}" ] || options+=(--verbose)
 ./cut "${options[@]}"

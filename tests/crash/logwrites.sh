@@ -10,8 +10,7 @@
 # for a moment and a mark is put into each log.  Later the logs are replayed to
 # each mark, and the set, the file system and the fsynced files must be there.
 #
-# POINTS in the environment: how many marks.  CHECKER: a program that judges the
-# metadata.
+# POINTS in the environment: how many marks.
 #
 # timeout=1200
 
@@ -23,6 +22,7 @@ crash=$(cd "$(dirname "$0")" && pwd)
 modprobe -a dm-log-writes dm-snapshot || skip_all "no dm-log-writes or dm-snapshot"
 
 points=${POINTS:-5}
+checker=$crash/../../userspace/tier_check
 logged=(meta fast slow)
 declare -A mib=([meta]=8 [fast]=96 [slow]=320) at
 
@@ -80,7 +80,7 @@ look()
 		wrap "${name}_s" \
 			"0 $((mib[$name] * 2048)) snapshot /dev/tt_${name}_r /dev/tt_${name}_cow N 8"
 	done
-	[ -z "${CHECKER:-}" ] || $CHECKER /dev/mapper/tt_meta_s
+	[ ! -x "$checker" ] || "$checker" -q -i "$metadata" --tiers "${tiers[@]}"
 	activate
 	status
 	same "rw -" "${S[mode]} ${S[check]}" "mode"

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../userspace/lib/metadata.h"
+#include "../../dm-tier/dm-tier-format-code.h"
 
 #define NAME		"tc_set"
 #define PAYLOAD		4096
@@ -215,105 +215,51 @@ bool set_check_status(struct set *s)
 
 /* ---- metadata ---- */
 
-#define PLACES_MAX 4096
-
-struct content {
-	struct tier_meta_tier tiers[TIER_MAX_TIERS];
-	unsigned int nr_tiers;
-	uint32_t owner[TIER_MAX_TIERS][PLACES_MAX];	/* chunk + 1 */
-	char why[128];
-};
-
-static int check_entry(void *context, u64 chunk, u64 entry)
-{
-	struct content *c = context;
-	u64 place = entry & TIER_ENTRY_PLACE_MASK;
-	unsigned int id = entry >> TIER_ENTRY_ID_SHIFT & 0xff;
-	const struct tier_meta_tier *t;
-	uint32_t *owner;
-	unsigned int i;
-
-	if (!(entry & TIER_ENTRY_MAPPED))
-		return 0;
-	for (i = 0; i < c->nr_tiers && c->tiers[i].id != id; i++)
-		;
-	t = &c->tiers[i];
-	if (i == c->nr_tiers || entry & ~TIER_ENTRY_DISK_MASK || place < t->first_place ||
-	    place >= t->first_place + t->places || place >= PLACES_MAX) {
-		snprintf(c->why, sizeof(c->why), "chunk %llu has the impossible entry %llx",
-			 (unsigned long long)chunk, (unsigned long long)entry);
-		return -EILSEQ;
-	}
-	owner = &c->owner[i][place];
-	if (*owner) {
-		snprintf(c->why, sizeof(c->why), "chunks %u and %llu share place %llu of tier id %u",
-			 *owner - 1, (unsigned long long)chunk, (unsigned long long)place, id);
-		return -EILSEQ;
-	}
-	*owner = chunk + 1;
-	return 0;
-}
-
-/* Whatever the checker says, the harness takes the metadata apart itself. */
-static bool check_content(void)
-{
-	struct content *c = calloc(1, sizeof(*c));
-	int fd = open(disk_path(&disks[META]), O_RDONLY | O_DIRECT | O_CLOEXEC);
-	const char *reason = "";
-	struct tier_meta_roots roots;
-	struct tier_meta_info info;
-	int r;
-
-	if (!c || fd < 0)
-		die("%s: %s", disk_path(&disks[META]), strerror(errno));
-	r = md_read_superblock(fd, &info, &roots, &reason);
-	if (r == -ENODATA || (!r && info.state == TIER_STATE_FORMATTING)) {
-		close(fd);
-		free(c);
-		return true;
-	}
-	if (!r)
-		r = md_read_tiers(fd, &roots, c->tiers, &c->nr_tiers, &reason);
-	if (!r)
-		r = md_read_map(fd, &roots, info.nr_chunks, check_entry, c, &reason);
-	if (r)
-		note("BAD metadata: %s", c->why[0] ? c->why : reason);
-	close(fd);
-	free(c);
-	return !r;
-}
-
 /* Whether a set has been formatted in full; until then a checker has nothing to check. */
 static bool formatted(void)
 {
 	int fd = open(disk_path(&disks[META]), O_RDONLY | O_DIRECT | O_CLOEXEC);
-	struct tier_meta_roots roots;
-	struct tier_meta_info info;
+	void *block = alloc_buffer(TIER_METADATA_BLOCK_SIZE);
+	struct tier_meta_info info = { };
 	const char *reason;
-	int r = md_read_superblock(fd, &info, &roots, &reason);
+	bool live;
 
+	if (pread(fd, block, TIER_METADATA_BLOCK_SIZE, 0) != TIER_METADATA_BLOCK_SIZE)
+		die("%s: %s", disk_path(&disks[META]), strerror(errno));
+	/* One that is damaged is for the checker to complain about. */
+	live = tier_superblock_unpack(block, &info, &reason) != -ENODATA &&
+	       info.state != TIER_STATE_FORMATTING;
 	close(fd);
-	return !r && info.state == TIER_STATE_LIVE;
+	free(block);
+	return live;
 }
 
-bool set_check_metadata(const char *checker)
+static bool ask(const char *checker, bool quiet)
 {
-	char *argv[] = { (char *)checker, (char *)disk_path(&disks[META]), NULL };
+	const char *argv[] = { checker, "-q", "-i", disk_path(&disks[META]), "--tiers",
+			       disk_path(&disks[1]), disk_path(&disks[2]), disk_path(&disks[3]),
+			       NULL };
+	const char **args = argv;
 	extern char **environ;
 	int status = 0, r;
 	pid_t pid;
 
-	if (!check_content())
-		return false;
-	if (!checker || !formatted())
-		return true;
+	if (!quiet) {
+		argv[1] = checker;
+		args++;
+	}
 	fflush(stdout);
-	r = posix_spawn(&pid, checker, NULL, NULL, argv, environ);
+	r = posix_spawn(&pid, checker, NULL, NULL, (char **)args, environ);
 	if (r)
 		die("%s: %s", checker, strerror(r));
-	if (waitpid(pid, &status, 0) != pid || status) {
-		note("BAD metadata: %s says %d", checker, status);
-		return false;
-	}
-	return true;
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+bool set_check_metadata(const char *checker)
+{
+	if (!checker || !formatted() || ask(checker, true))
+		return true;
+	note("BAD metadata, says %s:", checker);
+	ask(checker, false);
+	return false;
 }
