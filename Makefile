@@ -22,6 +22,15 @@ userspace:			## tierctl and its like
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
 	@ci/check $(or $(KERNEL),6.1)
 
+check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5)
+	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' \
+		ci/check $(or $(KERNEL),6.1)
+
+check-kill:			## guests killed while they work (ROUNDS=2)
+	@ci/setup
+	@ci/build-modules $(or $(KERNEL),6.1)
+	@tests/crash/kill-guest $(or $(ROUNDS),2)
+
 check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
 	@ci/check-build $(KERNEL)
@@ -86,5 +95,5 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-build check-style check-abi check-ci demo \
+.PHONY: all modules userspace check check-crash check-kill check-build check-style check-abi check-ci demo \
 	install install-modules install-userspace install-dkms clean help

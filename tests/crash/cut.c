@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cuts the power of a tiered set again and again, and looks what is left.
+ *
+ *   cut [--cuts N] [--seed N] [--kind NAME] [--checker PROGRAM] [--verbose]
+ *
+ * Prints TAP.  --kind makes cuts of one kind alone; a wrong name lists them.
+ * PROGRAM is tier_check, or takes the same arguments; it judges the metadata
+ * before each activation.
+ */
+#include "crash.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CYCLE_SECONDS	300	/* no cycle takes so long unless something hangs */
+#define SET_AGE		12	/* cuts until a set is made anew */
+
+enum moment { RUNNING, SUSPEND, ACTIVATION, FORMAT };
+
+/*
+ * A kind of cut: when to wait for which event, of which one in the first nth is
+ * taken, and how long after it at most.
+ */
+static struct kind {
+	const char *name;
+	enum moment moment;
+	const char *event;
+	unsigned int nth, delay_us;
+	unsigned int cuts, in_time;
+} kinds[] = {
+	{ "random", RUNNING, NULL, 0, 0, 0, 0 },
+	{ "copy", RUNNING, "tc_copy", 20, 4000, 0, 0 },
+	{ "flush-of-move", RUNNING, "tc_move_flush", 8, 0, 0, 0 },
+	{ "commit-of-move", RUNNING, "tc_move_flushed", 8, 8000, 0, 0 },
+	{ "switch", RUNNING, "tc_decided", 8, 0, 0, 0 },
+	{ "free", RUNNING, "tc_freed", 8, 8000, 0, 0 },
+	{ "commit", RUNNING, "tc_commit", 8, 12000, 0, 0 },
+	{ "committed", RUNNING, "tc_committed", 8, 0, 0, 0 },
+	{ "discard", RUNNING, "tc_discard", 4, 6000, 0, 0 },
+	{ "discard-committed", RUNNING, "tc_unmapped", 3, 2000, 0, 0 },
+	{ "discard-passed-down", RUNNING, "tc_passed_down", 3, 0, 0, 0 },
+	{ "zeroing", RUNNING, "tc_zeroing", 8, 2000, 0, 0 },
+	{ "first-write", RUNNING, "tc_born", 8, 4000, 0, 0 },
+	{ "first-write-committed", RUNNING, "tc_born_committed", 8, 0, 0, 0 },
+	{ "flush", RUNNING, "tc_flush", 12, 8000, 0, 0 },
+	{ "flush-end", RUNNING, "tc_flush_end", 12, 0, 0, 0 },
+	{ "evacuation", RUNNING, "tc_copy", 12, 8000, 0, 0 },
+	{ "suspend", SUSPEND, "tc_suspend", 1, 30000, 0, 0 },
+	{ "bump", ACTIVATION, "tc_bump", 1, 20000, 0, 0 },
+	{ "label", ACTIVATION, "tc_label", NR_TIERS, 4000, 0, 0 },
+	{ "labelled", ACTIVATION, "tc_labelled", NR_TIERS, 10000, 0, 0 },
+	{ "recovery", ACTIVATION, "tc_commit", 2, 12000, 0, 0 },
+	{ "format", FORMAT, "tc_format", 1, 60000, 0, 0 },
+	{ "format-label", FORMAT, "tc_label", NR_TIERS, 4000, 0, 0 },
+};
+
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static unsigned int nr_cuts = 50;
+static uint64_t seed;
+static const char *only, *checker;
+static bool verbose;
+
+static struct rng rng;
+static struct model *model;
+static struct set set;
+static unsigned int set_age;
+
+/* Of the cut to come: which disks, in which order; written while none is armed. */
+static unsigned int cut_order[NR_DISKS], cut_nr;
+static bool cutting;
+static unsigned int ops_at_cut;
+static bool caches_kept;	/* some disk kept its cache since the last verification */
+
+static unsigned int bad_blocks, failed_activations, bad_metadata, bad_status;
+static unsigned int alone_cuts[NR_DISKS], all_cuts;
+static unsigned int phase_cuts[NR_PHASES], op_cuts[NR_OPS];
+
+bool cut_begun(void)
+{
+	return __atomic_load_n(&cutting, __ATOMIC_ACQUIRE);
+}
+
+/* ---- power ---- */
+
+static void power_off(void)
+{
+	unsigned int i;
+
+	__atomic_store_n(&cutting, true, __ATOMIC_RELEASE);
+	ops_at_cut = work_under_way();
+	trace_mark();
+	for (i = 0; i < cut_nr; i++)
+		disk_off(&disks[cut_order[i]]);
+}
+
+static void power_off_rest(void)
+{
+	unsigned int order[NR_DISKS] = { 0, 1, 2, 3 }, i;
+
+	rng_shuffle(&rng, order, NR_DISKS);
+	for (i = 0; i < NR_DISKS; i++)
+		disk_off(&disks[order[i]]);
+}
+
+/* Slow disks make the phases long, small caches lose a part only. */
+static void power_on(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_DISKS; i++) {
+		struct disk *d = &disks[i];
+
+		if (d->on)
+			continue;
+		d->cache_mib = rng_percent(&rng, 30) ? 1 : d->mib;
+		d->delay_us = rng_percent(&rng, 25) ? 0 : 500 + rng_below(&rng, 4000);
+		disk_on(d);
+	}
+	__atomic_store_n(&cutting, false, __ATOMIC_RELEASE);
+}
+
+/* Half of all cuts take all disks, the others one, the metadata as often as all tiers. */
+static void choose_disks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_DISKS; i++)
+		cut_order[i] = i;
+	rng_shuffle(&rng, cut_order, NR_DISKS);
+	cut_nr = NR_DISKS;
+	if (rng_percent(&rng, 50)) {
+		cut_nr = 1;
+		if (rng_percent(&rng, 33))
+			cut_order[0] = META;
+	}
+	if (cut_nr == 1)
+		alone_cuts[cut_order[0]]++;
+	else
+		all_cuts++;
+}
+
+/* ---- the set's life ---- */
+
+static void make_set(void)
+{
+	unsigned int i;
+
+	set_deactivate(&set);
+	power_on();
+	for (i = 0; i < NR_DISKS; i++)
+		disk_blank(&disks[i]);
+	memset(&set, 0, sizeof(set));
+	for (i = 0; i < NR_TIERS; i++)
+		set.order[i] = i + 1;
+	/* Either a tier can be emptied, or places are reused at once. */
+	set.roomy = rng_percent(&rng, 60);
+	set.sectors = set.roomy ? 270 * CHUNK_SECTORS : set_capacity();
+	/* The last chunk may be a partial one. */
+	if (rng_percent(&rng, 50))
+		set.sectors -= 1 + rng_below(&rng, CHUNK_SECTORS - 1);
+	model_free(model);
+	model = model_new(set.sectors, CHUNK_SECTORS);
+	set_age = 0;
+	caches_kept = true;
+}
+
+static void check_metadata(void)
+{
+	if (!set_check_metadata(checker))
+		bad_metadata++;
+}
+
+static int activate(void)
+{
+	unsigned int a, b, t;
+
+	check_metadata();
+	if (rng_percent(&rng, 15)) {
+		a = rng_below(&rng, NR_TIERS);
+		b = rng_below(&rng, NR_TIERS);
+		t = set.order[a];
+		set.order[a] = set.order[b];
+		set.order[b] = t;
+	}
+	set.policy = rng_percent(&rng, 30) ? "heat" : "static";
+	return set_activate(&set);
+}
+
+/* Comes back from whatever happened before, and looks at every sector. */
+static void recover(void)
+{
+	int r = activate(), fd;
+
+	if (r) {
+		note("BAD: activation with the power on: %s", strerror(-r));
+		failed_activations++;
+		make_set();
+		r = activate();
+		if (r)
+			die("a new set cannot be activated: %s", strerror(-r));
+	}
+	if (!set_check_status(&set))
+		bad_status++;
+	fd = set_open();
+	r = model_verify(model, fd);
+	if (r < 0) {
+		note("BAD: reading after the cut: %s", strerror(-r));
+		bad_blocks++;
+		make_set();
+		r = activate();
+		if (r)
+			die("a new set cannot be activated: %s", strerror(-r));
+	} else {
+		bad_blocks += r;
+		/* What was read may yet be in a cache that was spared. */
+		if (caches_kept && fdatasync(fd)) {
+			note("BAD: a FLUSH fails with the power on");
+			bad_blocks++;
+		}
+		caches_kept = false;
+	}
+	close(fd);
+}
+
+/* A device that was taken away in peace has everything on stable storage. */
+static void deactivate(void)
+{
+	struct op flush = { .kind = OP_FLUSH };
+	int r;
+
+	flush.snapshot = calloc(set.sectors, sizeof(*flush.snapshot));
+	if (!flush.snapshot)
+		die("out of memory");
+	model_begin(model, &flush);
+	r = set_deactivate(&set);
+	if (r)
+		die("the device cannot be removed: %s", strerror(-r));
+	model_end(model, &flush, !cut_begun());
+	free(flush.snapshot);
+}
+
+/* ---- a cut ---- */
+
+static void arm(const struct kind *k)
+{
+	if (k->event)
+		trace_arm(k->event, 1 + rng_below(&rng, k->nth),
+			  k->delay_us ? rng_below(&rng, k->delay_us) : 0, 4000, power_off);
+	else
+		trace_arm(NULL, 0, 0, 20 + rng_below(&rng, 700), power_off);
+}
+
+static void cut_activation(struct kind *k)
+{
+	int r;
+
+	arm(k);
+	r = activate();
+	if (r && !cut_begun()) {
+		note("BAD: activation with the power on: %s", strerror(-r));
+		failed_activations++;
+	}
+	trace_fire();
+}
+
+static void cut_running(struct kind *k)
+{
+	recover();
+	work_start(model, &set, rng_next(&rng));
+	nap_ms(20 + rng_below(&rng, 250));
+	if (!strcmp(k->name, "evacuation") && set.roomy) {
+		unsigned int i, rank = rng_below(&rng, NR_TIERS);
+
+		for (i = 0; i < NR_TIERS; i++)
+			set_message("admit %u", i);
+		for (i = 1; i < NR_DISKS; i++)
+			set.evacuating[i] = -1;
+		set_message("evacuate %u", rank);
+	}
+	if (k->moment == SUSPEND) {
+		work_stop();
+		arm(k);
+		deactivate();
+		trace_fire();
+		return;
+	}
+	arm(k);
+	trace_wait();
+	/* What is left of the set shall not make promises it cannot keep. */
+	if (cut_nr == 1 && rng_percent(&rng, 60))
+		nap_ms(rng_below(&rng, 200));
+	if (cut_nr == 1 && rng_percent(&rng, 50))
+		power_off_rest();
+	work_stop();
+}
+
+static void cut(struct kind *k)
+{
+	unsigned int phases, i;
+	uint64_t start = now_ms(), at_cut;
+
+	alarm(CYCLE_SECONDS);
+	if (k->moment == FORMAT || set_age++ >= SET_AGE)
+		make_set();
+	choose_disks();
+	if (k->moment == ACTIVATION || k->moment == FORMAT)
+		cut_activation(k);
+	else
+		cut_running(k);
+	at_cut = now_ms();
+	if (set.active)
+		deactivate();
+	phases = trace_phases();
+	k->cuts++;
+	k->in_time += trace_wait();
+	for (i = 0; i < NR_PHASES; i++)
+		phase_cuts[i] += phases >> i & 1;
+	for (i = 0; i < NR_OPS; i++)
+		op_cuts[i] += ops_at_cut >> i & 1;
+	for (i = 0; i < NR_DISKS; i++)
+		caches_kept |= disks[i].on;
+	power_on();
+	if (verbose)
+		note("%s, %u disks, first %s: %llu ms to the cut, %llu ms after it", k->name, cut_nr,
+		     disks[cut_order[0]].name, (unsigned long long)(at_cut - start),
+		     (unsigned long long)(now_ms() - at_cut));
+}
+
+/* ---- TAP ---- */
+
+static unsigned int points;
+static bool failed;
+
+__attribute__((format(printf, 2, 3)))
+static void point(bool ok, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("%s %u - ", ok ? "ok" : "not ok", ++points);
+	vprintf(fmt, args);
+	putchar('\n');
+	va_end(args);
+	fflush(stdout);
+	failed |= !ok;
+}
+
+/* Without FLUSH nothing has to survive: if all of it does, no fault would be seen. */
+static void test_method(void)
+{
+	unsigned int bad;
+
+	model_believes_all = model_quiet = true;
+	make_set();
+	cut_nr = NR_DISKS;
+	recover();
+	work_start(model, &set, rng_next(&rng));
+	nap_ms(400);
+	trace_arm(NULL, 0, 0, 0, power_off);
+	trace_wait();
+	work_stop();
+	deactivate();
+	trace_phases();
+	power_on();
+	bad_blocks = 0;
+	recover();
+	bad = bad_blocks;
+	bad_blocks = 0;
+	deactivate();
+	model_believes_all = model_quiet = false;
+	point(bad, "a cut takes what was not flushed: %u sectors", bad);
+	make_set();
+}
+
+static void summary(unsigned int seconds)
+{
+	unsigned int i;
+
+	note("%u cuts in %u s: %u of all disks, %u of the metadata alone, %u, %u, %u of a tier alone",
+	     nr_cuts, seconds, all_cuts, alone_cuts[META], alone_cuts[1], alone_cuts[2],
+	     alone_cuts[3]);
+	for (i = 0; i < NR_KINDS; i++)
+		if (kinds[i].cuts)
+			note("  %-22s %4u cuts, %u of them at the event", kinds[i].name,
+			     kinds[i].cuts, kinds[i].in_time);
+	note("under way at the moment of the cut:");
+	for (i = 0; i < NR_PHASES; i++)
+		note("  %-34s %4u", phase_names[i], phase_cuts[i]);
+	note("%u writes, %u with FUA, %u write-zeroes, %u discards, %u reads, %u flushes, %u errors",
+	     work_ops[OP_WRITE], work_ops[OP_FUA], work_ops[OP_ZERO], work_ops[OP_DISCARD],
+	     work_ops[OP_READ], work_ops[OP_FLUSH], work_errors);
+	note("under way in the cut: writes %u, FUA %u, write-zeroes %u, discards %u, flushes %u",
+	     op_cuts[OP_WRITE], op_cuts[OP_FUA], op_cuts[OP_ZERO], op_cuts[OP_DISCARD],
+	     op_cuts[OP_FLUSH]);
+}
+
+static void hung(int signal)
+{
+	static const char text[] = "Bail out! a cut takes too long, something hangs\n";
+
+	(void)signal;
+	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(2);
+	/* Shows where, in the kernel log. */
+	write_text("/proc/sysrq-trigger", "w");
+	_exit(1);
+}
+
+static void usage(void)
+{
+	unsigned int i;
+
+	fprintf(stderr, "usage: cut [--cuts N] [--seed N] [--kind NAME] [--checker PROGRAM] [--verbose]\nkinds:");
+	for (i = 0; i < NR_KINDS; i++)
+		fprintf(stderr, " %s", kinds[i].name);
+	fputc('\n', stderr);
+	exit(2);
+}
+
+static unsigned long long number(const char *text)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 0);
+
+	if (end == text || *end)
+		usage();
+	return n;
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "cuts", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "kind", required_argument, NULL, 'k' },
+		{ "checker", required_argument, NULL, 'c' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ }
+	};
+	unsigned int i;
+	int c;
+
+	seed = time(NULL);
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			nr_cuts = number(optarg);
+			break;
+		case 's':
+			seed = number(optarg);
+			break;
+		case 'k':
+			only = optarg;
+			break;
+		case 'c':
+			checker = optarg;
+			break;
+		case 'v':
+			verbose = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	for (i = 0; only && i < NR_KINDS && strcmp(kinds[i].name, only); i++)
+		;
+	if (optind != argc || !nr_cuts || (only && i == NR_KINDS))
+		usage();
+}
+
+static void run_cuts(void)
+{
+	unsigned int order[NR_KINDS], i, k;
+
+	for (i = 0; i < NR_KINDS; i++)
+		order[i] = i;
+	for (i = 0; i < nr_cuts; i++) {
+		/* Every kind has its turn. */
+		if (i % NR_KINDS == 0)
+			rng_shuffle(&rng, order, NR_KINDS);
+		k = order[i % NR_KINDS];
+		if (only)
+			for (k = 0; strcmp(kinds[k].name, only); k++)
+				;
+		cut(&kinds[k]);
+	}
+	recover();
+	deactivate();
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, missed = 0;
+	uint64_t start;
+
+	parse(argc, argv);
+	printf("TAP version 13\n1..6\n");
+	note("seed %llu, cuts %u", (unsigned long long)seed, nr_cuts);
+	signal(SIGALRM, hung);
+	alarm(CYCLE_SECONDS);
+	rng.state = seed;
+	disks_create();
+	trace_start();
+	power_on();
+
+	test_method();
+	start = now_ms();
+	run_cuts();
+	summary((now_ms() - start) / 1000);
+
+	for (i = 0; i < NR_KINDS; i++)
+		missed += kinds[i].cuts && kinds[i].event && !kinds[i].in_time;
+	point(!bad_blocks, "after %u cuts: %u bad sectors", nr_cuts, bad_blocks);
+	point(!work_bad, "while alive: %u bad sectors or errors", work_bad);
+	point(!failed_activations && !bad_status, "%u failed activations, %u with a wrong status",
+	      failed_activations, bad_status);
+	point(!bad_metadata, "before activation: metadata damaged %u times%s", bad_metadata,
+	      checker ? "" : " # SKIP no checker");
+	point(!missed || nr_cuts < 2 * NR_KINDS, "%u kinds of cut never came at their event", missed);
+	trace_stop();
+	disks_destroy();
+	return failed;
+}

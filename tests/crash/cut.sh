@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Power cuts at random and at chosen moments; README.md says how.  CUTS and SEED
+# in the environment choose how many and which; KIND one kind alone; CHECKER
+# names the program that judges the metadata, if not tier_check.
+#
+# timeout=3000
+
+cd "$(dirname "$0")" || exit 1
+
+skip()
+{
+	echo "TAP version 13"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+[ -x ./cut ] || skip "make -C tests/crash first"
+modprobe null_blk nr_devices=0 || skip "no null_blk"
+modprobe dm-tier || skip "no dm-tier"
+modprobe dm-tier-heat || skip "no dm-tier-heat"
+[ -d /sys/kernel/tracing ] || skip "no tracing"
+
+# Nobody needs what udev finds out about each disk at each power-on.
+rules=/run/udev/rules.d
+masked=()
+mkdir -p "$rules"
+for rule in /usr/lib/udev/rules.d/*{block,storage,dm,lvm,probe,bcache,md,mpath}*.rules; do
+	if [ ! -e "$rule" ] || [ -e "$rules/${rule##*/}" ]; then continue; fi
+	ln -s /dev/null "$rules/${rule##*/}"
+	masked+=("$rules/${rule##*/}")
+done
+udevadm control --reload
+
+clean()
+{
+	local name
+	dmsetup remove --retry --force tc_set >/dev/null 2>&1
+	for name in tc_meta tc_fast tc_slow tc_third; do
+		[ ! -d "/sys/kernel/config/nullb/$name" ] || {
+			echo 0 >"/sys/kernel/config/nullb/$name/power"
+			rmdir "/sys/kernel/config/nullb/$name"
+		}
+	done
+	if [ -d /sys/kernel/tracing/instances/tc ]; then
+		echo 0 >/sys/kernel/tracing/instances/tc/events/enable
+		rmdir /sys/kernel/tracing/instances/tc
+		echo '-:tc/*' >>/sys/kernel/tracing/kprobe_events
+	fi 2>/dev/null
+	rm -f "${masked[@]}"
+	udevadm control --reload
+	rmmod null_blk
+}
+trap clean EXIT
+
+options=(--cuts "${CUTS:-30}")
+[ -z "${SEED:-}" ] || options+=(--seed "$SEED")
+[ -z "${KIND:-}" ] || options+=(--kind "$KIND")
+: "${CHECKER=$(realpath -e ../../userspace/tier_check 2>/dev/null)}"
+[ -z "$CHECKER" ] || options+=(--checker "$CHECKER")
+[ -z "${VERBOSE:-}" ] || options+=(--verbose)
+./cut "${options[@]}"

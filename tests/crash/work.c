@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The load: several writers that also flush, discard and read back, and one
+ * that has chunks moved and tiers emptied.
+ */
+#include "crash.h"
+
+#include <errno.h>
+#include <linux/aio_abi.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define NR_WRITERS	4
+#define FUA_MAX		512	/* sectors */
+
+unsigned int work_bad, work_ops[NR_OPS], work_errors;
+
+static struct model *model;
+static struct set *the_set;
+static bool stopping;
+static unsigned int in_flight[NR_OPS];
+static pthread_t threads[NR_WRITERS + 1];
+static struct writer { struct rng rng; } writers[NR_WRITERS + 1];
+
+static uint32_t some_size(struct rng *rng)
+{
+	switch (rng_below(rng, 10)) {
+	case 0:
+		return 1 + rng_below(rng, IO_MAX / SECTOR);
+	case 1 ... 3:
+		return 32 + rng_below(rng, 225);
+	default:
+		return 1 + rng_below(rng, 32);
+	}
+}
+
+/* Often the same few chunks, often whole ones. */
+static void choose_range(struct rng *rng, struct op *op)
+{
+	uint32_t size = the_set->sectors;
+
+	if (rng_percent(rng, 30))
+		size = 32 * CHUNK_SECTORS;
+	if (rng_percent(rng, 20)) {
+		op->nr = CHUNK_SECTORS * (1 + rng_below(rng, 3));
+		op->first = rng_below(rng, size / CHUNK_SECTORS) * CHUNK_SECTORS;
+	} else {
+		op->nr = some_size(rng);
+		op->first = rng_below(rng, size);
+	}
+	if (op->kind == OP_FUA && op->nr > FUA_MAX)
+		op->nr = FUA_MAX;
+	if (op->nr > the_set->sectors - op->first)
+		op->nr = the_set->sectors - op->first;
+}
+
+/*
+ * A write with FUA and nothing else: a synchronous RWF_DSYNC write of a block
+ * device sends a FLUSH after it.
+ */
+static bool write_fua(aio_context_t aio, int fd, const void *buffer, const struct op *op)
+{
+	struct iocb cb = {
+		.aio_fildes = fd,
+		.aio_lio_opcode = IOCB_CMD_PWRITE,
+		.aio_rw_flags = RWF_DSYNC,
+		.aio_buf = (uintptr_t)buffer,
+		.aio_nbytes = (uint64_t)op->nr * SECTOR,
+		.aio_offset = (uint64_t)op->first * SECTOR,
+	};
+	struct iocb *cbs[] = { &cb };
+	struct io_event event = { };
+
+	if (syscall(SYS_io_submit, aio, 1L, cbs) != 1)
+		return false;
+	while (syscall(SYS_io_getevents, aio, 1L, 1L, &event, NULL) != 1)
+		;
+	return event.res == (int64_t)cb.aio_nbytes;
+}
+
+static bool run(int fd, aio_context_t aio, struct op *op, unsigned char *buffer)
+{
+	uint64_t at = (uint64_t)op->first * SECTOR, bytes = (uint64_t)op->nr * SECTOR;
+	uint64_t range[2] = { at, bytes };
+
+	switch (op->kind) {
+	case OP_WRITE:
+		return pwrite(fd, buffer, bytes, at) == (ssize_t)bytes;
+	case OP_FUA:
+		return write_fua(aio, fd, buffer, op);
+	case OP_ZERO:
+		return !ioctl(fd, BLKZEROOUT, range);
+	case OP_DISCARD:
+		return !ioctl(fd, BLKDISCARD, range);
+	case OP_READ:
+		return pread(fd, buffer, bytes, at) == (ssize_t)bytes;
+	default:
+		return !fdatasync(fd);
+	}
+}
+
+static enum op_kind choose_kind(struct rng *rng)
+{
+	unsigned int n = rng_below(rng, 100);
+
+	if (n < 48)
+		return OP_WRITE;
+	if (n < 60)
+		return OP_FUA;
+	if (n < 64)
+		return OP_ZERO;
+	if (n < 73)
+		return OP_DISCARD;
+	if (n < 87)
+		return OP_READ;
+	return OP_FLUSH;
+}
+
+static void *write_away(void *context)
+{
+	struct writer *w = context;
+	unsigned char *buffer = alloc_buffer(IO_MAX);
+	uint32_t *snapshot = calloc(the_set->sectors, sizeof(*snapshot));
+	aio_context_t aio = 0;
+	int fd = set_open();
+
+	if (!snapshot || syscall(SYS_io_setup, 4L, &aio))
+		die("a writer cannot start: %s", strerror(errno));
+	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
+		struct op op = { .kind = choose_kind(&w->rng), .snapshot = snapshot };
+		bool ok;
+
+		if (op.kind != OP_FLUSH)
+			choose_range(&w->rng, &op);
+		if (!model_begin(model, &op))
+			continue;
+		if (op.kind == OP_WRITE || op.kind == OP_FUA)
+			model_fill(model, &op, buffer);
+		__atomic_fetch_add(&in_flight[op.kind], 1, __ATOMIC_RELAXED);
+		ok = run(fd, aio, &op, buffer);
+		__atomic_fetch_sub(&in_flight[op.kind], 1, __ATOMIC_RELAXED);
+		if (ok && op.kind == OP_READ)
+			__atomic_fetch_add(&work_bad, model_check_live(model, &op, buffer),
+					   __ATOMIC_RELAXED);
+		model_end(model, &op, ok);
+		__atomic_fetch_add(&work_ops[op.kind], 1, __ATOMIC_RELAXED);
+		if (ok)
+			continue;
+		__atomic_fetch_add(&work_errors, 1, __ATOMIC_RELAXED);
+		if (!cut_begun()) {
+			note("BAD: an op of kind %u on %u sectors at %u failed with the power on: %s",
+			     op.kind, op.nr, op.first, strerror(errno));
+			__atomic_fetch_add(&work_bad, 1, __ATOMIC_RELAXED);
+		}
+		nap_ms(2);
+	}
+	syscall(SYS_io_destroy, aio);
+	close(fd);
+	free(snapshot);
+	free(buffer);
+	return NULL;
+}
+
+/* What was answered is certain; without an answer it may be in force or not. */
+static void tell_evacuate(unsigned int rank, bool evacuate)
+{
+	int *state = &the_set->evacuating[the_set->order[rank]];
+	int before = *state, r;
+
+	*state = -1;
+	r = set_message("%s %u", evacuate ? "evacuate" : "admit", rank);
+	if (!r)
+		*state = evacuate;
+	else if (!cut_begun())
+		*state = before;	/* refused: there is no room */
+}
+
+static void *move_away(void *context)
+{
+	struct rng *rng = &((struct writer *)context)->rng;
+	unsigned int nr_chunks = the_set->sectors / CHUNK_SECTORS;
+
+	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
+		unsigned int rank = rng_below(rng, NR_TIERS), i;
+		unsigned int first = rng_below(rng, rng_percent(rng, 50) ? 32 : nr_chunks - 8);
+		unsigned int nr = 1 + rng_below(rng, 8);
+
+		switch (rng_below(rng, 20)) {
+		case 0:
+			set_message("pin %u %u %u", first, nr, rank);
+			break;
+		case 1 ... 2:
+			set_message("unpin 0 %u", nr_chunks);
+			break;
+		case 3:
+			for (i = 0; i < NR_TIERS; i++)
+				if (the_set->evacuating[the_set->order[i]])
+					break;
+			if (i == NR_TIERS && the_set->roomy)
+				tell_evacuate(rank, true);
+			break;
+		case 4 ... 5:
+			for (i = 0; i < NR_TIERS; i++)
+				if (the_set->evacuating[the_set->order[i]])
+					tell_evacuate(i, false);
+			break;
+		default:
+			set_message("migrate %u %u %u", first, nr, rank);
+		}
+		nap_ms(rng_below(rng, 40));
+	}
+	return NULL;
+}
+
+void work_start(struct model *m, struct set *s, uint64_t seed)
+{
+	unsigned int i;
+
+	model = m;
+	the_set = s;
+	stopping = false;
+	for (i = 0; i <= NR_WRITERS; i++) {
+		writers[i].rng.state = seed + i;
+		if (pthread_create(&threads[i], NULL, i < NR_WRITERS ? write_away : move_away,
+				   &writers[i]))
+			die("no thread");
+	}
+}
+
+void work_stop(void)
+{
+	unsigned int i;
+
+	__atomic_store_n(&stopping, true, __ATOMIC_RELAXED);
+	for (i = 0; i <= NR_WRITERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+unsigned int work_under_way(void)
+{
+	unsigned int i, bits = 0;
+
+	for (i = 0; i < NR_OPS; i++)
+		if (__atomic_load_n(&in_flight[i], __ATOMIC_RELAXED))
+			bits |= 1U << i;
+	return bits;
+}
