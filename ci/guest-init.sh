@@ -13,6 +13,7 @@ mount -t overlay -o lowerdir=/run/cached,upperdir=/run/usr/upper,workdir=/run/us
 mkdir -p /lib/modules
 mount --bind "$run/lib/modules" /lib/modules
 modprobe -a virtio_blk configfs dm-mod
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 udevadm settle
 dmesg -n 8

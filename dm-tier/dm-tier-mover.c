@@ -145,11 +145,14 @@ static void measure(struct tier_set *set)
 static bool chunk_requested(struct tier_set *set, u32 chunk, u8 id)
 {
 	struct tier_request *q;
+	bool found = false;
 
+	/* Messages add to the list and cut what is on it. */
+	spin_lock_irq(&set->lock);
 	list_for_each_entry(q, &set->requests, list)
-		if (q->id == id && !q->dropped && chunk >= q->low && chunk < q->end)
-			return true;
-	return false;
+		found |= q->id == id && !q->dropped && chunk >= q->low && chunk < q->end;
+	spin_unlock_irq(&set->lock);
+	return found;
 }
 
 /*
