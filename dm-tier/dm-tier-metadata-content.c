@@ -77,6 +77,20 @@ union small_value {
 	struct tier_tunable_record tunable;
 };
 
+/*
+ * The library takes the size of a leaf's values from the tree's user, and where
+ * they lie from the leaf: if these differ, it reads and writes past the block.
+ */
+static bool leaf_fits(const struct dm_btree_cursor *cursor)
+{
+	const struct node_header *leaf;
+
+	if (!cursor->depth)
+		return true;
+	leaf = dm_block_data(cursor->nodes[cursor->depth - 1].b);
+	return le32_to_cpu(leaf->value_size) == cursor->info->value_type.size;
+}
+
 /* Calls fn for up to max values in order of key; fn returns non-zero to stop. */
 static int __walk_btree(struct dm_btree_info *info, u64 root, unsigned int max,
 			int (*fn)(void *context, u64 key,
@@ -91,6 +105,10 @@ static int __walk_btree(struct dm_btree_info *info, u64 root, unsigned int max,
 
 	r = dm_btree_cursor_begin(info, root, false, &cursor);
 	for (i = 0; !r; i++) {
+		if (!leaf_fits(&cursor)) {
+			r = -EILSEQ;
+			break;
+		}
 		r = dm_btree_cursor_get_value(&cursor, &key, &value);
 		if (r)
 			break;
@@ -277,16 +295,19 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 
 /*
  * Whether the block the cursor just entered is the one that holds index, with
- * as many values as an array of nr has there.  Checking this for every block
- * finds any tree that the library would stumble over.
+ * as many values of the right size as an array of nr has there.  Checking this
+ * for every block finds any tree that the library would stumble over.
  */
 static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 {
-	u32 per_block = le32_to_cpu(cursor->ab->max_entries);
+	u32 size = cursor->info->value_type.size;
+	u32 per_block = (TIER_METADATA_BLOCK_SIZE - sizeof(struct array_block)) / size;
 	__le64 block;
 	u64 key;
 
-	return !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
+	return le32_to_cpu(cursor->ab->value_size) == size &&
+	       le32_to_cpu(cursor->ab->max_entries) == per_block &&
+	       leaf_fits(&cursor->cursor) && !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
 	       key < nr && key * per_block == index &&
 	       le32_to_cpu(cursor->ab->nr_entries) == min_t(u64, per_block, nr - index);
 }

@@ -159,6 +159,17 @@ int dm_btree_insert(struct dm_btree_info *info, dm_block_t root,
 int dm_btree_remove(struct dm_btree_info *info, dm_block_t root,
 		    u64 *keys, dm_block_t *new_root);
 
+/* Head of a node, as it is on disk. */
+struct node_header {
+	__le32 csum;
+	__le32 flags;
+	__le64 blocknr;
+	__le32 nr_entries;
+	__le32 max_entries;
+	__le32 value_size;
+	__le32 padding;
+} __packed;
+
 #define DM_BTREE_CURSOR_MAX_DEPTH	16
 
 struct cursor_node {
@@ -229,6 +240,7 @@ int dm_array_cursor_skip(struct dm_array_cursor *c, u32 count);
 /* *value_le points into the block and is good until the cursor moves. */
 void dm_array_cursor_get_value(struct dm_array_cursor *c, void **value_le);
 
+static_assert(sizeof(struct node_header) == 32);
 static_assert(sizeof(struct array_block) == 24);
 #ifdef CONFIG_64BIT
 static_assert(sizeof(struct dm_block_validator) == 24);

@@ -369,4 +369,19 @@ read_only_reload()
 }
 test_case "to read_only and back by reload" read_only_reload
 
+# The mapping's root names the heat array, whose values are half as large: whole
+# blocks, all, and yet nothing that may be read as a mapping.
+wrong_array()
+{
+	make_set
+	write_chunks 0 4 1
+	deactivate
+	# Offsets in struct tier_superblock: mapping_root 192, heat_root 200.
+	dd if="$meta" of="$tmp/root" bs=8 skip=25 count=1 status=none
+	dd if="$tmp/root" of="$meta" bs=8 seek=24 conv=notrunc,fsync status=none
+	io seal "$meta" at=0 len=4096 xor=0x7e12a5c3
+	refused 'damaged' activate
+}
+test_case "an array of another kind in place of the mapping is refused" wrong_array
+
 run_tests
