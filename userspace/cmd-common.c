@@ -6,20 +6,34 @@
 #include "size.h"
 #include "util.h"
 
-struct set *need_active(struct set_list *list, const char *name)
+static struct set *find_known(struct set_list *list, const char *name)
 {
 	struct set *s;
 
 	sets_load(list, false);
 	s = sets_find(list, name);
-	if (!s) {
-		/* For the error's sake: it may be there, but inactive. */
-		sets_free(list);
-		sets_load(list, true);
-		s = sets_need(list, name);
-		if (!s)
-			return NULL;
-	}
+	if (s)
+		return s;
+	/* It may be there, but inactive. */
+	sets_free(list);
+	sets_load(list, true);
+	return sets_need(list, name);
+}
+
+bool need_known(struct set_list *list, const char *name)
+{
+	return find_known(list, name) != NULL;
+}
+
+struct set *need_active(struct set_list *list, const char *name)
+{
+	struct set *s = find_known(list, name);
+
+	return s && check_active(s) ? s : NULL;
+}
+
+bool check_active(const struct set *s)
+{
 	if (!s->active)
 		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
 	else if (!s->have_table)
@@ -29,8 +43,8 @@ struct set *need_active(struct set_list *list, const char *name)
 		err("%s: %s; the kernel log says why.", s->name,
 		    s->status.kind == STATUS_FAIL ? "has failed" : "its status cannot be queried");
 	else
-		return s;
-	return NULL;
+		return true;
+	return false;
 }
 
 int send_message(const struct set *s, const char *fmt, ...)
@@ -106,5 +120,19 @@ int parse_features(const struct args *args, const char *command, struct strings 
 		if (!strings_have(features, feature))
 			strings_add(features, feature);
 	}
+	return 0;
+}
+
+int parse_interval(const struct args *args, const char *command, uint64_t *ms)
+{
+	*ms = 0;
+	if (!args->given[OPT_INTERVAL])
+		return 0;
+	if (parse_number(args->value[OPT_INTERVAL], ms) || !*ms || *ms > 86400) {
+		err("%s: --interval %s is not a number of seconds from 1 to 86400.", command,
+		    args->value[OPT_INTERVAL]);
+		return EXIT_USAGE;
+	}
+	*ms *= 1000;
 	return 0;
 }

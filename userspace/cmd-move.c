@@ -1,70 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* migrate, pin, unpin, evacuate, admit */
+/* migrate, evacuate, admit, and what pin shares with them */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "commands.h"
-#include "report.h"
+#include "move.h"
 #include "size.h"
 #include "util.h"
 
-static bool size_option(const struct args *args, enum option_id id, const char *name, uint64_t *bytes)
-{
-	int r = parse_size(args->value[id], bytes);
-
-	if (r)
-		err("--%s %s %s.", name, args->value[id], size_error(r));
-	return !r;
-}
-
-/* Every chunk that the bytes from offset on touch. */
-static int range_from_bytes(const struct set *s, const struct args *args, struct range *range)
-{
-	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE;
-	uint64_t offset = 0, length;
-
-	if (!args->given[OPT_LENGTH]) {
-		err("--offset needs --length.");
-		return EXIT_USAGE;
-	}
-	if (!size_option(args, OPT_LENGTH, "length", &length) ||
-	    (args->given[OPT_OFFSET] && !size_option(args, OPT_OFFSET, "offset", &offset)))
-		return EXIT_USAGE;
-	if (!length || offset + length < offset) {
-		err("--length %s is no length.", args->value[OPT_LENGTH]);
-		return EXIT_USAGE;
-	}
-	range->first = offset / chunk;
-	range->count = (offset + length - 1) / chunk - range->first + 1;
-	return 0;
-}
-
-/* 0, or an exit code with the error said. */
-static int parse_chunks(const struct set *s, const struct args *args, struct range *range)
-{
-	bool bytes = args->given[OPT_OFFSET] || args->given[OPT_LENGTH];
-	uint64_t chunks = s->status.chunks;
-	int code;
-
-	if (bytes == (args->nr > 1)) {
-		err("Name the chunks either by CHUNK[-CHUNK] or by --offset and --length.");
-		return EXIT_USAGE;
-	}
-	if (bytes) {
-		code = range_from_bytes(s, args, range);
-		if (code)
-			return code;
-	} else if (parse_range(args->word[1], &range->first, &range->count)) {
-		err("%s is not CHUNK or FIRST-LAST.", args->word[1]);
-		return EXIT_USAGE;
-	}
-	if (range->first >= chunks || range->count > chunks - range->first) {
-		err("%s: its chunks are 0 to %llu.", s->name, (unsigned long long)chunks - 1);
-		return EXIT_FAILED;
-	}
-	return 0;
-}
-
-static int rank_option(const struct set *s, const struct args *args, const char *command, unsigned int *rank)
+int rank_option(const struct set *s, const struct args *args, const char *command, unsigned int *rank)
 {
 	if (!args->given[OPT_TIER]) {
 		err("%s: say where: --tier RANK.", command);
@@ -73,61 +17,60 @@ static int rank_option(const struct set *s, const struct args *args, const char 
 	return parse_rank(s, args->value[OPT_TIER], rank) ? 0 : EXIT_FAILED;
 }
 
-enum action { MIGRATE, PIN, UNPIN };
-
-static int act(const struct args *args, enum action action)
+int send_ranges(const struct set *s, const struct ranges *chunks, const char *message, const char *rest)
 {
-	static const char *const name[] = { "migrate", "pin", "unpin" };
-	unsigned long long first, count;
-	struct set_list list;
-	struct range range;
-	unsigned int rank = 0;
-	struct set *s = need_active(&list, args->word[0]);
-	int r, code = EXIT_FAILED;
+	struct progress progress;
+	unsigned int i;
+	int r = 0;
 
-	if (!s)
-		goto out;
-	code = parse_chunks(s, args, &range);
-	if (!code && action != UNPIN)
-		code = rank_option(s, args, name[action], &rank);
-	if (code)
-		goto out;
-
-	first = range.first;
-	count = range.count;
-	if (action == UNPIN)
-		r = send_message(s, "unpin %llu %llu", first, count);
-	else
-		r = send_message(s, "%s %llu %llu %u%s", name[action], first, count, rank,
-				 args->given[OPT_HOME] ? " home" : "");
-	code = r ? EXIT_FAILED : EXIT_DONE;
-	if (r || global.test)
-		goto out;
-	if (action == MIGRATE)
-		say("%s: %llu chunk%s to move to tier %u. tierctl wait %s waits for the end.\n", s->name,
-		    count, count == 1 ? "" : "s", rank, s->name);
-	else if (action == PIN)
-		say("%s: %llu chunk%s pinned to tier %u.\n", s->name, count, count == 1 ? "" : "s", rank);
-	else
-		say("%s: %llu chunk%s may move again.\n", s->name, count, count == 1 ? "" : "s");
-out:
-	sets_free(&list);
-	return code;
+	progress_start(&progress);
+	for (i = 0; i < chunks->nr && !r; i++) {
+		r = send_message(s, "%s %llu %llu%s", message, (unsigned long long)chunks->range[i].first,
+				 (unsigned long long)chunks->range[i].count, rest);
+		progress_bar(&progress, message, i + 1, chunks->nr);
+	}
+	progress_end(&progress);
+	return r;
 }
 
 int cmd_migrate(const struct args *args)
 {
-	return act(args, MIGRATE);
+	unsigned int i, rank;
+	struct target t;
+	char rest[32];
+	int code = target_parse(args, "migrate", TARGET_SYNC, &t);
+
+	if (!code)
+		code = rank_option(t.set, args, "migrate", &rank);
+	if (!code && args->given[OPT_HOME] && t.nr_paths) {
+		err("migrate: --home is for chunks that are named by number.");
+		code = EXIT_USAGE;
+	}
+	if (code)
+		goto out;
+	for (i = 0; i < t.nr_paths; i++)
+		where_warn(&t.path[i].where, t.path[i].path);
+	snprintf(rest, sizeof(rest), " %u%s", rank, args->given[OPT_HOME] ? " home" : "");
+	code = send_ranges(t.set, &t.chunks, "migrate", rest) ? EXIT_FAILED : EXIT_DONE;
+	if (code || global.test)
+		goto out;
+	if (args->given[OPT_WAIT])
+		code = wait_for_chunks(t.set, &t.chunks, rank);
+	else
+		say("%s: %s to move to tier %u. tierctl wait %s waits for the end.\n", t.set->name,
+		    count_chunks(&t.chunks).text, rank, t.set->name);
+out:
+	target_free(&t);
+	return code;
 }
 
-int cmd_pin(const struct args *args)
+struct chunk_words count_chunks(const struct ranges *chunks)
 {
-	return act(args, PIN);
-}
+	unsigned long long n = ranges_total(chunks);
+	struct chunk_words w;
 
-int cmd_unpin(const struct args *args)
-{
-	return act(args, UNPIN);
+	snprintf(w.text, sizeof(w.text), "%llu chunk%s", n, n == 1 ? "" : "s");
+	return w;
 }
 
 /* What the set needs has to fit on the tiers that stay: false, with the figures said, if not. */

@@ -75,20 +75,6 @@ int cmd_list(const struct args *args)
 	return code;
 }
 
-static int parse_interval(const struct args *args, uint64_t *ms)
-{
-	*ms = 0;
-	if (!args->given[OPT_INTERVAL])
-		return 0;
-	if (parse_number(args->value[OPT_INTERVAL], ms) || !*ms || *ms > 86400) {
-		err("status: --interval %s is not a number of seconds from 1 to 86400.",
-		    args->value[OPT_INTERVAL]);
-		return EXIT_USAGE;
-	}
-	*ms *= 1000;
-	return 0;
-}
-
 int cmd_status(const struct args *args)
 {
 	struct report *reports;
@@ -97,7 +83,7 @@ int cmd_status(const struct args *args)
 	unsigned int i, nr;
 	uint64_t ms;
 	bool found;
-	int code = parse_interval(args, &ms);
+	int code = parse_interval(args, "status", &ms);
 
 	if (code)
 		return code;

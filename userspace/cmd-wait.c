@@ -6,6 +6,8 @@
 
 #include "columns.h"
 #include "commands.h"
+#include "heat.h"
+#include "progress.h"
 #include "render.h"
 #include "size.h"
 #include "util.h"
@@ -154,6 +156,61 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		say("%s: tier %d is empty.\n", s->name, rank);
 	else if (code == EXIT_DONE)
 		say("%s: nothing moves.\n", s->name);
+	return code;
+}
+
+/* How many of the chunks are mapped, and how many lie on the tier. */
+static bool count_there(const struct set *s, const struct ranges *chunks, unsigned int rank,
+			uint64_t *there, uint64_t *mapped)
+{
+	struct heat_bucket sum;
+
+	if (heat_sum(s, chunks, &sum))
+		return false;
+	*there = sum.on_rank[rank];
+	*mapped = sum.mapped;
+	return true;
+}
+
+int wait_for_chunks(struct set *s, const struct ranges *chunks, unsigned int rank)
+{
+	struct wait w = { .s = s, .rank = -1, .quiet_since = now_ms(), .moved = s->status.migrated };
+	char *what = xasprintf("%s: to tier %u", s->name, rank);
+	uint64_t there = 0, mapped = 0;
+	struct progress progress;
+	int code;
+
+	progress_start(&progress);
+	detach_on_interrupt();
+	for (;;) {
+		code = EXIT_FAILED;
+		if (set_refresh(s)) {
+			err("%s: is gone.", s->name);
+			break;
+		}
+		if (check_still_possible(&w) || !count_there(s, chunks, rank, &there, &mapped))
+			break;
+		progress_bar(&progress, what, there, mapped);
+		code = EXIT_DONE;
+		if (there == mapped || finished(&w))
+			break;
+		code = EXIT_DETACHED;
+		if (interrupted)
+			break;
+		sleep_ms(POLL_MS);
+	}
+	progress_end(&progress);
+	free(what);
+	if (code == EXIT_DETACHED) {
+		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
+	} else if (code == EXIT_DONE && there < mapped) {
+		err("%s: nothing moves any more, %llu of %llu chunks are not on tier %u; tierctl explain says why.",
+		    s->name, (unsigned long long)(mapped - there), (unsigned long long)mapped, rank);
+		code = EXIT_FAILED;
+	} else if (code == EXIT_DONE) {
+		say("%s: %llu chunk%s on tier %u.\n", s->name, (unsigned long long)there,
+		    there == 1 ? " is" : "s are", rank);
+	}
 	return code;
 }
 

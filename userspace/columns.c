@@ -32,7 +32,8 @@ void columns_row(struct columns *c, ...)
 	va_end(ap);
 }
 
-static void print_row(const struct columns *c, char **cell, const unsigned int *width, unsigned int nr)
+static void add_row(const struct columns *c, char **cell, const unsigned int *width, unsigned int nr,
+		    struct text *t)
 {
 	unsigned int i, used = nr;
 
@@ -43,14 +44,14 @@ static void print_row(const struct columns *c, char **cell, const unsigned int *
 		int w = width[i];
 
 		if (c->align[i] == 'r')
-			printf("%s%*s", i ? "  " : "", w, cell[i]);
+			text_add(t, "%s%*s", i ? "  " : "", w, cell[i]);
 		else
-			printf("%s%-*s", i ? "  " : "", i + 1 == used ? 0 : w, cell[i]);
+			text_add(t, "%s%-*s", i ? "  " : "", i + 1 == used ? 0 : w, cell[i]);
 	}
-	putchar('\n');
+	text_add(t, "\n");
 }
 
-void columns_print(struct columns *c)
+void columns_text(struct columns *c, struct text *t)
 {
 	unsigned int i, nr = strlen(c->align);
 	unsigned int *width = xcalloc(nr, sizeof(*width));
@@ -62,12 +63,22 @@ void columns_print(struct columns *c)
 			width[i % nr] = len;
 	}
 	for (i = 0; i < c->nr_cells; i += nr)
-		print_row(c, c->cell + i, width, nr);
+		add_row(c, c->cell + i, width, nr, t);
 	for (i = 0; i < c->nr_cells; i++)
 		free(c->cell[i]);
 	free(c->cell);
 	free(width);
 	columns_init(c, c->align);
+}
+
+void columns_print(struct columns *c)
+{
+	struct text t = { 0 };
+
+	columns_text(c, &t);
+	if (t.s)
+		fputs(t.s, stdout);
+	text_free(&t);
 }
 
 unsigned int screen_width(void)

@@ -14,6 +14,9 @@ void columns_init(struct columns *c, const char *align);
 void columns_row(struct columns *c, ...);
 /* Prints and empties. */
 void columns_print(struct columns *c);
+/* The same to a text. */
+struct text;
+void columns_text(struct columns *c, struct text *t);
 
 /* Of the terminal, or COLUMNS, or 80. */
 unsigned int screen_width(void);

@@ -4,6 +4,7 @@
 #define TIERCTL_COMMANDS_H
 
 #include "options.h"
+#include "ranges.h"
 #include "set.h"
 
 int cmd_create(const struct args *args);
@@ -23,12 +24,23 @@ int cmd_unpin(const struct args *args);
 int cmd_evacuate(const struct args *args);
 int cmd_admit(const struct args *args);
 int cmd_wait(const struct args *args);
+int cmd_top(const struct args *args);
+int cmd_heatmap(const struct args *args);
+int cmd_explain(const struct args *args);
+int cmd_events(const struct args *args);
+int cmd_metrics(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the
  * error said.  Fills *list, which the caller frees in any case.
  */
 struct set *need_active(struct set_list *list, const char *name);
+
+/* Whether there is a set of that name, active or not; with the error said. */
+bool need_known(struct set_list *list, const char *name);
+
+/* Whether it is active and in working order; false with the error said. */
+bool check_active(const struct set *s);
 
 /* Sends a message, or says that it would (--dry-run).  0 or -errno, with the error said. */
 int send_message(const struct set *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -44,5 +56,10 @@ bool check_closed(const struct set *s, const char *command);
 
 /* Waits, with a bar if there is a terminal.  rank < 0: until nothing moves. */
 int wait_for(struct set *s, int rank, uint64_t timeout_ms);
+/* Waits until all of the chunks that are mapped lie on the tier, with a bar likewise. */
+int wait_for_chunks(struct set *s, const struct ranges *chunks, unsigned int rank);
+
+/* --interval: milliseconds, 0 if it was not given.  0, or EXIT_USAGE with the error said. */
+int parse_interval(const struct args *args, const char *command, uint64_t *ms);
 
 #endif

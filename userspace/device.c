@@ -284,8 +284,7 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 	return r;
 }
 
-/* mountinfo writes blanks and backslashes as three octal digits. */
-static void decode_octal(char *s)
+void decode_octal(char *s)
 {
 	char *to = s;
 

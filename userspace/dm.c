@@ -2,11 +2,15 @@
 #include "dm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libdevmapper.h>
+#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "kmsg.h"
 #include "util.h"
@@ -283,4 +287,62 @@ int dm_message(const char *name, const char *message, char **answer, char **reas
 	if (task)
 		dm_task_destroy(task);
 	return r;
+}
+
+int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
+{
+	struct dm_task *task = dm_task_create(DM_DEVICE_TABLE);
+	char *type, *params;
+	uint64_t start, length;
+	void *next = NULL;
+	int r = -ENOMEM;
+
+	*lines = NULL;
+	*nr = 0;
+	if (task && dm_task_set_major(task, major(dev)) && dm_task_set_minor(task, minor(dev)) &&
+	    dm_task_secure_data(task))
+		r = run(task);
+	while (!r) {
+		next = dm_get_next_target(task, next, &start, &length, &type, &params);
+		if (type) {
+			*lines = xrealloc(*lines, *nr + 1, sizeof(**lines));
+			(*lines)[(*nr)++] = (struct dm_line){
+				.start = start, .length = length,
+				.type = xstrdup(type), .params = xstrdup(params ? params : ""),
+			};
+		}
+		if (!next)
+			break;
+	}
+	if (task)
+		dm_task_destroy(task);
+	return r;
+}
+
+void dm_lines_free(struct dm_line *lines, unsigned int nr)
+{
+	while (nr--) {
+		explicit_bzero(lines[nr].params, strlen(lines[nr].params));
+		free(lines[nr].params);
+		free(lines[nr].type);
+	}
+	free(lines);
+}
+
+int dm_events_open(void)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int dm_events_arm(int fd)
+{
+	struct dm_ioctl request = {
+		.version = { DM_VERSION_MAJOR, 0, 0 },
+		.data_size = sizeof(request),
+		.data_start = sizeof(request),
+	};
+
+	return ioctl(fd, DM_DEV_ARM_POLL, &request) ? -errno : 0;
 }

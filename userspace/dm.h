@@ -51,4 +51,22 @@ int dm_status(const char *name, char **status);
 /* answer may be NULL; else it is what the target said, "" if nothing; the caller frees. */
 int dm_message(const char *name, const char *message, char **answer, char **reason);
 
+/* A line of a mapped device's table; start and length in sectors. */
+struct dm_line {
+	uint64_t start, length;
+	char *type;
+	char *params;		/* may hold a key */
+};
+
+/* The table of any mapped device.  0 or -errno; dm_lines_free() wipes and frees. */
+int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr);
+void dm_lines_free(struct dm_line *lines, unsigned int nr);
+
+/*
+ * A descriptor that poll() finds readable (POLLIN) when a device-mapper event has
+ * happened since dm_events_arm().  Negative: -errno.
+ */
+int dm_events_open(void);
+int dm_events_arm(int fd);
+
 #endif

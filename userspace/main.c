@@ -65,22 +65,27 @@ const struct command commands[] = {
 		"get", "SET [KEY]", "show tunables, in the kernel's units",
 		"KiB/s, GiB a day and chunks.\n", B(JSON), 1, 2, cmd_get,
 	}, {
-		"migrate", "SET CHUNK[-CHUNK] --tier RANK [--home]", "move chunks to a tier",
-		"Or give the range by --offset and --length. Goes ahead of everything else, also\n"
-		"while migration is paused. Returns at once: tierctl wait waits.\n",
-		B(TIER) | B(HOME) | B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_migrate,
+		"migrate", "[SET] CHUNK[-CHUNK]... | FILE... --tier RANK [--home] [--wait]",
+		"move chunks to a tier",
+		"Or those of files, of all files below a directory, of a device that lies on the\n"
+		"set, or the range that --offset and --length name. Goes ahead of everything else,\n"
+		"also while migration is paused. Returns at once, without --wait.\n",
+		B(TIER) | B(HOME) | B(OFFSET) | B(LENGTH) | B(WAIT) | B(TEST), 1, MANY, cmd_migrate,
 	}, {
 		"wait", "[OPTION]... SET", "wait until nothing moves",
 		"Or, with --evacuated, until a tier is empty. Ctrl-C detaches, the work goes on.\n",
 		B(EVACUATED) | B(TIMEOUT) | B(JSON), 1, 1, cmd_wait,
 	}, {
-		"pin", "SET CHUNK[-CHUNK] --tier RANK", "keep chunks on a tier",
-		"Or give the range by --offset and --length.\n",
-		B(TIER) | B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_pin,
+		"pin", "[SET] CHUNK[-CHUNK]... | FILE... --tier RANK [--wait]",
+		"keep chunks on a tier",
+		"Or those of files, of all files below a directory, of a device that lies on the\n"
+		"set, or the range that --offset and --length name. A file system may move files:\n"
+		"tierctl pin --refresh [SET | FILE]... pins again those that were pinned.\n",
+		B(TIER) | B(OFFSET) | B(LENGTH) | B(WAIT) | B(REFRESH) | B(TEST), 0, MANY, cmd_pin,
 	}, {
-		"unpin", "SET CHUNK[-CHUNK]", "let chunks move again",
+		"unpin", "[SET] CHUNK[-CHUNK]... | FILE...", "let chunks move again",
 		"Or give the range by --offset and --length.\n",
-		B(OFFSET) | B(LENGTH) | B(TEST), 1, 2, cmd_unpin,
+		B(OFFSET) | B(LENGTH) | B(TEST), 1, MANY, cmd_unpin,
 	}, {
 		"evacuate", "[--background] SET RANK", "empty a tier, place nothing on it",
 		"Ctrl-C detaches, the work goes on; so it does after a crash.\n",
@@ -88,6 +93,27 @@ const struct command commands[] = {
 	}, {
 		"admit", "SET RANK", "use a tier again after evacuate or errors",
 		NULL, B(TEST), 2, 2, cmd_admit,
+	}, {
+		"top", "[OPTION]... [SET]...", "watch sets work",
+		"Keys: q quits, f names files, + and - change the interval.\n",
+		B(INTERVAL) | B(BATCH) | B(ONCE) | B(FILES) | B(JSON), 0, MANY, cmd_top,
+	}, {
+		"heatmap", "[SET] [CHUNK[-CHUNK]... | FILE...]", "draw where things lie and how hot they are",
+		"Of all of a set, of chunks, of files, of all files below a directory.\n",
+		B(SVG) | B(PNG) | B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_heatmap,
+	}, {
+		"explain", "[SET] CHUNK[-CHUNK]... | FILE...", "say where chunks lie, and why",
+		"Those of files, of all files below a directory, or by number.\n",
+		B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_explain,
+	}, {
+		"events", "[OPTION]... [SET]", "say what happens, as it happens",
+		"A line an event: mode, tier_errors, tier_missing, tier_back, evacuated... With\n"
+		"--exec, TIER_SET, TIER_UUID, TIER_EVENT, TIER_RANK, TIER_MODE and TIER_TEXT tell\n"
+		"the command what happened.\n",
+		B(EXEC) | B(ONCE) | B(TIMEOUT) | B(JSON), 0, 1, cmd_events,
+	}, {
+		"metrics", "[SET]...", "report in Prometheus' text format",
+		"Of active sets.\n", B(JSON), 0, MANY, cmd_metrics,
 	},
 	{ NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
 };

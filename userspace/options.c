@@ -42,6 +42,14 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_TIMEOUT]	 = { "timeout", 0, "SECONDS", "give up after so long" },
 	[OPT_BACKGROUND] = { "background", 'b', NULL, "do not wait until it is done" },
 	[OPT_NAME]	 = { "name", 'n', "NAME", "call the device NAME" },
+	[OPT_WAIT]	 = { "wait", 'w', NULL, "wait until the chunks are there" },
+	[OPT_REFRESH]	 = { "refresh", 0, NULL, "pin again the files that were pinned, wherever they lie now" },
+	[OPT_BATCH]	 = { "batch", 0, NULL, "plain text, one screen after the other" },
+	[OPT_ONCE]	 = { "once", 0, NULL, "end after the first one" },
+	[OPT_FILES]	 = { "files", 0, NULL, "name the files that are hot" },
+	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG" },
+	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG" },
+	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 };
 
 /* Options that every command takes. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "render.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
+#include "render-json.h"
 #include "size.h"
 #include "util.h"
 
@@ -13,20 +13,40 @@
 
 static const char *command_name;
 static json_object *sets_array, *devices_array;
+static bool stream;
 
-static void put_number(json_object *o, const char *key, uint64_t n)
+void put_number(json_object *o, const char *key, uint64_t n)
 {
 	json_object_object_add(o, key, json_object_new_uint64(n));
 }
 
-static void put_string(json_object *o, const char *key, const char *s)
+void put_string(json_object *o, const char *key, const char *s)
 {
 	json_object_object_add(o, key, s ? json_object_new_string(s) : NULL);
 }
 
-static void put_bool(json_object *o, const char *key, bool b)
+void put_bool(json_object *o, const char *key, bool b)
 {
 	json_object_object_add(o, key, json_object_new_boolean(b));
+}
+
+void put_rank(json_object *o, const char *key, int rank)
+{
+	json_object_object_add(o, key, rank < 0 ? NULL : json_object_new_int(rank));
+}
+
+json_object *json_last_set(void)
+{
+	return json_object_array_get_idx(sets_array, json_object_array_length(sets_array) - 1);
+}
+
+json_object *json_new_set(const struct set *s)
+{
+	json_object *o = json_object_new_object();
+
+	put_identity(o, s);
+	json_object_array_add(sets_array, o);
+	return o;
 }
 
 /* A tunable as a number where it is one. */
@@ -204,7 +224,7 @@ static json_object *attention_array(const struct report *r)
 	return a;
 }
 
-static void put_identity(json_object *o, const struct set *s)
+void put_identity(json_object *o, const struct set *s)
 {
 	char *node = s->active ? xasprintf("/dev/mapper/%s", s->dm_name) : NULL;
 
@@ -301,11 +321,23 @@ void json_start(const char *command)
 	sets_array = json_object_new_array();
 }
 
+void json_is_a_stream(void)
+{
+	stream = true;
+}
+
 void json_finish(void)
 {
-	json_object *top = json_object_new_object(), *head = json_object_new_object();
-	json_object *errors = json_object_new_array(), *e;
+	json_object *top, *head, *errors, *e;
 	size_t i;
+
+	if (stream) {
+		json_object_put(sets_array);
+		return;
+	}
+	top = json_object_new_object();
+	head = json_object_new_object();
+	errors = json_object_new_array();
 
 	put_number(head, "schema", SCHEMA);
 	put_string(head, "version", TIERCTL_VERSION);

@@ -20,5 +20,14 @@ void json_add_report(const struct report *r);
 void json_add_scan(const struct member_list *devices, const struct set_list *sets);
 void json_add_tunables(const struct set *s, const char *key);
 void json_finish(void);
+/* The command has printed JSON of its own, an object a line: no envelope. */
+void json_is_a_stream(void);
+
+struct picture;
+void json_add_heatmap(const struct picture *p);
+
+struct hot;
+/* To the set that was reported last. */
+void json_add_hot(const struct hot *hot);
 
 #endif

@@ -139,6 +139,7 @@ static void make(struct report *r, struct set *s)
 }
 
 struct sample {
+	u8 uuid[TIER_UUID_SIZE];
 	uint64_t at_ms;
 	uint64_t migrated;
 	struct {
@@ -151,6 +152,7 @@ static void take_sample(const struct set *s, struct sample *sample)
 	unsigned int i;
 
 	memset(sample, 0, sizeof(*sample));
+	memcpy(sample->uuid, s->uuid, sizeof(sample->uuid));
 	sample->at_ms = now_ms();
 	sample->migrated = s->status.migrated;
 	for (i = 0; i < s->nr_tiers; i++) {
@@ -203,28 +205,73 @@ static bool measurable(const struct set *s)
 	return s->active && s->have_table && s->status.kind == STATUS_OK;
 }
 
-struct report *reports_make(struct set **sets, unsigned int nr, unsigned int interval_ms)
+struct samples {
+	unsigned int nr;
+	struct sample *sample;
+};
+
+struct samples *samples_take(struct set **sets, unsigned int nr)
+{
+	struct samples *samples = xcalloc(1, sizeof(*samples));
+	unsigned int i;
+
+	samples->nr = nr;
+	samples->sample = xcalloc(nr, sizeof(*samples->sample));
+	for (i = 0; i < nr; i++)
+		take_sample(sets[i], &samples->sample[i]);
+	return samples;
+}
+
+void samples_free(struct samples *samples)
+{
+	if (samples)
+		free(samples->sample);
+	free(samples);
+}
+
+static const struct sample *find_sample(const struct samples *samples, const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; samples && i < samples->nr; i++)
+		if (!memcmp(samples->sample[i].uuid, s->uuid, sizeof(s->uuid)))
+			return &samples->sample[i];
+	return NULL;
+}
+
+struct report *reports_since(struct set **sets, unsigned int nr, const struct samples *before)
 {
 	struct report *reports = xcalloc(nr, sizeof(*reports));
-	struct sample *before = NULL, after;
+	struct sample now;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		const struct sample *then = find_sample(before, sets[i]);
+
+		make(&reports[i], sets[i]);
+		if (then && measurable(sets[i])) {
+			take_sample(sets[i], &now);
+			set_rates(&reports[i], then, &now);
+		}
+	}
+	return reports;
+}
+
+struct report *reports_make(struct set **sets, unsigned int nr, unsigned int interval_ms)
+{
+	struct samples *before = NULL;
+	struct report *reports;
 	unsigned int i;
 
 	if (interval_ms) {
-		before = xcalloc(nr, sizeof(*before));
-		for (i = 0; i < nr; i++)
-			take_sample(sets[i], &before[i]);
+		before = samples_take(sets, nr);
 		sleep_ms(interval_ms);
+		for (i = 0; i < nr; i++)
+			if (measurable(sets[i]))
+				set_refresh(sets[i]);
 	}
-	for (i = 0; i < nr; i++) {
-		bool measured = interval_ms && measurable(sets[i]) && !set_refresh(sets[i]);
-
-		make(&reports[i], sets[i]);
-		if (measured && measurable(sets[i])) {
-			take_sample(sets[i], &after);
-			set_rates(&reports[i], &before[i], &after);
-		}
-	}
-	free(before);
+	reports = reports_since(sets, nr, before);
+	samples_free(before);
 	return reports;
 }
 

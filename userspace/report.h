@@ -3,16 +3,13 @@
 #ifndef TIERCTL_REPORT_H
 #define TIERCTL_REPORT_H
 
+#include "ranges.h"
 #include "set.h"
 
 struct attention {
 	const char *code;	/* one word, for JSON */
 	int tier;		/* rank, -1 if it is not about a tier */
 	char *text;
-};
-
-struct range {
-	uint64_t first, count;	/* chunks */
 };
 
 /* Per second, over the interval that was measured. */
@@ -51,6 +48,15 @@ struct report {
  */
 struct report *reports_make(struct set **sets, unsigned int nr, unsigned int interval_ms);
 void reports_free(struct report *reports, unsigned int nr);
+
+/*
+ * The same in two steps, for who has something better to do meanwhile.  Rates
+ * are those since before, of the sets that were in it; before may be NULL.
+ */
+struct samples;
+struct samples *samples_take(struct set **sets, unsigned int nr);
+void samples_free(struct samples *samples);
+struct report *reports_since(struct set **sets, unsigned int nr, const struct samples *before);
 
 /* Fills in lost and lost_cut. */
 void report_find_lost(struct report *r);

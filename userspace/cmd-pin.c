@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* pin, unpin */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "move.h"
+#include "pins.h"
+#include "util.h"
+
+/* Files and directories are recorded; a block device has nothing to be recorded in. */
+static int open_recorded(const char *path, dev_t *dev)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0 && !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
+		*dev = st.st_dev;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int rank_of_id(const struct set *s, unsigned int id)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].id == (int)id)
+			return i;
+	return -1;
+}
+
+static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned int rank)
+{
+	char rest[16];
+
+	snprintf(rest, sizeof(rest), " %u", rank);
+	return send_ranges(s, chunks, "pin", rest);
+}
+
+static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int rank,
+		       const struct target_path *p)
+{
+	char *handle, *path;
+	struct pins pins;
+	struct pin *pin;
+	bool good;
+	dev_t dev;
+	int fd = open_recorded(p->path, &dev), i;
+
+	if (fd < 0)
+		return true;
+	good = pins_open(&pins, mounts, dev);
+	if (good && !pin_identify(&pins, fd, &handle, &path)) {
+		err("%s: its file system has no handles for files.", p->path);
+		good = false;
+	}
+	if (good) {
+		i = pins_find(&pins, handle);
+		if (i >= 0)
+			pins_remove(&pins, i);
+		pin = pins_add(&pins);
+		copy_string(pin->set, sizeof(pin->set), s->hex);
+		pin->tier_id = s->tier[rank].id;
+		pin->handle = handle;
+		pin->path = path;
+		ranges_add_all(&pin->chunks, &p->where.chunks);
+		good = pins_write(&pins);
+	}
+	if (!good)
+		warn("%s: pinned, but tierctl pin --refresh does not know of it.", p->path);
+	pins_close(&pins);
+	close(fd);
+	return good;
+}
+
+static int pin_target(const struct args *args)
+{
+	struct mounts mounts = { 0 };
+	unsigned int i, rank;
+	struct target t;
+	int code = target_parse(args, "pin", TARGET_SYNC, &t);
+
+	if (!code)
+		code = rank_option(t.set, args, "pin", &rank);
+	if (code)
+		goto out;
+	for (i = 0; i < t.nr_paths; i++)
+		where_warn(&t.path[i].where, t.path[i].path);
+	code = pin_ranges(t.set, &t.chunks, rank) ? EXIT_FAILED : EXIT_DONE;
+	if (code || global.test)
+		goto out;
+	mounts_read(&mounts);
+	for (i = 0; i < t.nr_paths; i++)
+		if (!record_pin(&mounts, t.set, rank, &t.path[i]))
+			code = EXIT_FAILED;
+	say("%s: %s pinned to tier %u.\n", t.set->name, count_chunks(&t.chunks).text, rank);
+	if (code == EXIT_DONE && args->given[OPT_WAIT])
+		code = wait_for_chunks(t.set, &t.chunks, rank);
+out:
+	mounts_free(&mounts);
+	target_free(&t);
+	return code;
+}
+
+/*
+ * pin --refresh
+ */
+
+struct refresh {
+	struct set_list list;
+	struct finder finder;
+	struct pins pins;
+	struct refreshed {
+		struct set *set;	/* NULL: left as it is */
+		unsigned int rank;
+		bool gone;
+		char *path;
+		struct ranges now;
+	} *entry;
+	bool failed;
+};
+
+static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->set[i].hex, pin->set))
+			return &list->set[i];
+	return NULL;
+}
+
+/* Where a recorded file is now.  False with the error said: it is left as it is. */
+static bool look_again(struct refresh *r, unsigned int i)
+{
+	struct pin *pin = &r->pins.pin[i];
+	struct refreshed *e = &r->entry[i];
+	struct set *s = set_of_pin(&r->list, pin);
+	int rank = s ? rank_of_id(s, pin->tier_id) : -1, fd;
+	struct where w;
+
+	if (!s) {
+		err("%s: was pinned on the set %s, which is not active.", pin->path, pin->set);
+		return false;
+	}
+	if (!check_active(s))
+		return false;
+	if (rank < 0) {
+		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
+		    pin->path, s->name);
+		return false;
+	}
+	e->rank = rank;
+	fd = pin_open(&r->pins, pin, &e->path);
+	if (fd == -ENOENT) {
+		e->set = s;
+		e->gone = true;
+		return true;
+	}
+	if (fd < 0) {
+		err("%s: %s.", pin->path, strerror(-fd));
+		return false;
+	}
+	if (where_is_open(&r->finder, fd, e->path, s, &w)) {
+		e->set = s;
+		ranges_add_all(&e->now, &w.chunks);
+		where_free(&w);
+	}
+	close(fd);
+	return e->set;
+}
+
+/* What is pinned for files of the set after the refresh. */
+static void pinned_afterwards(const struct refresh *r, const struct set *s, struct ranges *chunks)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->pins.nr; i++) {
+		if (r->entry[i].set == s)
+			ranges_add_all(chunks, &r->entry[i].now);
+		else if (!strcmp(r->pins.pin[i].set, s->hex))
+			ranges_add_all(chunks, &r->pins.pin[i].chunks);
+	}
+	ranges_settle(chunks);
+}
+
+static bool mend(struct refresh *r, unsigned int i)
+{
+	struct pin *pin = &r->pins.pin[i];
+	struct refreshed *e = &r->entry[i];
+	struct ranges stale = { 0 }, fresh = { 0 }, keep = { 0 };
+	bool good;
+
+	ranges_add_all(&stale, &pin->chunks);
+	pinned_afterwards(r, e->set, &keep);
+	ranges_subtract(&stale, &keep);
+	ranges_add_all(&fresh, &e->now);
+	ranges_subtract(&fresh, &pin->chunks);
+	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, e->rank);
+	if (good && !global.test) {
+		say("%s: %s%s pinned", e->gone ? pin->path : e->path, e->gone ? "gone, " : "",
+		    count_chunks(&fresh).text);
+		say(", %s unpinned.\n", count_chunks(&stale).text);
+		ranges_free(&pin->chunks);
+		ranges_add_all(&pin->chunks, &e->now);
+	}
+	ranges_free(&stale);
+	ranges_free(&fresh);
+	ranges_free(&keep);
+	return good;
+}
+
+static void update_identity(struct refresh *r, unsigned int i)
+{
+	char *handle, *path;
+	int fd = pin_open(&r->pins, &r->pins.pin[i], &path);
+
+	if (fd < 0)
+		return;
+	free(path);
+	if (pin_identify(&r->pins, fd, &handle, &path)) {
+		free(r->pins.pin[i].handle);
+		free(r->pins.pin[i].path);
+		r->pins.pin[i].handle = handle;
+		r->pins.pin[i].path = path;
+	}
+	close(fd);
+}
+
+/* Writes down what has become of those that were mended. */
+static bool record_refresh(struct refresh *r)
+{
+	unsigned int i;
+
+	for (i = r->pins.nr; i--;) {
+		if (r->entry[i].gone)
+			pins_remove(&r->pins, i);
+		else if (r->entry[i].set)
+			update_identity(r, i);
+	}
+	return pins_write(&r->pins);
+}
+
+static bool refresh_file_system(struct refresh *r, dev_t dev)
+{
+	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
+	unsigned int i, nr = r->pins.nr;
+
+	r->entry = xcalloc(nr, sizeof(*r->entry));
+	/* One that cannot be looked at does not keep the others from being mended. */
+	for (i = 0; i < nr; i++)
+		good &= look_again(r, i);
+	for (i = 0; i < nr; i++)
+		if (r->entry[i].set && !mend(r, i))
+			good = false;
+	if (nr && !global.test)
+		good &= record_refresh(r);
+	for (i = 0; i < nr; i++) {
+		free(r->entry[i].path);
+		ranges_free(&r->entry[i].now);
+	}
+	free(r->entry);
+	pins_close(&r->pins);
+	return good;
+}
+
+/* Whether the file system on dev was asked for: by its set, or by something in it. */
+static bool wanted(const struct args *args, const struct refresh *r, const struct set *s, dev_t dev)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++)
+		if (sets_find(&r->list, args->word[i]) == s || (!stat(args->word[i], &st) && st.st_dev == dev))
+			return true;
+	return !args->nr;
+}
+
+/* Each word must be a set, or lie on one. */
+static bool check_words(const struct args *args, struct refresh *r)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++) {
+		const char *word = args->word[i];
+
+		if (sets_find(&r->list, word))
+			continue;
+		if (!is_path(&r->list, word))
+			return sets_need(&r->list, word) != NULL;
+		if (stat(word, &st)) {
+			err("%s: no such file or directory.", word);
+			return false;
+		}
+		if (!major(st.st_dev) || !stack_find_set(&r->finder.stack, st.st_dev)) {
+			err("%s: lies on no tiered set that is active.", word);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int cmd_refresh(const struct args *args)
+{
+	struct refresh r = { 0 };
+	struct mounts *mounts;
+	unsigned int i, j;
+	struct set *s;
+	bool good;
+
+	sets_load(&r.list, false);
+	finder_init(&r.finder, &r.list, true);
+	r.finder.empty_too = true;
+	mounts = &r.finder.mounts;
+	good = check_words(args, &r);
+	for (i = 0; i < mounts->nr && good; i++) {
+		dev_t dev = mounts->mount[i].dev;
+
+		/* A file system once, wherever else it is mounted. */
+		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
+			;
+		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
+		if (s && wanted(args, &r, s, dev) && mounts_have_root(mounts, dev))
+			r.failed |= !refresh_file_system(&r, dev);
+	}
+	finder_free(&r.finder);
+	sets_free(&r.list);
+	return good && !r.failed ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_pin(const struct args *args)
+{
+	if (!args->given[OPT_REFRESH])
+		return pin_target(args);
+	if (args->given[OPT_TIER] || args->given[OPT_OFFSET] || args->given[OPT_LENGTH] ||
+	    args->given[OPT_WAIT]) {
+		err("pin: --refresh keeps each file on its tier: without --tier, --offset, --length and --wait.");
+		return EXIT_USAGE;
+	}
+	return cmd_refresh(args);
+}
+
+/*
+ * unpin
+ */
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	return !strcmp(directory, ".") || !strcmp(path, directory) ||
+	       (!strncmp(path, directory, len) && path[len] == '/');
+}
+
+/*
+ * Takes the entries for path, and those below it, out of *pins; what was pinned
+ * for them goes to *chunks, what others keep pinned is taken away from it.
+ */
+static void forget_pins(struct pins *pins, const struct set *s, const char *path, struct ranges *chunks)
+{
+	struct ranges kept;
+	char *now;
+	unsigned int i;
+	int fd;
+
+	for (i = pins->nr; i--;) {
+		fd = pin_open(pins, &pins->pin[i], &now);
+		if (fd < 0)
+			continue;
+		close(fd);
+		if (!strcmp(pins->pin[i].set, s->hex) && is_below(now, path)) {
+			ranges_add_all(chunks, &pins->pin[i].chunks);
+			pins_remove(pins, i);
+		} else if (is_below(path, now)) {
+			warn("%s: is below %s, which is pinned: tierctl pin --refresh pins it again.", path, now);
+		}
+		free(now);
+	}
+	pins_chunks(pins, s->hex, -1, &kept);
+	ranges_settle(chunks);
+	ranges_subtract(chunks, &kept);
+	ranges_free(&kept);
+}
+
+static bool unpin_path(const struct mounts *mounts, const struct set *s, const struct target_path *p,
+		       uint64_t *total)
+{
+	struct ranges chunks = { 0 };
+	char *handle, *path;
+	struct pins pins;
+	bool recorded = false, good = true;
+	dev_t dev;
+	int fd = open_recorded(p->path, &dev);
+
+	ranges_add_all(&chunks, &p->where.chunks);
+	if (fd >= 0) {
+		if (!mounts_have_root(mounts, dev)) {
+			pins.root = -1;
+		} else if (!pins_open(&pins, mounts, dev)) {
+			good = false;
+		} else if (pin_identify(&pins, fd, &handle, &path)) {
+			recorded = pins.nr;
+			forget_pins(&pins, s, path, &chunks);
+			free(handle);
+			free(path);
+		}
+		close(fd);
+	}
+	good = good && !send_ranges(s, &chunks, "unpin", "");
+	if (good && recorded && !global.test)
+		good = pins_write(&pins);
+	if (fd >= 0 && pins.root >= 0)
+		pins_close(&pins);
+	*total += ranges_total(&chunks);
+	ranges_free(&chunks);
+	return good;
+}
+
+int cmd_unpin(const struct args *args)
+{
+	struct mounts mounts = { 0 };
+	uint64_t total = 0;
+	unsigned int i;
+	struct target t;
+	int code = target_parse(args, "unpin", TARGET_SYNC | TARGET_EMPTY, &t);
+
+	if (code)
+		goto out;
+	if (t.nr_paths) {
+		mounts_read(&mounts);
+		for (i = 0; i < t.nr_paths; i++)
+			if (!unpin_path(&mounts, t.set, &t.path[i], &total))
+				code = EXIT_FAILED;
+	}
+	total += ranges_total(&t.numbered);
+	if (send_ranges(t.set, &t.numbered, "unpin", ""))
+		code = EXIT_FAILED;
+	if (!code && !global.test)
+		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)total,
+		    total == 1 ? "" : "s");
+out:
+	mounts_free(&mounts);
+	target_free(&t);
+	return code;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is mounted, from /proc/self/mountinfo. */
+#ifndef TIERCTL_MOUNTS_H
+#define TIERCTL_MOUNTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct mount {
+	dev_t dev;		/* as stat() reports it of what is in it */
+	bool whole;		/* the root of the file system, not a part of it */
+	char *point;
+	char *type;
+};
+
+struct mounts {
+	unsigned int nr;
+	struct mount *mount;
+};
+
+/* 0 or -errno; mounts_free() in any case. */
+int mounts_read(struct mounts *list);
+void mounts_free(struct mounts *list);
+
+/* A mount of that device, of its root if there is one; NULL if there is none. */
+const struct mount *mounts_find(const struct mounts *list, dev_t dev);
+
+/* Whether its root is mounted somewhere. */
+bool mounts_have_root(const struct mounts *list, dev_t dev);
+
+/*
+ * Opens the root directory of the file system.  A file descriptor, -ENOENT if
+ * its root is mounted nowhere or something is mounted over it.
+ */
+int mount_open_root(const struct mounts *list, dev_t dev);
+
+#endif
