@@ -523,6 +523,17 @@ static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_p
 	return false;
 }
 
+/* The device has another name than the metadata and the labels say, and they can be told. */
+static bool renamed(struct tier_set *set)
+{
+	char name[DM_NAME_LEN], uuid[DM_UUID_LEN];
+
+	if (tier_set_frozen(set) || tier_births_pending(set) ||
+	    dm_copy_name_and_uuid(set->md, name, uuid))
+		return false;
+	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
+}
+
 /* The same table again: nobody may have taken sectors away. */
 static int recheck_sizes(struct tier_set *set)
 {
@@ -604,7 +615,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 
 	if (set->active && old == tt) {
 		r = recheck_sizes(set);
-		if (r || !grown(set))
+		if (r || (!grown(set) && !renamed(set)))
 			return r;
 	}
 
@@ -623,7 +634,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	set->no_writes = !tier_writes_wanted(tt);
 	if (set->active && !set->no_writes && set->needs_check)
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
-	fresh = !set->active || reshaped(set, tt, plan);
+	fresh = !set->active || reshaped(set, tt, plan) || renamed(set);
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
 		DMERR("%s: read-only or with unflushed writes, so its tiers stay",
 		      dm_device_name(set->md));

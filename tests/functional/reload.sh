@@ -439,6 +439,38 @@ rename_live()
 }
 test_case "rename of a live set" rename_live
 
+rename_noted()
+{
+	make_set
+	write_chunks 0 10 1
+	dmsetup rename "$set" tt_other
+	set=tt_other dev=/dev/mapper/tt_other
+	fails grep -q -a tt_other <(dd if="$fast" bs=8k count=1 status=none)
+	suspend
+	resume
+	for disk in "$fast" "$slow" "$meta"; do
+		grep -q -a tt_other <(dd if="$disk" bs=8k count=1 iflag=direct status=none) ||
+			fail "$disk does not carry the new name"
+	done
+	check_chunks 0 10 1
+	# Once is enough.
+	generation=$(dd if="$fast" bs=8k count=1 iflag=direct status=none | cksum)
+	suspend
+	resume
+	same "$generation" "$(dd if="$fast" bs=8k count=1 iflag=direct status=none | cksum)" "label"
+	# A read-only table writes nothing, whatever the name.
+	features=(read_only)
+	reload
+	dmsetup rename "$set" tt_third
+	set=tt_third dev=/dev/mapper/tt_third
+	sums=$(checksums "$fast" "$slow" "$meta")
+	suspend
+	resume
+	same "$sums" "$(checksums "$fast" "$slow" "$meta")" "contents"
+	check_chunks 0 10 1
+}
+test_case "a resume after a rename notes the new name" rename_noted
+
 reload_back()
 {
 	local n

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "candidate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "signature.h"
+#include "util.h"
+
+bool candidate_find(struct candidate *d)
+{
+	int r = device_from_name(d->typed, &d->dev);
+
+	if (r)
+		err("%s: %s.", d->typed, r == -ENOTBLK ? "is no block device" : "no such device");
+	return !r;
+}
+
+bool candidate_usable(const struct candidate *d, const struct set_list *sets)
+{
+	const struct set *owner;
+	char *text = sets_role(sets, d->dev.dev, &owner);
+	unsigned int i;
+	bool good = false;
+
+	if (text) {
+		err("%s: is %s, which is active.", d->typed, text);
+		goto out;
+	}
+	for (i = 0; i < sets->nr; i++) {
+		if (sets->set[i].dm.dev == d->dev.dev) {
+			err("%s: is a tiered device itself.", d->typed);
+			goto out;
+		}
+	}
+	if (d->dev.read_only) {
+		err("%s: is read-only.", d->typed);
+		goto out;
+	}
+	text = device_usage(&d->dev);
+	if (text)
+		err("%s: %s. Free it first, --force does not help.", d->typed, text);
+	else
+		good = true;
+out:
+	free(text);
+	return good;
+}
+
+static char *describe_member(const struct member *m)
+{
+	char hex[UUID_HEX];
+
+	switch (m->kind) {
+	case MEMBER_METADATA:
+		return xasprintf("the metadata of the set \"%s\" (%s)", m->meta.name,
+				 uuid_to_hex(hex, m->meta.uuid));
+	case MEMBER_TIER:
+		return xasprintf("the label of tier id %u of the set \"%s\" (%s)", m->label.id,
+				 m->label.name, uuid_to_hex(hex, m->label.set_uuid));
+	case MEMBER_DAMAGED:
+		return xasprintf("something of a tiered set: %s", m->reason);
+	default:
+		return NULL;
+	}
+}
+
+static bool needs_zeroes(const struct candidate *d, const struct member *m, bool metadata)
+{
+	bool zero;
+	void *buf;
+	int fd;
+
+	if (!metadata)
+		return !m->blank;
+	/* What lies behind the first block of metadata does not matter. */
+	fd = device_open(&d->dev, O_RDONLY);
+	if (fd < 0)
+		return true;
+	buf = block_buffer(TIER_METADATA_BLOCK_SIZE);
+	zero = !read_blocks(fd, 0, buf, TIER_METADATA_BLOCK_SIZE) &&
+	       tier_all_zero(buf, TIER_METADATA_BLOCK_SIZE);
+	free(buf);
+	close(fd);
+	return !zero;
+}
+
+bool candidate_look_inside(struct candidate *d, bool metadata)
+{
+	bool good = false, unknown;
+	struct member m;
+	int error;
+
+	member_read(&d->dev, &m);
+	if (m.kind == MEMBER_UNREADABLE) {
+		err("%s: %s.", d->typed, m.reason);
+		goto out;
+	}
+	d->carries = describe_member(&m);
+	if (!d->carries) {
+		d->carries = signatures_find(d->dev.path, &error);
+		if (error) {
+			err("%s: cannot be read.", d->typed);
+			goto out;
+		}
+	}
+	unknown = !d->carries && needs_zeroes(d, &m, metadata);
+	if (unknown)
+		d->carries = xstrdup("something unknown in its first 8 KiB");
+
+	if (!d->carries || global.force)
+		good = true;
+	else if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
+		err("%s: carries %s. Its data would be lost: tierctl destroy that set, or repeat with --force.",
+		    d->typed, d->carries);
+	else
+		err("%s: carries %s. Its data would be lost: %s it, or repeat with --force.", d->typed,
+		    d->carries, unknown ? "zero" : m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a");
+out:
+	member_free(&m);
+	return good;
+}
+
+void candidate_free(struct candidate *d)
+{
+	device_free(&d->dev);
+	free(d->carries);
+	d->carries = NULL;
+}

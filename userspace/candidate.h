@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A device that is to become part of a set: may it, and what would be lost? */
+#ifndef TIERCTL_CANDIDATE_H
+#define TIERCTL_CANDIDATE_H
+
+#include "set.h"
+
+struct candidate {
+	const char *typed;
+	struct device dev;
+	char *carries;		/* what --force would wipe, NULL for nothing */
+};
+
+/* All of these say the error. */
+bool candidate_find(struct candidate *d);
+/* Whether it is free: not in use, not read-only, not a set.  No --force helps against that. */
+bool candidate_usable(const struct candidate *d, const struct set_list *sets);
+/* Fills in what it carries, which is refused without --force. */
+bool candidate_look_inside(struct candidate *d, bool metadata);
+void candidate_free(struct candidate *d);
+
+#endif
