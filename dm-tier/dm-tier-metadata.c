@@ -124,8 +124,8 @@ int __tier_md_writable(struct tier_metadata *md)
  */
 
 /* The arithmetic is that of the tools. */
-static_assert(TIER_ARRAY_HEAD_SIZE == sizeof(struct array_block));
-static_assert(TIER_BITMAP_BLOCKS == DM_SM_METADATA_BITMAP_BLOCKS);
+static_assert(sizeof(struct array_block) == TIER_ARRAY_HEAD_SIZE);
+static_assert(DM_SM_METADATA_BITMAP_BLOCKS == TIER_BITMAP_BLOCKS);
 
 u64 tier_metadata_max_blocks(void)
 {

@@ -39,7 +39,10 @@ typedef __u64 u64;
 #define le32_to_cpu(x)	((u32)le32toh(x))
 #define le64_to_cpu(x)	((u64)le64toh(x))
 
-#define DIV_ROUND_UP_ULL(n, d)	(((u64)(n) + (d) - 1) / (d))
+static inline u64 DIV_ROUND_UP_ULL(u64 n, u64 d)
+{
+	return (n + d - 1) / d;
+}
 
 #endif
 
