@@ -50,6 +50,9 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG" },
 	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG" },
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
+	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
+	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 
 /* Options that every command takes. */

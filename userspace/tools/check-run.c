@@ -68,6 +68,16 @@ static void say_verdict(const struct check_run *run, const struct md_check *chec
 		    run->needs_check ? "; the flag needs_check is set" : "");
 }
 
+static void take_problem(void *context, const char *text)
+{
+	struct check_run *run = context;
+
+	if (!run->first)
+		run->first = xstrdup(text);
+	if (!run->in_silence)
+		tool_say_problem((void *)run->input, text);
+}
+
 bool check_run(struct check_run *run)
 {
 	struct md_check check = {
@@ -76,8 +86,8 @@ bool check_run(struct check_run *run)
 		.snapshot = run->snapshot,
 	};
 	struct md_problems p = {
-		.say = global.quiet ? NULL : tool_say_problem,
-		.context = (void *)run->input,
+		.say = take_problem,
+		.context = run,
 	};
 	struct md_source src;
 	bool fine = true;
@@ -104,8 +114,10 @@ bool check_run(struct check_run *run)
 	if (fine && run->clear_needs_check && run->needs_check) {
 		fine = clear_flag(run, fd);
 		run->needs_check = !fine;
+		run->cleared = fine;
 	}
 	close(fd);
-	say_verdict(run, &check);
+	if (!run->in_silence)
+		say_verdict(run, &check);
 	return fine;
 }
