@@ -58,16 +58,6 @@ static bool judge_labels(const struct check_run *run, const struct md_check *che
 	return true;
 }
 
-static void say_verdict(const struct check_run *run, const struct md_check *check)
-{
-	if (run->errors || run->minor)
-		say("%s: %llu errors, %llu minor ones\n", run->input, (unsigned long long)run->errors,
-		    (unsigned long long)run->minor);
-	else if (check->have_info)
-		say("%s: nothing is wrong%s\n", run->input,
-		    run->needs_check ? "; the flag needs_check is set" : "");
-}
-
 static void take_problem(void *context, const char *text)
 {
 	struct check_run *run = context;
@@ -117,7 +107,8 @@ bool check_run(struct check_run *run)
 		run->cleared = fine;
 	}
 	close(fd);
-	if (!run->in_silence)
-		say_verdict(run, &check);
+	if (fine && !run->in_silence)
+		say("%s: nothing is wrong%s\n", run->input,
+		    run->needs_check ? "; the flag needs_check is set" : "");
 	return fine;
 }
