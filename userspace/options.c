@@ -249,5 +249,5 @@ void print_help(void)
 	     "path or VG/LV; a tier by its rank, 0 is the fastest. Sizes need a unit: 64k, 1.5t.\n"
 	     "\n"
 	     "Exit status: 0 done, 1 failed or declined, 2 usage, 3 degraded or needs attention\n"
-	     "(status, list, scan, activate --degraded), 130 detached, the work goes on.");
+	     "(status, list, scan, check, activate --degraded), 130 detached, the work goes on.");
 }
