@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "commands.h"
+#include "metadata-check.h"
 #include "size.h"
 #include "util.h"
 
@@ -122,6 +123,8 @@ static int activate(struct set *s, const struct args *args, const struct strings
 		return EXIT_FAILED;
 	}
 	free(version);
+	if (!read_only && !args->given[OPT_NO_CHECK] && !global.test && !check_before_activation(s))
+		return EXIT_FAILED;
 
 	params = build_table(s, features);
 	verbose("table: 0 %llu tier %s", (unsigned long long)s->length, params);

@@ -29,6 +29,10 @@ int cmd_heatmap(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_events(const struct args *args);
 int cmd_metrics(const struct args *args);
+int cmd_check(const struct args *args);
+int cmd_dump(const struct args *args);
+int cmd_restore(const struct args *args);
+int cmd_repair(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the

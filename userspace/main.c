@@ -32,7 +32,8 @@ const struct command commands[] = {
 		"make the device of a set that was found",
 		"A missing tier makes it fail, unless --degraded: then the chunks on that tier give\n"
 		"I/O errors until it is back, and the exit status is 3.\n",
-		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(TEST), 0, MANY,
+		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(NO_CHECK) | B(TEST),
+		0, MANY,
 		cmd_activate,
 	}, {
 		"deactivate", "SET... | --all",
@@ -114,6 +115,25 @@ const struct command commands[] = {
 	}, {
 		"metrics", "[SET]...", "report in Prometheus' text format",
 		"Of active sets.\n", B(JSON), 0, MANY, cmd_metrics,
+	}, {
+		"check", "SET | DEV", "check the metadata of a set",
+		"And, of an inactive set, the labels on its tiers. Clears the flag needs_check if\n"
+		"nothing is wrong. An active set is checked as far as a metadata snapshot shows it.\n",
+		B(JSON) | B(TEST), 1, 1, cmd_check,
+	}, {
+		"dump", "[OPTION]... SET | DEV", "write the metadata of a set as text",
+		"Keep it somewhere else: tierctl restore makes metadata of it again. An active set\n"
+		"is dumped by way of a metadata snapshot.\n",
+		B(OUTPUT) | B(FORMAT), 1, 1, cmd_dump,
+	}, {
+		"restore", "FILE DEV", "make metadata of a dump",
+		"Only a dump of the set as it is now will do: chunks that moved since are lost.\n",
+		B(TEST), 2, 2, cmd_restore,
+	}, {
+		"repair", "SET | DEV DEV", "save what can be read of damaged metadata",
+		"The damaged metadata is only read; the other device becomes the metadata device.\n"
+		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n",
+		B(TEST), 2, 2, cmd_repair,
 	},
 	{ NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
 };

@@ -50,6 +50,9 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG" },
 	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG" },
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
+	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
+	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 
 /* Options that every command takes. */
@@ -246,5 +249,5 @@ void print_help(void)
 	     "path or VG/LV; a tier by its rank, 0 is the fastest. Sizes need a unit: 64k, 1.5t.\n"
 	     "\n"
 	     "Exit status: 0 done, 1 failed or declined, 2 usage, 3 degraded or needs attention\n"
-	     "(status, list, scan, activate --degraded), 130 detached, the work goes on.");
+	     "(status, list, scan, check, activate --degraded), 130 detached, the work goes on.");
 }

@@ -7,6 +7,7 @@
 
 #include "render-json.h"
 #include "size.h"
+#include "tools/check-run.h"
 #include "util.h"
 
 #define SCHEMA	1
@@ -312,6 +313,20 @@ void json_add_tunables(const struct set *s, const char *key)
 	} else {
 		json_object_object_add(o, "tunables", tunables_object(&s->status));
 	}
+	json_object_array_add(sets_array, o);
+}
+
+void json_add_check(const char *name, const struct check_run *run, bool fine)
+{
+	json_object *o = json_object_new_object();
+
+	put_string(o, "name", name);
+	put_string(o, "metadata_device", run->input);
+	put_bool(o, "good", fine);
+	put_number(o, "errors", run->errors);
+	put_number(o, "minor_errors", run->minor);
+	put_bool(o, "needs_check", run->needs_check);
+	put_bool(o, "needs_check_cleared", run->cleared);
 	json_object_array_add(sets_array, o);
 }
 

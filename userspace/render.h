@@ -19,6 +19,9 @@ void json_start(const char *command);
 void json_add_report(const struct report *r);
 void json_add_scan(const struct member_list *devices, const struct set_list *sets);
 void json_add_tunables(const struct set *s, const char *key);
+struct check_run;
+/* name: of the set, or what was checked. */
+void json_add_check(const char *name, const struct check_run *run, bool fine);
 void json_finish(void);
 /* The command has printed JSON of its own, an object a line: no envelope. */
 void json_is_a_stream(void);

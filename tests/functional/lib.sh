@@ -565,6 +565,27 @@ trace_stop()
 	done | awk 'NF == 5'
 }
 
+# ---------------------------------------------------------------- metadata
+
+# damaged: this case damages metadata on purpose; nobody is to complain.
+damaged() { : >"$tmp/damaged"; }
+
+# What every case must leave behind, whatever it did: metadata in good order, or none.
+check_metadata()
+{
+	local disk said checker=$here/../../userspace/tier_check
+	[ ! -e "$tmp/damaged" ] || return 0
+	[ -x "$checker" ] || checker=$(command -v tier_check) || return 0
+	for disk in "$meta" "$meta2"; do
+		[ -b "$disk" ] || continue
+		said=$("$checker" -i "$disk" 2>&1) || case $said in
+		*"is blank"* | *"not tier metadata"*) ;;
+		*)	echo "FAIL: tier_check of $disk: $said"
+			return 1 ;;
+		esac
+	done
+}
+
 # ---------------------------------------------------------------- cleaning up
 
 # ours: the names of our dm devices but one that is to be kept
@@ -606,6 +627,8 @@ clean()
 		rc=1
 	}
 	[ -z "${1:-}" ] || return $rc
+	check_metadata || rc=1
+	rm -f "$tmp/damaged"
 	for item in "$configfs"/tt_*; do
 		[ -d "$item" ] || continue
 		echo 0 >"$item/power"

@@ -38,7 +38,11 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'paused no_discard_passdown skip_zeroing' -- "$cur")
 		return
 		;;
-	-m|--metadata)
+	--format)
+		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
+		return
+		;;
+	-m|--metadata|-o|--output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -46,6 +50,12 @@ _tierctl()
 	case $command in
 	create|scan)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		;;
+	restore)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		;;
+	check|dump|repair)
+		mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur"; compgen -f -- "$cur")
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then
@@ -60,3 +70,23 @@ _tierctl()
 	esac
 }
 complete -F _tierctl tierctl
+
+_tier_tool()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words
+
+	COMPREPLY=()
+	case $prev:$cur in
+	--format:*)
+		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
+		;;
+	*:-*)
+		words=$("${COMP_WORDS[0]}" --help 2>/dev/null | grep -o -- '--[a-z-]*')
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		;;
+	*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		;;
+	esac
+}
+complete -F _tier_tool tier_check tier_dump tier_restore tier_repair tier_metadata_size

@@ -13,13 +13,15 @@
 int md_source_init(struct md_source *src, int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
+	size_t blocks;
 
 	memset(src, 0, sizeof(*src));
 	src->fd = fd;
 	if (size < 0)
 		return -EIO;
 	src->nr_blocks = (u64)size / MD_BLOCK;
-	if (posix_memalign((void **)&src->piece, MD_BLOCK, (size_t)PIECE_BLOCKS * MD_BLOCK))
+	blocks = src->nr_blocks < PIECE_BLOCKS ? src->nr_blocks + 1 : PIECE_BLOCKS;
+	if (posix_memalign((void **)&src->piece, MD_BLOCK, blocks * MD_BLOCK))
 		return -ENOMEM;
 	return 0;
 }

@@ -58,14 +58,14 @@ static bool judge_labels(const struct check_run *run, const struct md_check *che
 	return true;
 }
 
-static void say_verdict(const struct check_run *run, const struct md_check *check)
+static void take_problem(void *context, const char *text)
 {
-	if (run->errors || run->minor)
-		say("%s: %llu errors, %llu minor ones\n", run->input, (unsigned long long)run->errors,
-		    (unsigned long long)run->minor);
-	else if (check->have_info)
-		say("%s: nothing is wrong%s\n", run->input,
-		    run->needs_check ? "; the flag needs_check is set" : "");
+	struct check_run *run = context;
+
+	if (!run->first)
+		run->first = xstrdup(text);
+	if (!run->in_silence)
+		tool_say_problem((void *)run->input, text);
 }
 
 bool check_run(struct check_run *run)
@@ -76,8 +76,8 @@ bool check_run(struct check_run *run)
 		.snapshot = run->snapshot,
 	};
 	struct md_problems p = {
-		.say = global.quiet ? NULL : tool_say_problem,
-		.context = (void *)run->input,
+		.say = take_problem,
+		.context = run,
 	};
 	struct md_source src;
 	bool fine = true;
@@ -104,8 +104,11 @@ bool check_run(struct check_run *run)
 	if (fine && run->clear_needs_check && run->needs_check) {
 		fine = clear_flag(run, fd);
 		run->needs_check = !fine;
+		run->cleared = fine;
 	}
 	close(fd);
-	say_verdict(run, &check);
+	if (fine && !run->in_silence)
+		say("%s: nothing is wrong%s\n", run->input,
+		    run->needs_check ? "; the flag needs_check is set" : "");
 	return fine;
 }

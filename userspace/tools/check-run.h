@@ -13,12 +13,15 @@ struct check_run {
 	bool snapshot;		/* the metadata snapshot's contents; the set may be live */
 	bool ignore_minor;
 	bool clear_needs_check;	/* if nothing is wrong */
+	bool in_silence;	/* say nothing of what is found: first has it */
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels are to be compared */
 
 	/* Filled in. */
 	uint64_t errors, minor;
 	bool needs_check;	/* the flag is set, still */
+	bool cleared;		/* it was, and is no more */
+	char *first;		/* the first thing that is wrong, NULL; the caller frees */
 };
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tier_check: is a set's metadata in order? */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "check-run.h"
 #include "tool.h"
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
 			break;
 		case 'q':
 			global.quiet = true;
+			run.in_silence = true;
 			break;
 		case SUPERBLOCK_ONLY:
 			run.superblock_only = true;
@@ -113,5 +115,7 @@ int main(int argc, char **argv)
 		err("%s. Try: tier_check --help", wrong);
 		return tool_finish(TOOL_FAILED);
 	}
-	return tool_finish(check_run(&run) ? TOOL_FINE : TOOL_FAILED);
+	c = check_run(&run) ? TOOL_FINE : TOOL_FAILED;
+	free(run.first);
+	return tool_finish(c);
 }

@@ -1,0 +1,412 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# tier_check, tier_dump, tier_restore, tier_repair and tier_metadata_size on
+# metadata that the kernel wrote, and the kernel on metadata that they wrote.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+bin=$(dirname "$tierctl")
+tools=(tier_check tier_dump tier_restore tier_repair tier_metadata_size)
+for tool in "${tools[@]}"; do
+	[ -x "$bin/$tool" ] || skip_all "$tool is not built"
+done
+
+# tool CODE NAME ARGUMENT...: exits with CODE; $output and $errors are what it said
+tool()
+{
+	local want=$1 rc=0
+	shift
+	output=$("$bin/$1" "${@:2}" 2>"$tmp/stderr" </dev/null) || rc=$?
+	errors=$(<"$tmp/stderr")
+	[ "$rc" = "$want" ] || fail "$*: exit status $rc instead of $want: $output $errors"
+}
+
+# complains NAME REGEX ARGUMENT...: fails with one line on stderr, nothing on stdout
+complains()
+{
+	tool 1 "$1" "${@:3}"
+	same "" "$output" "stdout of $1"
+	same 1 "$(wc -l <"$tmp/stderr")" "lines on stderr ($errors); number"
+	matches "^$1: " "$errors" message
+	matches "$2" "$errors" "message of $1"
+}
+
+good() { tool 0 tier_check -q -i "$1" --tiers "${tiers[@]}"; }
+
+# number DEVICE BYTE: 64 bits of metadata, past the page cache
+number()
+{
+	dd if="$1" bs=4096 skip=$(($2 / 4096)) count=1 iflag=direct status=none |
+		od -An -tu8 -j $(($2 % 4096)) -N 8 | tr -d ' '
+}
+
+# spoil DEVICE BLOCK: one bit
+spoil()
+{
+	dd if="$1" of="$tmp/block" bs=4096 skip="$2" count=1 iflag=direct status=none
+	printf '\x5a\xa5' | dd of="$tmp/block" bs=1 seek=2000 conv=notrunc status=none
+	dd if="$tmp/block" of="$1" bs=4096 seek="$2" oflag=direct conv=notrunc status=none
+}
+
+# What a set can have: chunks on both tiers, pins, holes, tunables, a pause.
+used_set()
+{
+	make_set
+	write_chunks 0 100 1
+	write_chunks 520 100 2
+	move 10 20 1
+	msg pin 40 8 1
+	msg pin 700 4 0
+	wait_for 30 all_on_rank 40 8 1
+	discard_chunks 60 5
+	msg set migration_bandwidth 12345
+	msg set tier1.reserve 7
+	msg pause
+}
+
+data_is_there()
+{
+	check_chunks 0 60 1
+	check_chunks 65 35 1
+	check_chunks 520 100 2
+}
+
+after_use()
+{
+	used_set
+	deactivate
+	good "$meta"
+	tool 0 tier_check -i "$meta" --tiers "$slow" "$fast"
+	matches 'nothing is wrong' "$output"
+}
+test_case "metadata is good after use" after_use
+
+cut()
+{
+	local disk
+	for disk; do echo 0 >"$configfs/${disk#/dev/}/power"; done
+	for disk; do echo 1 >"$configfs/${disk#/dev/}/power"; done
+	for disk; do wait_for 10 test -b "$disk"; done
+}
+
+after_power_loss()
+{
+	disk meta 4 cache_size=4
+	disk fast 16 cache_size=16
+	disk slow 32 cache_size=16
+	activate
+	write_chunks 0 60 1
+	io sync "$dev"
+	msg migrate 0 60 1
+	background io write "$dev" at="$(at_chunk 100)" len="$(at_chunk 300)" seed=2
+	nap 0.5
+	cut "$meta" "$fast" "$slow"
+	wait "$last_pid" || true
+	remove "$set"
+	good "$meta"
+	activate
+	check_chunks 0 60 1
+	deactivate
+	good "$meta"
+}
+test_case "metadata is good after a power loss" after_power_loss
+
+live_refused()
+{
+	used_set
+	complains tier_check 'is in use' -i "$meta"
+	complains tier_dump 'is in use' -i "$meta"
+	complains tier_repair 'is in use' -i "$meta" -o "$tmp/out"
+	[ ! -e "$tmp/out" ] || fail "tier_repair left an output"
+	msg reserve_metadata_snap
+	tool 0 tier_dump -m -i "$meta" -o "$tmp/dump"
+	complains tier_restore 'is in use' -i "$tmp/dump" -o "$meta"
+	msg release_metadata_snap
+}
+test_case "live metadata is refused" live_refused
+
+live_dump()
+{
+	used_set
+	complains tier_dump 'holds no metadata snapshot' -m -i "$meta"
+	msg reserve_metadata_snap
+	tool 0 tier_dump -m -i "$meta" -o "$tmp/before"
+	write_chunks 200 50 3
+	move 0 10 1
+	tool 0 tier_check -m -i "$meta"
+	tool 0 tier_dump -m -i "$meta" -o "$tmp/after"
+	cmp "$tmp/before" "$tmp/after"
+	# With the snapshot in place all reference counts are right, too.
+	deactivate
+	good "$meta"
+	activate
+	msg release_metadata_snap
+	deactivate
+	good "$meta"
+	ctl dump "$meta" -o "$tmp/late" -q
+	! cmp -s "$tmp/before" "$tmp/late" || fail "the snapshot followed the set"
+}
+test_case "a live set is dumped by its metadata snapshot" live_dump
+
+# restored FORMAT: onto another device, with which the set works as before
+restored()
+{
+	used_set
+	deactivate
+	tool 0 tier_dump --format "$1" -i "$meta" -o "$tmp/dump"
+	disk meta2 8
+	tool 0 tier_restore -i "$tmp/dump" -o "$meta2"
+	good "$meta2"
+	tool 0 tier_dump --format "$1" -i "$meta2" -o "$tmp/again"
+	cmp "$tmp/dump" "$tmp/again"
+
+	metadata=$meta2
+	activate
+	status
+	same "rw - paused" "${S[mode]} ${S[check]} ${S[running]}"
+	same 12345 "${V[migration_bandwidth]}"
+	same 7 "${V[tier1.reserve]}"
+	same 12 "${S[pinned]}"
+	data_is_there
+	# And takes changes of every kind.
+	write_chunks 300 100 5
+	move 300 100 1
+	discard_chunks 310 10
+	msg reserve_metadata_snap
+	write_chunks 640 80 6
+	msg release_metadata_snap
+	data_is_there
+	check_chunks 640 80 6
+	deactivate
+	good "$meta2"
+}
+test_case "a set lives on from a dump in XML" restored xml
+test_case "a set lives on from a dump in JSON" restored json
+
+repaired_leaf()
+{
+	local leaf block before
+	used_set
+	deactivate
+	# The array of 731 entries has a leaf as its root; its second block holds 509 to 730.
+	leaf=$(number "$meta" 192)
+	block=$(number "$meta" $((leaf * 4096 + 32 + 252 * 8 + 8)))
+	spoil "$meta" "$block"
+	damaged
+	before=$(checksums "$meta")
+	complains tier_check 'mapping: chunks 509 to 730: ' -i "$meta"
+	tool 1 tier_dump -i "$meta"
+	disk meta2 8
+	complains tier_repair 'is the input' -q -i "$meta" -o "$meta"
+	tool 0 tier_repair -i "$meta" -o "$meta2"
+	matches 'mapping: chunks 509 to 730: ' "$output" "what is lost"
+	same "$before" "$(checksums "$meta")" "the input"
+	good "$meta2"
+	tool 0 tier_dump -i "$meta2" -o "$tmp/one"
+	# Once more, with the same result.
+	tool 0 tier_repair -q -i "$meta" -o "$meta2"
+	same "" "$output"
+	tool 0 tier_dump -i "$meta2" -o "$tmp/two"
+	cmp "$tmp/one" "$tmp/two"
+
+	metadata=$meta2
+	activate
+	check_chunks 0 60 1
+	check_chunks 65 35 1
+	same 12345 "$(status; echo "${V[migration_bandwidth]}")"
+	write_chunks 520 100 7
+	check_chunks 520 100 7
+	deactivate
+	good "$meta2"
+}
+test_case "damaged mapping: the rest is saved" repaired_leaf
+
+repaired_tiers()
+{
+	used_set
+	deactivate
+	spoil "$meta" "$(number "$meta" 208)"
+	damaged
+	disk meta2 8
+	complains tier_repair 'tiers' -q -i "$meta" -o "$meta2"
+	complains tier_check 'is blank' -i "$meta2"
+	tool 0 tier_repair -i "$meta" -o "$meta2" --tiers "$fast" "$slow"
+	good "$meta2"
+	metadata=$meta2
+	activate
+	data_is_there
+}
+test_case "damaged records of tiers: made anew from the labels" repaired_tiers
+
+stale_labels()
+{
+	make_set
+	deactivate
+	dd if="$meta" of="$tmp/old" bs=1M iflag=direct status=none
+	activate
+	deactivate
+	good "$meta"
+	tool 1 tier_check -i "$tmp/old" --tiers "$fast" "$slow"
+	matches 'metadata stale' "$errors"
+	dd if=/dev/zero of="$slow" bs=8k count=1 oflag=direct status=none
+	complains tier_check 'blank' -i "$meta" --tiers "$fast" "$slow"
+}
+test_case "labels and metadata of different times" stale_labels
+
+flag_is_set() { [ "$(info check)" = needs_check ]; }
+
+# The superblock can be written, nothing else: the commit fails and says so there.
+needs_check()
+{
+	disk meta 4
+	disk fast 16
+	disk slow 32
+	wrap up "0 8192 linear $meta 0"
+	metadata=/dev/mapper/tt_up
+	activate
+	write_chunks 0 20 1
+	io sync "$dev"
+	printf '0 8 linear %s 0\n8 8184 error\n' "$meta" | dmsetup load tt_up
+	dmsetup suspend tt_up
+	dmsetup resume tt_up
+	write_chunks 30 1 2 || true
+	io sync "$dev" || true
+	wait_for 10 flag_is_set
+	remove "$set" tt_up
+	metadata=$meta
+	activate
+	same "ro needs_check" "$(status; echo "${S[mode]} ${S[check]}")"
+	deactivate
+
+	complains tier_check 'whole check' -i "$meta" --skip-mappings --clear-needs-check-flag
+	tool 0 tier_check -i "$meta"
+	matches 'needs_check is set' "$output"
+	tool 0 tier_check -i "$meta" --clear-needs-check-flag
+	activate
+	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
+	check_chunks 0 20 1
+}
+test_case "needs_check, until a check has passed" needs_check
+
+no_flag_for_the_damaged()
+{
+	used_set
+	deactivate
+	spoil "$meta" "$(number "$meta" 200)"
+	unchanged "$meta" -- tool 1 tier_check -i "$meta" --clear-needs-check-flag
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 3 check "$set"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	matches 'metadata is damaged' "$errors"
+	[ ! -b "$dev" ] || fail "it was activated"
+	damaged
+}
+test_case "damaged metadata is not activated" no_flag_for_the_damaged
+
+by_tierctl()
+{
+	used_set
+	ctl_code 0 check "$set"
+	ctl_code 0 dump "$set" -o "$tmp/live"
+	same - "$(info held)" "metadata snapshot"
+	deactivate
+	ctl_code 0 check "$set"
+	ctl_code 0 dump "$set" -o "$tmp/dump"
+	disk meta2 8
+	ctl_code 0 restore "$tmp/dump" "$meta2"
+	ctl_code 1 restore "$tmp/dump" "$meta2"
+	matches 'Overwrite' "$errors"
+	ctl_code 0 repair "$meta" "$meta2" -y
+	good "$meta2"
+	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
+	ctl_code 0 activate "$set"
+	data_is_there
+}
+test_case "tierctl drives them" by_tierctl
+
+failure_leaves_output()
+{
+	local before
+	used_set
+	deactivate
+	tool 0 tier_dump -i "$meta" -o "$tmp/dump"
+	disk meta2 1
+	printf 'precious' | dd of="$meta2" conv=notrunc,fsync status=none
+	before=$(checksums "$meta2")
+
+	# Too small for the 800,000 chunks that the dump speaks of now.
+	sed 's/nr_chunks="731"/nr_chunks="800000"/' "$tmp/dump" >"$tmp/large"
+	complains tier_restore 'need at least' -i "$tmp/large" -o "$meta2"
+	sed 's/place="[0-9]*"/place="16"/' "$tmp/dump" >"$tmp/twice"
+	tool 1 tier_restore -i "$tmp/twice" -o "$meta2"
+	matches 'as another chunk is' "$errors"
+	sed '$d' "$tmp/dump" >"$tmp/torn"
+	complains tier_restore 'line' -i "$tmp/torn" -o "$meta2"
+	complains tier_restore 'is empty' -i /dev/null -o "$meta2"
+	complains tier_repair 'without a superblock' -q -i "$fast" -o "$meta2"
+	same "$before" "$(checksums "$meta2")" "the output"
+
+	complains tier_restore 'line' -i "$tmp/torn" -o "$tmp/new"
+	[ ! -e "$tmp/new" ] || fail "a file was left behind"
+	spoil "$meta" "$(number "$meta" 192)"
+	echo precious >"$tmp/kept"
+	tool 1 tier_dump -i "$meta" -o "$tmp/kept"
+	same precious "$(<"$tmp/kept")" "the output"
+	damaged
+}
+test_case "a failure leaves the output as it was" failure_leaves_output
+
+wrong_arguments()
+{
+	local tool
+	disk meta 4
+	echo hello >"$tmp/file"
+	for tool in "${tools[@]}"; do
+		complains "$tool" 'no option --nonsense' --nonsense
+		complains "$tool" 'no option -z' -z
+		tool 0 "$tool" --version
+		matches "^$tool [0-9.]+\$" "$output"
+		tool 0 "$tool" -V
+	done
+	for tool in tier_check tier_dump tier_restore tier_repair; do
+		complains "$tool" 'no input'
+		complains "$tool" 'needs a value' -i
+	done
+	complains tier_check 'No such file' -i "$tmp/nothing"
+	complains tier_check 'neither a block device nor a file' -i "$tmp"
+	complains tier_check 'too small' -i "$tmp/file"
+	complains tier_check 'is blank' -i "$meta"
+	complains tier_check '--tiers' -i "$meta" "$fast"
+	complains tier_check 'wants devices' -i "$meta" --tiers
+	complains tier_dump 'is blank' -i "$meta"
+	complains tier_dump 'no format' -i "$meta" --format yaml
+	complains tier_dump 'too many' -i "$meta" more
+	complains tier_restore 'no output' -i "$tmp/file"
+	complains tier_restore 'line 1' -i "$tmp/file" -o "$meta"
+	complains tier_repair 'no output' -i "$meta"
+	complains tier_repair 'without a superblock' -q -i "$meta" -o "$tmp/none"
+	[ ! -e "$tmp/none" ] || fail "tier_repair left an output"
+	complains tier_metadata_size 'no --size'
+	complains tier_metadata_size 'needs a unit' --size 64
+	complains tier_metadata_size 'power of two' --size 64g --chunksize 100k
+	complains tier_metadata_size 'larger ones' --size 8e
+	tool 0 tier_metadata_size -n --size 64t
+	same 2151677952 "$output"
+}
+test_case "wrong arguments" wrong_arguments
+
+help_is_stored()
+{
+	local tool
+	for tool in "${tools[@]}"; do
+		"$bin/$tool" --help >"$tmp/help"
+		cmp "$here/help/$tool" "$tmp/help"
+		"$bin/$tool" -h | cmp "$here/help/$tool" -
+	done
+}
+test_case "--help, byte by byte" help_is_stored
+
+run_tests

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The metadata tools' library, on metadata that it wrote into memory: whole, with
+ * bits flipped, with checksums that agree with the flipped bits.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/build.h"
+#include "lib/check.h"
+#include "lib/record.h"
+#include "lib/repair.h"
+#include "tap.h"
+
+#define NR_CHUNKS	3000
+#define PLACES		2000
+#define ROUNDS		2000
+
+static unsigned int seed = 1;
+
+static unsigned int dice(unsigned int sides)
+{
+	return rand_r(&seed) % sides;
+}
+
+static void make_content(struct md_content *c)
+{
+	struct tier_meta_info info = {
+		.name = "a \\ \"b\" <&> \x01\xff", .policy = "heat", .state = TIER_STATE_LIVE,
+		.logical_block_size = 512, .chunk_sectors = 2048, .nr_chunks = NR_CHUNKS,
+		.length = NR_CHUNKS * 2048 - 5, .reserve = 31, .generation = 7, .next_generation = 8,
+		.trans_id = 99, .flags = TIER_SB_PAUSED,
+	};
+	unsigned int i;
+
+	memset(info.uuid, 0xab, sizeof(info.uuid));
+	md_content_init(c, &info);
+	for (i = 0; i < 2; i++) {
+		struct tier_meta_tier *t = &c->tiers.tier[i];
+
+		*t = (struct tier_meta_tier){
+			.id = 3 * i, .rank = 1 - i, .size = (PLACES + 1) * 2048, .first_place = 1,
+			.places = PLACES, .generation = 7, .landing = i, .endurance = 1000 * i,
+		};
+		memset(t->uuid, 0x10 + i, sizeof(t->uuid));
+	}
+	c->tiers.nr = 2;
+	for (i = 0; i < 100; i++) {
+		snprintf(c->tunables.tunable[i].name, TIER_TUNABLE_NAME_SIZE, "tunable%u", i);
+		c->tunables.tunable[i].value = (u64)i << 40;
+	}
+	c->tunables.nr = 100;
+	for (i = 0; i < NR_CHUNKS; i++) {
+		if (i % 7 && i < 2 * PLACES)
+			c->mapping[i] = TIER_ENTRY_MAPPED | (u64)(i % 2 * 3) << TIER_ENTRY_ID_SHIFT |
+					(u64)(i / 2 + 1);
+		if (i % 100 < 3)
+			c->mapping[i] |= 1ULL << TIER_ENTRY_PIN_SHIFT;
+		c->heat[i] = i / 10 * 65537;
+	}
+}
+
+static int write_image(const struct md_content *c)
+{
+	u64 blocks = md_build_needs(c->info.nr_chunks) + 10;
+	int fd = memfd_create("metadata", 0);
+
+	if (fd < 0 || ftruncate(fd, blocks * MD_BLOCK) || md_build(fd, blocks, c))
+		exit(1);
+	return fd;
+}
+
+static void check_fd(int fd, struct md_problems *p)
+{
+	struct md_check check = { 0 };
+	struct md_source src;
+
+	*p = (struct md_problems){ 0 };
+	if (md_source_init(&src, fd))
+		exit(1);
+	md_check(&check, &src, p);
+	md_source_free(&src);
+}
+
+static bool is_good(int fd)
+{
+	struct md_problems p;
+
+	check_fd(fd, &p);
+	return !p.errors && !p.minor;
+}
+
+static bool same_content(const struct md_content *a, const struct md_content *b)
+{
+	return !memcmp(&a->info, &b->info, sizeof(a->info)) && a->tiers.nr == b->tiers.nr &&
+	       !memcmp(a->tiers.tier, b->tiers.tier, a->tiers.nr * sizeof(*a->tiers.tier)) &&
+	       a->tunables.nr == b->tunables.nr &&
+	       !memcmp(a->tunables.tunable, b->tunables.tunable,
+		       a->tunables.nr * sizeof(*a->tunables.tunable)) &&
+	       !memcmp(a->mapping, b->mapping, a->info.nr_chunks * sizeof(*a->mapping)) &&
+	       !memcmp(a->heat, b->heat, a->info.nr_chunks * sizeof(*a->heat));
+}
+
+static void round_trips(const struct md_content *c, int fd)
+{
+	struct md_problems p = { 0 };
+	struct md_source src;
+	struct md_image image = { .src = &src, .p = &p };
+	struct md_content read = { 0 };
+
+	ok(is_good(fd), "what was built is in order");
+	md_source_init(&src, fd);
+	ok(md_image_open(&image), "it has a superblock");
+	md_content_read(&read, &image);
+	ok(!p.errors && same_content(c, &read), "what is read is what was written");
+	md_content_free(&read);
+	md_source_free(&src);
+}
+
+static char *dump(const struct md_content *c, bool json, size_t *len)
+{
+	char *text;
+	FILE *f = open_memstream(&text, len);
+
+	if (!f)
+		exit(1);
+	if (json)
+		md_write_json(c, f);
+	else
+		md_write_xml(c, f);
+	fclose(f);
+	return text;
+}
+
+static bool undump(struct md_content *c, char *text, size_t len, bool json)
+{
+	struct md_undump u = { .content = c };
+	FILE *f = fmemopen(text, len, "r");
+	bool good;
+
+	memset(c, 0, sizeof(*c));
+	good = json ? md_parse_json(f, &u) : md_parse_xml(f, &u);
+	if (good == !!u.error)
+		ok(false, "an error if and only if it failed");
+	fclose(f);
+	free(u.error);
+	return good;
+}
+
+static void dumps(const struct md_content *c, bool json)
+{
+	const char *format = json ? "JSON" : "XML";
+	size_t len, len2;
+	char *text = dump(c, json, &len), *again;
+	struct md_content read;
+	unsigned int i, wrong = 0, taken = 0;
+
+	ok(undump(&read, text, len, json) && same_content(c, &read), "%s, and back", format);
+	again = dump(&read, json, &len2);
+	ok(len == len2 && !memcmp(text, again, len), "%s is the same again", format);
+	free(again);
+	md_content_free(&read);
+
+	for (i = 0; i < ROUNDS / 4; i++) {
+		struct md_problems p = { 0 };
+		size_t at = dice(dice(2) ? 1000 : len);
+		char was = text[at];
+		int fd;
+
+		text[at] ^= 1 << dice(8);
+		if (undump(&read, text, dice(10) ? len : dice(len) + 1, json)) {
+			md_content_judge(&read, &p);
+			if (!p.errors) {
+				fd = write_image(&read);
+				wrong += !is_good(fd);
+				taken++;
+				close(fd);
+			}
+		}
+		md_content_free(&read);
+		text[at] = was;
+	}
+	ok(!wrong, "%s with flipped bits: refused, or makes good metadata (%u times)", format, taken);
+	free(text);
+}
+
+/* Seals a block of whatever kind it was before a bit was flipped. */
+static void reseal(void *block, const void *before, u64 number)
+{
+	const char *reason;
+
+	if (!tier_superblock_verify(before, number, &reason))
+		tier_superblock_seal(block, number);
+	else if (!md_judge_index(before, number))
+		md_seal_index(block, number);
+	else if (!md_judge_bitmap(before, number))
+		md_seal_bitmap(block, number);
+	else if (!md_judge_array(before, number, 8) || !md_judge_array(before, number, 4))
+		md_seal_array(block, number);
+	else
+		md_seal_node(block, number);
+}
+
+/* What was saved obeys all rules, and is nothing but what was there. */
+static bool repair_is_good(int fd, const struct md_content *original)
+{
+	struct md_problems p = { 0 };
+	struct md_source src;
+	struct md_repair r = { .src = &src, .p = &p };
+	bool good = true;
+	int out;
+	u64 i;
+
+	md_source_init(&src, fd);
+	if (md_repair(&r)) {
+		out = write_image(&r.content);
+		good = is_good(out);
+		close(out);
+		for (i = 0; original && i < NR_CHUNKS && good; i++)
+			good = !r.content.mapping[i] || r.content.mapping[i] == original->mapping[i];
+	} else {
+		good = r.refusal;
+	}
+	free(r.refusal);
+	md_content_free(&r.content);
+	md_source_free(&src);
+	return good;
+}
+
+static void flipped_bits(const struct md_content *c, int fd)
+{
+	u64 used = 1;
+	unsigned int i, unseen = 0, spoilt = 0, resealed_spoilt = 0, noticed = 0;
+	struct md_problems p;
+	u8 was[MD_BLOCK], block[MD_BLOCK];
+
+	/* Blocks are used one after the other. */
+	while (pread(fd, was, MD_BLOCK, used * MD_BLOCK) == MD_BLOCK && !tier_all_zero(was, MD_BLOCK))
+		used++;
+	for (i = 0; i < ROUNDS; i++) {
+		u64 number = dice(used);
+		unsigned int byte = dice(dice(2) ? 256 : MD_BLOCK);
+
+		if (pread(fd, was, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
+			exit(1);
+		memcpy(block, was, MD_BLOCK);
+		block[byte] ^= 1 << dice(8);
+		if (pwrite(fd, block, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
+			exit(1);
+		check_fd(fd, &p);
+		unseen += !p.errors;
+		spoilt += !repair_is_good(fd, c);
+
+		reseal(block, was, number);
+		if (pwrite(fd, block, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
+			exit(1);
+		check_fd(fd, &p);
+		noticed += p.errors || p.minor;
+		resealed_spoilt += !repair_is_good(fd, NULL);
+		if (pwrite(fd, was, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
+			exit(1);
+	}
+	ok(!unseen, "%u flipped bits in %llu blocks are noticed", ROUNDS, (unsigned long long)used);
+	ok(!spoilt, "what is saved of these is good, and nothing is invented");
+	ok(!resealed_spoilt, "so it is if the checksums agree (%u of %u noticed)", noticed, ROUNDS);
+	ok(is_good(fd), "and it is in order again");
+}
+
+static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
+{
+	struct md_content bent;
+	struct md_problems p = { 0 };
+	int fd;
+
+	make_content(&bent);
+	(void)c;
+	bend(&bent);
+	fd = write_image(&bent);
+	check_fd(fd, &p);
+	ok(p.errors + p.minor == 1, "noticed once: %s (%llu, %llu)", what, (unsigned long long)p.errors,
+	   (unsigned long long)p.minor);
+	close(fd);
+	md_content_free(&bent);
+}
+
+static void two_on_one_place(struct md_content *c) { c->mapping[1] = c->mapping[3]; }
+static void no_such_tier(struct md_content *c) { c->mapping[1] |= 16ULL << TIER_ENTRY_ID_SHIFT; }
+static void label_area(struct md_content *c) { c->mapping[1] &= ~TIER_ENTRY_PLACE_MASK; }
+static void past_the_tier(struct md_content *c) { c->mapping[1] |= PLACES + 1024; }
+static void reserved_bit(struct md_content *c) { c->mapping[8] |= 1ULL << 57; }
+static void unmapped_place(struct md_content *c) { c->mapping[7] = 5; }
+static void no_such_pin(struct md_content *c) { c->mapping[8] |= 9ULL << TIER_ENTRY_PIN_SHIFT; }
+static void same_rank(struct md_content *c) { c->tiers.tier[0].rank = 0; }
+static void same_uuid(struct md_content *c)
+{
+	memcpy(c->tiers.tier[0].uuid, c->tiers.tier[1].uuid, TIER_UUID_SIZE);
+}
+static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 8; }
+static void shrunk_tier(struct md_content *c) { c->tiers.tier[0].size -= 2048; }
+static void unknown_flag(struct md_content *c) { c->info.flags |= 0x10; }
+static void same_tunable(struct md_content *c) { c->tunables.tunable[4] = c->tunables.tunable[5]; }
+static void too_little_room(struct md_content *c) { c->info.reserve = 2 * PLACES; }
+
+int main(void)
+{
+	struct md_content content;
+	int fd;
+
+	make_content(&content);
+	fd = write_image(&content);
+	round_trips(&content, fd);
+	dumps(&content, false);
+	dumps(&content, true);
+	broken_rule("two chunks on one place", &content, two_on_one_place);
+	broken_rule("a tier that is not there", &content, no_such_tier);
+	broken_rule("a place in the label area", &content, label_area);
+	broken_rule("a place past the tier's end", &content, past_the_tier);
+	broken_rule("reserved bits", &content, reserved_bit);
+	broken_rule("a place without a chunk", &content, unmapped_place);
+	broken_rule("a pin to a tier that is not there", &content, no_such_pin);
+	broken_rule("two tiers of one rank", &content, same_rank);
+	broken_rule("two tiers of one uuid", &content, same_uuid);
+	broken_rule("a tier newer than the set", &content, newer_tier);
+	broken_rule("a tier smaller than its places", &content, shrunk_tier);
+	broken_rule("an unknown flag", &content, unknown_flag);
+	broken_rule("two tunables of one name", &content, same_tunable);
+	broken_rule("more chunks than places", &content, too_little_room);
+	flipped_bits(&content, fd);
+	close(fd);
+	md_content_free(&content);
+	return tap_done();
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* check, dump, restore, repair */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "metadata-check.h"
+#include "render.h"
+#include "signature.h"
+#include "tools/check-run.h"
+#include "tools/dump-run.h"
+#include "util.h"
+
+/* Whose metadata a command is about: that of a set, or of a device or file. */
+struct target {
+	struct set_list list;
+	struct set *set;		/* NULL: path alone */
+	const char *path;
+	bool reserved;			/* a metadata snapshot, which is ours to release */
+};
+
+static bool is_member(const struct target *t, dev_t dev)
+{
+	const struct set *owner;
+	char *role = sets_role(&t->list, dev, &owner);
+
+	free(role);
+	return role;
+}
+
+/* False with the error said. */
+static bool find_target(struct target *t, const char *name)
+{
+	struct device d;
+	bool is_device;
+
+	memset(t, 0, sizeof(*t));
+	sets_load(&t->list, true);
+	t->set = sets_find(&t->list, name);
+	if (t->set) {
+		if (!t->set->have_meta) {
+			err("%s: its metadata device is missing.", t->set->name);
+			return false;
+		}
+		t->path = t->set->meta_dev.path;
+		return true;
+	}
+	is_device = !device_from_name(name, &d);
+	if (is_device && is_member(t, d.dev)) {
+		/* A member of a set that is active: say which. */
+		device_free(&d);
+		return sets_need(&t->list, name);
+	}
+	if (is_device)
+		device_free(&d);
+	t->path = name;
+	if (is_device || !access(name, F_OK))
+		return true;
+	return sets_need(&t->list, name);
+}
+
+static void free_target(struct target *t)
+{
+	sets_free(&t->list);
+}
+
+/* What a live set is read through.  The user's own snapshot is used, and kept. */
+static bool reserve(struct target *t)
+{
+	if (!t->set || !t->set->active)
+		return true;
+	if (!t->set->have_table || t->set->status.kind != STATUS_OK) {
+		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
+		return false;
+	}
+	if (t->set->status.held)
+		return true;
+	t->reserved = !send_message(t->set, "reserve_metadata_snap");
+	return t->reserved;
+}
+
+static void release(struct target *t)
+{
+	if (t->reserved)
+		send_message(t->set, "release_metadata_snap");
+}
+
+/* Paths of the tiers that are there, in order of rank. */
+static unsigned int tier_paths(const struct set *s, const char *paths[TIER_MAX_TIERS])
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; s && i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].dev.path)
+			paths[nr++] = s->tier[i].dev.path;
+	return nr;
+}
+
+static int run_check(struct target *t)
+{
+	const char *paths[TIER_MAX_TIERS];
+	struct check_run run = { .input = t->path, .clear_needs_check = true, .tiers = paths };
+	bool live = t->set && t->set->active, fine;
+
+	if (global.test || live)
+		run.clear_needs_check = false;
+	run.snapshot = live;
+	if (!live)
+		run.nr_tiers = tier_paths(t->set, paths);
+	fine = check_run(&run);
+	if (global.json)
+		json_add_check(t->set ? t->set->name : t->path, &run, fine);
+	if (fine && run.cleared)
+		say("%s: the flag needs_check was set, and is cleared now\n", t->path);
+	free(run.first);
+	if (fine)
+		return EXIT_DONE;
+	return run.errors || run.minor ? EXIT_ATTENTION : EXIT_FAILED;
+}
+
+int cmd_check(const struct args *args)
+{
+	struct target t;
+	int code = EXIT_FAILED;
+
+	if (find_target(&t, args->word[0]) && reserve(&t)) {
+		code = run_check(&t);
+		release(&t);
+	}
+	free_target(&t);
+	return code;
+}
+
+bool check_before_activation(const struct set *s)
+{
+	const char *paths[TIER_MAX_TIERS];
+	struct check_run run = {
+		.input = s->meta_dev.path,
+		.ignore_minor = true,
+		.clear_needs_check = true,
+		.tiers = paths,
+		.in_silence = true,
+	};
+
+	if (!check_run(&run)) {
+		if (run.errors)
+			err("%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s",
+			    s->name, run.first ? run.first : "see below", s->name, s->name);
+		free(run.first);
+		return false;
+	}
+	if (run.cleared)
+		say("%s: the flag needs_check was set; nothing is wrong, it is cleared.\n", s->name);
+	free(run.first);
+	return true;
+}
+
+int cmd_dump(const struct args *args)
+{
+	struct dump_run run = { .output = args->value[OPT_OUTPUT] };
+	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : "xml";
+	struct target t;
+	int code = EXIT_FAILED;
+
+	if (strcmp(format, "xml") && strcmp(format, "json")) {
+		err("dump: no format %s: xml, json.", format);
+		return EXIT_USAGE;
+	}
+	run.json = !strcmp(format, "json");
+	if (find_target(&t, args->word[0]) && reserve(&t)) {
+		run.input = t.path;
+		run.snapshot = t.set && t.set->active;
+		if (dump_run(&run))
+			code = EXIT_DONE;
+		release(&t);
+	}
+	free_target(&t);
+	return code;
+}
+
+/* Whether path may be overwritten: asks if it carries something.  An error was said if not. */
+static bool may_overwrite(const char *path, struct device *d, bool *is_device)
+{
+	char *usage, *carries;
+	struct member m;
+	bool may = true, blank;
+	int error;
+
+	*is_device = !device_from_name(path, d);
+	if (!*is_device)
+		return true;
+	usage = device_usage(d);
+	if (usage) {
+		err("%s: is %s. Free it first.", d->name, usage);
+		free(usage);
+		return false;
+	}
+	member_read(d, &m);
+	blank = m.kind == MEMBER_NONE && m.blank;
+	member_free(&m);
+	carries = signatures_find(d->path, &error);
+	if (carries && !global.force) {
+		err("%s: carries %s. It would be lost: wipefs -a it, or repeat with --force.", d->name, carries);
+		may = false;
+	} else if (!global.test && (carries || !blank)) {
+		may = ask("Overwrite %s?", d->name);
+	}
+	free(carries);
+	return may;
+}
+
+int cmd_restore(const struct args *args)
+{
+	const char *output = args->word[1];
+	bool is_device = false;
+	struct device d;
+	int code = EXIT_FAILED;
+
+	if (may_overwrite(output, &d, &is_device)) {
+		if (global.test)
+			say("Would restore %s to %s.\n", args->word[0], output);
+		if (global.test || restore_run(args->word[0], is_device ? d.path : output))
+			code = EXIT_DONE;
+		if (!global.test && code == EXIT_DONE)
+			say("%s: restored.\n", output);
+	}
+	if (is_device)
+		device_free(&d);
+	return code;
+}
+
+int cmd_repair(const struct args *args)
+{
+	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
+	struct repair_run run = { .tiers = paths };
+	bool is_device = false;
+	struct device d;
+	struct target t;
+	int code = EXIT_FAILED;
+
+	if (find_target(&t, args->word[0])) {
+		run.input = t.path;
+		if (t.set && t.set->active)
+			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
+		else if (may_overwrite(output, &d, &is_device))
+			code = EXIT_DONE;
+	}
+	if (code == EXIT_DONE) {
+		run.output = is_device ? d.path : output;
+		/* Only all of them can stand in for the records. */
+		if (t.set && !set_missing(t.set))
+			run.nr_tiers = tier_paths(t.set, paths);
+		if (global.test)
+			say("Would repair %s to %s.\n", t.path, output);
+		else if (!repair_run(&run))
+			code = EXIT_FAILED;
+	}
+	if (is_device)
+		device_free(&d);
+	free_target(&t);
+	return code;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The check of a set's metadata, as other commands need it. */
+#ifndef TIERCTL_METADATA_CHECK_H
+#define TIERCTL_METADATA_CHECK_H
+
+#include "set.h"
+
+/*
+ * An inactive set, about to be activated for writing.  Clears needs_check if nothing
+ * is wrong.  False with the error said.
+ */
+bool check_before_activation(const struct set *s);
+
+#endif
