@@ -57,14 +57,19 @@ static int parse_rank(struct call *c, const char *word, struct tier **t)
 	return 0;
 }
 
+/* Commits a change of the metadata; one that failed half-way is settled. */
+static int commit_change(struct tier_set *set, int r)
+{
+	return r ? tier_settle_error(set, r) : tier_commit_now(set);
+}
+
 static int write_record(struct tier_set *set, struct tier *t)
 {
 	int r;
 
 	mutex_lock(&set->commit);
 	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tier(set->metadata, &t->rec);
-	if (!r)
-		r = tier_commit_now(set);
+	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	return r;
 }
@@ -124,8 +129,7 @@ static int set_policy_key(struct call *c, const char *key, const char *word)
 
 	mutex_lock(&set->commit);
 	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tunable(set->metadata, key, value);
-	if (!r)
-		r = tier_commit_now(set);
+	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	if (r)
 		return r;
@@ -188,8 +192,7 @@ static int do_set(struct call *c)
 		mutex_lock(&set->commit);
 		r = tier_set_frozen(set) ? -EROFS :
 		    tier_metadata_set_tunable(set->metadata, key, value);
-		if (!r)
-			r = tier_commit_now(set);
+		r = commit_change(set, r);
 		mutex_unlock(&set->commit);
 		if (!r) {
 			set->tunables[i] = value;
