@@ -184,7 +184,7 @@ u64 tier_metadata_blocks_needed(u64 nr_chunks)
 	/* superblock, index and root of the space map */
 	u64 steady = 3 + SMALL_TREES + mapping + heat;
 	/* Room for a large batch of moves and for saving all heat. */
-	u64 room = change_cost(nr_chunks, 256) + heat;
+	u64 room = change_cost(nr_chunks, TIER_SMALL_BATCH) + heat;
 	/* An estimate of the bitmaps that covers them, too. */
 	u64 bitmaps = commit_room(steady + room + 1024);
 
@@ -692,19 +692,6 @@ void tier_metadata_set_read_only(struct tier_metadata *md)
 	tier_md_lock(md);
 	md->read_only = true;
 	dm_bm_set_read_only(md->bm);
-	tier_md_unlock(md);
-}
-
-void tier_metadata_set_read_write(struct tier_metadata *md)
-{
-	tier_md_lock(md);
-	if (tier_features_read_only(md->info.compat_ro_flags)) {
-		DMERR("%pg: metadata has features that allow reading only",
-		      md->bdev);
-	} else {
-		md->read_only = false;
-		dm_bm_set_read_write(md->bm);
-	}
 	tier_md_unlock(md);
 }
 

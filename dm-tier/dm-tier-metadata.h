@@ -104,6 +104,9 @@ int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
  */
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries);
 
+/* The entries that there is room for on the smallest device allowed. */
+#define TIER_SMALL_BATCH 256
+
 /*
  * Commits.  clean: set TIER_SB_CLEAN in this commit (a later one clears it).
  * Returns at once when nothing changed since the last commit and clean does not
@@ -131,7 +134,6 @@ int tier_metadata_abort(struct tier_metadata *md);
 int tier_metadata_set_needs_check(struct tier_metadata *md);
 /* From here on nothing is written: changes and commits give -EROFS. */
 void tier_metadata_set_read_only(struct tier_metadata *md);
-void tier_metadata_set_read_write(struct tier_metadata *md);
 
 /* A consistent copy for tools: commits, then records it in the superblock and commits again. */
 int tier_metadata_reserve_snap(struct tier_metadata *md);	/* -EBUSY: there is one */
