@@ -22,6 +22,15 @@ userspace:			## tierctl and its like
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
 	@ci/check $(or $(KERNEL),6.1)
 
+check-faults:			## devices that fail, in every way they can, in a guest
+	@ci/setup
+	@ci/build-modules $(or $(KERNEL),6.1)
+	@$(MAKE) -s -C userspace
+	@$(MAKE) -s -C tests/functional all
+	@mkdir -p build/logs
+	@ci/guest --kernel $(or $(KERNEL),6.1) --timeout 7200 --log build/logs/faults.log -- \
+		ci/run-tests 'faults/$(or $(TESTS),*)'
+
 check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
 	@ci/check-build $(KERNEL)
@@ -86,5 +95,5 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-build check-style check-abi check-ci demo \
+.PHONY: all modules userspace check check-faults check-build check-style check-abi check-ci demo \
 	install install-modules install-userspace install-dkms clean help
