@@ -31,6 +31,9 @@ check-kill:			## guests killed while they work (ROUNDS=2)
 	@ci/build-modules $(or $(KERNEL),6.1)
 	@tests/crash/kill-guest $(or $(ROUNDS),2)
 
+check-faults:			## devices that fail, in every way they can, in a guest
+	@TESTS='faults/*' ci/check $(or $(KERNEL),6.1)
+
 check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
 	@ci/check-build $(KERNEL)
@@ -95,5 +98,5 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-crash check-kill check-build check-style check-abi check-ci demo \
+.PHONY: all modules userspace check check-crash check-faults check-kill check-build check-style check-abi check-ci demo \
 	install install-modules install-userspace install-dkms clean help

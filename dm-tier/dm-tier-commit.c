@@ -140,10 +140,30 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
 	return committed;
 }
 
-/* Tells once when a full batch of changes may no longer find room. */
+/*
+ * How many ops the next transaction has room for.  When it is few, one that is
+ * open is committed first, which gives back what it has replaced.
+ */
+static u64 room_for_ops(struct tier_set *set)
+{
+	u64 nr = OPS_PER_COMMIT;
+
+	if (tier_set_frozen(set))
+		return nr;
+	if (!tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH) &&
+	    tier_metadata_commit(set->metadata, false)) {
+		tier_settle_commit(set);
+		return nr;
+	}
+	while (nr > 1 && !tier_metadata_has_room(set->metadata, nr))
+		nr /= 2;
+	return nr;
+}
+
+/* Tells once when a batch of changes may no longer find room. */
 static void watch_space(struct tier_set *set)
 {
-	bool low = !tier_metadata_has_room(set->metadata, OPS_PER_COMMIT);
+	bool low = !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
 
 	if (low && !set->metadata_low) {
 		DMWARN("%s: the metadata device is nearly full; grow it", dm_device_name(set->md));
@@ -160,11 +180,12 @@ static void do_commit(struct work_struct *work)
 	bool cycle, more, ok;
 	struct bio *bio;
 	LIST_HEAD(ops);
-	u64 nr = 0;
+	u64 room, nr = 0;
 
 	mutex_lock(&set->commit);
+	room = room_for_ops(set);
 	spin_lock_irq(&set->lock);
-	while (!list_empty(&set->ops) && nr < OPS_PER_COMMIT) {
+	while (!list_empty(&set->ops) && nr < room) {
 		list_move_tail(set->ops.next, &ops);
 		nr++;
 	}

@@ -68,9 +68,12 @@ void tier_superblock_seal(void *block, u64 blocknr)
 int tier_superblock_verify(const void *block, u64 blocknr, const char **reason)
 {
 	const struct tier_superblock *sb = block;
+	const struct tier_label *label = block;
 
 	if (le64_to_cpu(sb->magic) != TIER_SUPERBLOCK_MAGIC) {
-		*reason = "metadata device holds something that is not tier metadata";
+		*reason = le64_to_cpu(label->magic) == TIER_LABEL_MAGIC ?
+			  "metadata device is a tier, not metadata" :
+			  "metadata device holds something that is not tier metadata";
 		return -EINVAL;
 	}
 	if (le32_to_cpu(sb->csum) != superblock_csum(block)) {
@@ -305,6 +308,7 @@ enum slot_state {
 	SLOT_UNREADABLE,
 	SLOT_DAMAGED,		/* a label once */
 	SLOT_FOREIGN,		/* not a label */
+	SLOT_METADATA,		/* a superblock */
 	SLOT_UNKNOWN,		/* a whole label that this version must not touch */
 };
 
@@ -323,6 +327,7 @@ static bool label_fields_valid(const struct tier_label *label, unsigned int nr)
 
 static enum slot_state judge_slot(const void *slot, unsigned int nr)
 {
+	const struct tier_superblock *sb = slot;
 	const struct tier_label *label = slot;
 
 	if (!slot)
@@ -330,7 +335,8 @@ static enum slot_state judge_slot(const void *slot, unsigned int nr)
 	if (tier_all_zero(slot, TIER_LABEL_SLOT_SIZE))
 		return SLOT_ZERO;
 	if (le64_to_cpu(label->magic) != TIER_LABEL_MAGIC)
-		return SLOT_FOREIGN;
+		return le64_to_cpu(sb->magic) == TIER_SUPERBLOCK_MAGIC ?
+		       SLOT_METADATA : SLOT_FOREIGN;
 	if (le32_to_cpu(label->csum) != label_csum(label))
 		return SLOT_DAMAGED;
 	if (le32_to_cpu(label->version) != TIER_FORMAT_VERSION ||
@@ -403,6 +409,10 @@ int tier_label_choose(const void *slot0, const void *slot1,
 	if (seen[SLOT_DAMAGED]) {
 		*reason = "tier label is damaged";
 		return -EILSEQ;
+	}
+	if (seen[SLOT_METADATA]) {
+		*reason = "tier is a metadata device, not a tier";
+		return -EINVAL;
 	}
 	if (seen[SLOT_FOREIGN]) {
 		*reason = "tier holds something that is not a tier label";

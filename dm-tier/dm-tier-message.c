@@ -57,14 +57,19 @@ static int parse_rank(struct call *c, const char *word, struct tier **t)
 	return 0;
 }
 
+/* Commits a change of the metadata; one that failed half-way is settled. */
+static int commit_change(struct tier_set *set, int r)
+{
+	return r ? tier_settle_error(set, r) : tier_commit_now(set);
+}
+
 static int write_record(struct tier_set *set, struct tier *t)
 {
 	int r;
 
 	mutex_lock(&set->commit);
 	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tier(set->metadata, &t->rec);
-	if (!r)
-		r = tier_commit_now(set);
+	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	return r;
 }
@@ -124,8 +129,7 @@ static int set_policy_key(struct call *c, const char *key, const char *word)
 
 	mutex_lock(&set->commit);
 	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tunable(set->metadata, key, value);
-	if (!r)
-		r = tier_commit_now(set);
+	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	if (r)
 		return r;
@@ -188,8 +192,7 @@ static int do_set(struct call *c)
 		mutex_lock(&set->commit);
 		r = tier_set_frozen(set) ? -EROFS :
 		    tier_metadata_set_tunable(set->metadata, key, value);
-		if (!r)
-			r = tier_commit_now(set);
+		r = commit_change(set, r);
 		mutex_unlock(&set->commit);
 		if (!r) {
 			set->tunables[i] = value;
@@ -227,7 +230,26 @@ static int do_migrate(struct call *c)
 	return tier_request_migration(c->set, first, nr, to, reason);
 }
 
-#define PIN_BATCH 4096
+/* The pins of a chunk are what the metadata says: those of a failed commit go. */
+static int restore_pin(void *context, u32 chunk, u64 entry)
+{
+	struct tier_set *set = context;
+	unsigned int pin = tier_word_pin(entry);
+	u64 word;
+
+	if (chunk >= set->nr_chunks)
+		return 0;
+	if (pin && !set->by_id[pin - 1])
+		pin = 0;
+	spin_lock_irq(&set->lock);
+	word = set->map[chunk];
+	if (tier_word_pin(word) != pin) {
+		atomic64_add(!!pin - !!tier_word_pin(word), &set->pinned);
+		WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) | tier_pin_bits(pin));
+	}
+	spin_unlock_irq(&set->lock);
+	return 0;
+}
 
 /* As many pins as the metadata has room for in one go; set->commit held. */
 static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned int pin)
@@ -268,14 +290,16 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 	int r = 0;
 
 	while (!r && done < nr) {
-		batch = min_t(u32, nr - done, PIN_BATCH);
+		batch = min_t(u32, nr - done, TIER_SMALL_BATCH);
 		/* Others who wait for a commit get their turn in between. */
 		mutex_lock(&set->commit);
 		r = tier_set_frozen(set) ? -EROFS :
 		    change_pin_batch(set, first + done, batch, pin);
 		done += batch;
-		if (!r && done == nr)
-			r = tier_commit_now(set);
+		if (r || done == nr)
+			r = commit_change(set, r);
+		if (r && r != -EROFS && set->needs_check)
+			tier_metadata_load_map(set->metadata, restore_pin, set);
 		mutex_unlock(&set->commit);
 		cond_resched();
 	}
@@ -507,11 +531,14 @@ static int do_release_snap(struct call *c)
 	struct tier_set *set = c->set;
 	int r;
 
-	if (tier_set_frozen(set))
+	/* What a snapshot keeps may be all that a full set lacks. */
+	if (tier_set_frozen(set) && !tier_set_full(set))
 		return -EROFS;
 	mutex_lock(&set->commit);
 	r = tier_settle_error(set, tier_metadata_release_snap(set->metadata));
 	mutex_unlock(&set->commit);
+	if (!r && tier_set_full(set))
+		tier_set_leave_full(set);
 	return r == -EINVAL ? refuse(c, "there is no metadata snapshot") : r;
 }
 

@@ -24,6 +24,9 @@
 /* Tiers and tunables together. */
 #define TIER_SMALL_TREES 16
 
+/* Changed entries that there is room for on the smallest device allowed. */
+#define TIER_SMALL_BATCH 256
+
 /* 4 KiB blocks of an array of nr values, and nodes of the tree above them. */
 static inline u64 tier_md_array_blocks(u64 nr, u32 value_size)
 {
@@ -73,7 +76,7 @@ static inline u64 tier_md_blocks_needed(u64 nr_chunks)
 	/* superblock, index and root of the space map */
 	u64 steady = 3 + TIER_SMALL_TREES + mapping + heat;
 	/* Room for a large batch of moves and for saving all heat. */
-	u64 room = tier_md_change_cost(nr_chunks, 256) + heat;
+	u64 room = tier_md_change_cost(nr_chunks, TIER_SMALL_BATCH) + heat;
 	/* An estimate of the bitmaps that covers them, too. */
 	u64 bitmaps = tier_md_commit_room(steady + room + 1024);
 

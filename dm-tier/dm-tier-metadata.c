@@ -641,19 +641,6 @@ void tier_metadata_set_read_only(struct tier_metadata *md)
 	tier_md_unlock(md);
 }
 
-void tier_metadata_set_read_write(struct tier_metadata *md)
-{
-	tier_md_lock(md);
-	if (tier_features_read_only(md->info.compat_ro_flags)) {
-		DMERR("%pg: metadata has features that allow reading only",
-		      md->bdev);
-	} else {
-		md->read_only = false;
-		dm_bm_set_read_write(md->bm);
-	}
-	tier_md_unlock(md);
-}
-
 /*
  * The superblock's plain fields
  */

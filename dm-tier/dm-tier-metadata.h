@@ -16,6 +16,7 @@
 
 #include <linux/blkdev.h>
 #include "dm-tier-format-code.h"
+#include "dm-tier-metadata-space.h"
 
 struct tier_metadata;
 
@@ -131,7 +132,6 @@ int tier_metadata_abort(struct tier_metadata *md);
 int tier_metadata_set_needs_check(struct tier_metadata *md);
 /* From here on nothing is written: changes and commits give -EROFS. */
 void tier_metadata_set_read_only(struct tier_metadata *md);
-void tier_metadata_set_read_write(struct tier_metadata *md);
 
 /* A consistent copy for tools: commits, then records it in the superblock and commits again. */
 int tier_metadata_reserve_snap(struct tier_metadata *md);	/* -EBUSY: there is one */

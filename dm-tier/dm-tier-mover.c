@@ -20,6 +20,7 @@
 #define SECTORS_PER_GIB		BIT_ULL(21)
 #define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
 #define FADE_NS			(10 * NSEC_PER_SEC)
+#define NS_PER_DAY		(86400ULL * NSEC_PER_SEC)
 
 /* ---- budget ---- */
 
@@ -53,27 +54,31 @@ unsigned long tier_budget_wait(struct tier_set *set)
 }
 
 /* The day's allowance of a tier accrues evenly; a tenth of it may be saved up. */
-static bool wear_allows(struct tier_set *set, struct tier *to)
+static void refill_wear(struct tier_set *set, struct tier *to)
 {
 	u64 day = tier_tier_tunable(set, to->rec.rank, TIER_TIER_ENDURANCE) * SECTORS_PER_GIB;
 	u64 cap = max_t(u64, div_u64(day, 10), set->chunk_sectors);
 	u64 now = ktime_get_ns();
-	u64 ms, gain;
+	u64 gain;
 
-	if (!day)
-		return true;
 	lockdep_assert_held(&set->lock);
+	if (!day)
+		return;
 	if (!to->wear_stamp) {
 		to->wear_stamp = now;
 		to->wear_left = cap;
 	}
-	ms = div_u64(now - to->wear_stamp, NSEC_PER_MSEC);
-	gain = mul_u64_u64_div_u64(day, ms, 86400ULL * MSEC_PER_SEC);
-	if (gain) {
-		to->wear_left = min(to->wear_left + gain, cap);
-		to->wear_stamp = now;
-	}
-	return to->wear_left >= set->chunk_sectors;
+	gain = mul_u64_u64_div_u64(day, now - to->wear_stamp, NS_PER_DAY);
+	to->wear_left = min(to->wear_left + gain, cap);
+	/* What did not make a sector yet is not lost. */
+	to->wear_stamp += mul_u64_u64_div_u64(gain, NS_PER_DAY, day);
+}
+
+static bool wear_allows(struct tier_set *set, struct tier *to)
+{
+	refill_wear(set, to);
+	return !tier_tier_tunable(set, to->rec.rank, TIER_TIER_ENDURANCE) ||
+	       to->wear_left >= set->chunk_sectors;
 }
 
 void tier_budget_take(struct tier_set *set, struct tier *to, u32 sectors)
@@ -81,6 +86,7 @@ void tier_budget_take(struct tier_set *set, struct tier *to, u32 sectors)
 	spin_lock_irq(&set->lock);
 	if (tier_tunable(set, TIER_TUNABLE_BANDWIDTH))
 		set->budget -= sectors;
+	refill_wear(set, to);
 	to->wear_left -= min_t(u64, to->wear_left, sectors);
 	spin_unlock_irq(&set->lock);
 }

@@ -587,23 +587,29 @@ static int swap_policy(struct tier_set *set, struct tier_target *tt, bool fresh)
 	return tier_policy_start(set, tt->policy);
 }
 
-/* Metadata that was full and has grown lets the set write again. */
-static void leave_full(struct tier_set *set)
+bool tier_set_full(struct tier_set *set)
 {
-	if (set->mode != TIER_MODE_RO || set->needs_check || set->no_writes ||
-	    set->read_only_activation)
-		return;
-	tier_metadata_set_read_write(set->metadata);
-	if (!tier_metadata_adopt_size(set->metadata) &&
-	    tier_metadata_has_room(set->metadata, 0)) {
+	return READ_ONCE(set->mode) == TIER_MODE_RO && !set->needs_check &&
+	       !set->no_writes && !set->read_only_activation;
+}
+
+void tier_set_leave_full(struct tier_set *set)
+{
+	mutex_lock(&set->commit);
+	if (!tier_set_full(set))
+		goto out;
+	if (!tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
+	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
 		DMINFO("%s: mode rw: the metadata has room again", dm_device_name(set->md));
 		trace_dm_tier_mode(disk_devt(dm_disk(set->md)), set->mode, TIER_MODE_RW);
 		WRITE_ONCE(set->mode, TIER_MODE_RW);
+		set->metadata_low = false;
 		tier_requeue_births(set);
+		tier_kick_mover(set);
 		tier_set_event(set);
-	} else {
-		tier_metadata_set_read_only(set->metadata);
 	}
+out:
+	mutex_unlock(&set->commit);
 }
 
 static int bind(struct tier_set *set, struct tier_target *tt)
@@ -679,7 +685,7 @@ int tier_set_preresume(struct tier_target *tt)
 	mutex_lock(&set->config);
 	r = bind(set, tt);
 	if (!r && tier_set_frozen(set))
-		leave_full(set);
+		tier_set_leave_full(set);
 	else if (!r)
 		adopt_metadata_size(set);
 	mutex_unlock(&set->config);

@@ -627,6 +627,10 @@ void tier_set_presuspend(struct tier_target *tt);
 void tier_set_presuspend_undo(struct tier_target *tt);
 void tier_set_postsuspend(struct tier_target *tt);
 void tier_set_mode(struct tier_set *set, enum tier_mode mode, const char *why);
+/* Whether the set is ro for want of metadata space and nothing else. */
+bool tier_set_full(struct tier_set *set);
+/* Lets a full set write again if there is room now.  Process context. */
+void tier_set_leave_full(struct tier_set *set);
 void tier_set_event(struct tier_set *set);
 /* Values in force. */
 u64 tier_tunable(struct tier_set *set, enum tier_tunable key);

@@ -12,21 +12,18 @@ modprobe -a dm-delay dm-flakey 2>/dev/null ||
 swap()
 {
 	dmsetup load "tt_$1" --table "$2"
-	dmsetup resume --noflush "tt_$1"
+	dmsetup resume --noflush --noudevsync "tt_$1"
 }
 
-# in_flight read|write NAME: such I/O has been in tt_NAME for a while
+# in_flight read|write NAME: tt_NAME, whose first part is a delay, holds such I/O
 in_flight()
 {
 	local _ reads writes
-	for _ in 1 2 3; do
-		read -r reads writes <"$(block_of "/dev/mapper/tt_$2")/inflight"
-		case $1 in
-		read) [ "$reads" -gt 0 ] || return 1 ;;
-		write) [ "$writes" -gt 0 ] || return 1 ;;
-		esac
-		nap 0.1
-	done
+	read -r _ _ _ reads writes _ < <(dmsetup status "tt_$2")
+	case $1 in
+	read) [ "$reads" -gt 0 ] ;;
+	write) [ "$writes" -gt 0 ] ;;
+	esac
 }
 
 # ---------------------------------------------------------------- metadata
@@ -284,7 +281,8 @@ sector_of()
 	echo $((C[place] * chunk))
 }
 
-# tier_table KIND DISK: good; writes, flushes, all: these fail; MS: all I/O takes so long
+# tier_table KIND DISK: good; writes, flushes, all: these fail; MS: all I/O takes so
+# long, wMS: writes do
 tier_table()
 {
 	local size rest
@@ -299,6 +297,7 @@ tier_table()
 		echo "$rest 8 flakey $2 $rest 0 1 1 error_writes" ;;
 	writes) echo "0 $size flakey $2 0 0 1 1 error_writes" ;;
 	all) echo "0 $size error" ;;
+	w*) echo "0 $size delay $2 0 0 $2 0 ${1#w} $2 0 0" ;;
 	*) echo "0 $size delay $2 0 $1" ;;
 	esac
 }

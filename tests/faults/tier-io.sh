@@ -70,7 +70,8 @@ write_error()
 	event_after "$before"
 	status
 	same F "${S[state0]}" "state"
-	same 1 "${S[errors0]}" "errors"
+	# udev may have looked at the place, too.
+	is 'S[errors0] >= 1'
 	# Everything that lies there is read and written as ever.
 	write_chunks 0 3 2
 	write_chunks 4 6 2
@@ -171,6 +172,7 @@ flush_error()
 	make_wrapped
 	write_chunks 30 2 2
 	tier a flushes
+	write_chunks 30 2 2
 	io_fails 5 io sync "$dev"
 	io_fails 5 io sync "$dev"
 	check_chunks 0 20 1
@@ -302,10 +304,15 @@ lost_running()
 	tier b good
 	tiers=("$a" "$b")
 	reload
-	same A "$(info state1)" "state after its return"
+	# It is still the tier that had errors; nothing is placed there until admit.
+	same F "$(info state1)" "state after its return"
+	msg admit 1
+	same A "$(info state1)" "state after admit"
 	check_chunks 0 10 2
 	check_chunks 10 5 1
 	check_chunks 16 4 1
+	move 30 5 1
+	io sync "$dev"
 }
 test_case "a tier is lost while the set runs, left out, and comes back" lost_running
 
@@ -316,8 +323,10 @@ lost_unflushed()
 	make_wrapped
 	msg set tier0.landing 0
 	io sync "$dev"
+	tier b flushes
 	write_chunks 30 3 2
 	all_on_rank 30 3 1 || fail "first writes not on slow"
+	io_fails 5 io sync "$dev"
 	tier b all
 	io_fails 5 io sync "$dev"
 	tiers=("$a" -)

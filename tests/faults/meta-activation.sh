@@ -1,0 +1,352 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
+#
+# The metadata device fails while a set is formatted or activated, and at each
+# single block of it in turn.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=lib-faults.sh
+. "$(dirname "$0")/lib-faults.sh"
+
+create() { dmsetup create "$set" --table "$(table_line)"; }
+said() { klog_has "device-mapper: .*tier: .*$1" || fail "no word of /$1/ in the kernel log: $(klog)"; }
+state_is() { [ "$(superblock 44)" = "$1" ]; }
+FORMATTING=1 LIVE=3
+
+# Everything works that a new set can do.
+new_set_works()
+{
+	activate
+	same rw "$(mode_now)" "mode"
+	write_chunks 0 20 1
+	move 10 10 1
+	deactivate
+	activate
+	same rw "$(mode_now)" "mode after an activation"
+	check_chunks 0 20 1
+	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
+}
+
+# ---- format
+
+# No superblock, no label: all is as blank as it was.
+format_start()
+{
+	make_faulty_disks
+	length=$(capacity_of 128 "$fast" "$slow")
+	sums=$(checksums "$fast" "$slow")
+	"up_$1"
+	klog_mark
+	fails create
+	said '[Mm]etadata'
+	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
+	up_good
+	new_set_works
+}
+
+# The mark is there and no label: nothing can be done with it but format anew.
+marked()
+{
+	make_faulty_disks
+	length=$(capacity_of 128 "$fast" "$slow")
+	wrap a "$(tier_table writes "$fast")"
+	tiers=("$a" "$slow")
+	klog_mark
+	fails create
+	said '[Tt]ier 0 .*label'
+	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
+
+	# Not over what is another set's or not a set's.
+	disk third 16
+	disk meta2 4
+	dmsetup create tt_second --table "0 128 tier $meta2 128 1 $third 0 0 static 0"
+	remove tt_second
+	disk spare 16
+	echo something | dd of="$spare" conv=fsync status=none
+	sums=$(checksums "$meta" "$fast" "$slow" "$third" "$spare")
+	tiers=("$fast" "$third")
+	refused 'tier 1 .* is a tier of set "tt_second", but the metadata device is blank' create
+	tiers=("$fast" "$spare")
+	refused 'tier 1 .*not a tier label' create
+	tiers=("$fast" "$slow")
+	refused 'not formatted' dmsetup create "$set" --readonly --table "$(table_line)"
+	features=(read_only)
+	refused 'not formatted' create
+	features=()
+	same "$sums" "$(checksums "$meta" "$fast" "$slow" "$third" "$spare")" "contents"
+
+	# Without the tier that failed, then: the slow one is labelled or not.
+	swap a "$(tier_table good "$fast")"
+	tiers=("$a" "$slow")
+	new_set_works
+}
+
+# format_end KIND: the labels are written, the mark cannot be taken off
+format_end()
+{
+	make_faulty_disks
+	length=$(capacity_of 128 "$fast" "$slow")
+	wrap a "$(tier_table w1000 "$fast")"
+	tiers=("$a" "$slow")
+	later create
+	wait_for 20 state_is "$FORMATTING"
+	wait_for 20 in_flight write a
+	"up_$1"
+	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	up_good
+	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
+	swap a "$(tier_table good "$fast")"
+	new_set_works
+}
+
+# The mark is off on the disk, but nobody was told: the set is there.
+format_end_unknown()
+{
+	make_faulty_disks
+	length=$(capacity_of 128 "$fast" "$slow")
+	low 0 3000
+	later create
+	wait_for 20 state_is "$FORMATTING"
+	wait_for 20 in_flight write low
+	up_flushes
+	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	low 0 0
+	up_good
+	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
+	new_set_works
+}
+
+for kind in writes flushes dead; do
+	test_case "format: metadata fails at once ($kind)" format_start "$kind"
+done
+test_case "format: a label cannot be written; what the mark means" marked
+test_case "format: the mark cannot be taken off (writes)" format_end writes
+test_case "format: the mark cannot be taken off (flushes)" format_end flushes
+test_case "format: the mark is off, but the flush failed" format_end_unknown
+
+# The same without removing the device: another resume tries again.
+format_resume()
+{
+	make_faulty_disks
+	length=$(capacity_of 128 "$fast" "$slow")
+	dmsetup create "$set" --notable
+	load
+	up_writes
+	fails resume
+	up_good
+	resume
+	write_chunks 0 20 1
+	check_chunks 0 20 1
+	same rw "$(mode_now)" "mode"
+}
+test_case "format: a second resume after a failed one" format_resume
+
+# ---- generation
+
+make_down()
+{
+	make_faulty
+	[ -z "${1:-}" ] || {
+		deactivate
+		wrap a "$(tier_table good "$fast")"
+		tiers=("$a" "$slow")
+		activate
+	}
+	deactivate
+}
+
+intact()
+{
+	activate
+	same rw "$(mode_now)" "mode"
+	check_chunks 0 20 1
+	same 10 "$(on_rank 10 10 1)" "chunks on slow"
+	deactivate
+}
+
+bump_start()
+{
+	make_down
+	sums=$(checksums "$fast" "$slow")
+	"up_$1"
+	klog_mark
+	fails create
+	said '[Mm]etadata'
+	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
+	up_good
+	intact
+	intact
+}
+
+bump_start_unknown()
+{
+	make_down
+	low 0 3000
+	later create
+	wait_for 20 in_flight write low
+	up_flushes
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	low 0 0
+	up_good
+	intact
+	intact
+}
+
+# With the new labels written, and the old ones still in the metadata.
+bump_end()
+{
+	make_down wrapped
+	swap a "$(tier_table w1000 "$fast")"
+	later create
+	wait_for 20 in_flight write a
+	"up_$1"
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	up_good
+	swap a "$(tier_table good "$fast")"
+	# Without one of them, too.
+	tiers=("$a" -)
+	activate
+	check_chunks 0 10 1
+	deactivate
+	tiers=("$a" "$slow")
+	intact
+	intact
+}
+
+for kind in writes flushes dead; do
+	test_case "generation: metadata fails before the labels ($kind)" bump_start "$kind"
+done
+test_case "generation: the new one is on the disk, but the flush failed" bump_start_unknown
+for kind in writes flushes; do
+	test_case "generation: metadata fails after the labels ($kind)" bump_end "$kind"
+done
+
+# A change of the list of a set in use: the device is suspended; another resume
+# does it, or the old table does.
+list_change()
+{
+	make_faulty
+	disk third 16
+	tiers=("$fast" "$slow" "$third")
+	load
+	# What the suspend commits is another matter.
+	suspend
+	"up_$1"
+	fails resume
+	up_good
+	if [ "$2" = again ]; then
+		resume
+		same 3 "$(info tiers)" "tiers"
+	else
+		tiers=("$fast" "$slow")
+		load
+		resume || {
+			tiers=("$fast" "$slow" "$third")
+			load
+			resume
+		}
+	fi
+	same rw "$(mode_now)" "mode"
+	check_chunks 0 20 1
+	write_chunks 40 2 1
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 0 20 1
+	check_chunks 40 2 1
+}
+test_case "a tier joins: metadata fails, then resume again" list_change writes again
+test_case "a tier joins: metadata fails, then the old table" list_change writes back
+test_case "a tier joins: metadata dead, then resume again" list_change dead again
+
+# ---- each block
+
+# For each block of the metadata in turn, used or yet to be used: it cannot be
+# read or written, from before the activation or from after it, while all that
+# needs metadata is tried.  What was said to have been done is found again
+# afterwards, what was said to have failed may or may not be; nothing else
+# changes, and the mode is one that explains itself.
+each_block()
+{
+	local when=$1 block last outcome
+	policy=heat
+	make_faulty
+	last=$(($(info meta_used) + 12))
+	deactivate
+	declare -A seen
+	for ((block = 0; block < last; block++)); do
+		one_block "$when" "$block"
+		seen[$outcome]="${seen[$outcome]:-} $block"
+	done
+	for outcome in "${!seen[@]}"; do
+		note "$outcome: blocks${seen[$outcome]}"
+	done
+}
+
+one_block()
+{
+	local when=$1 block=$2 depth=$((2 + $2)) new=$((100 + $2)) set_done='' durable='' gone=''
+	local mode now
+	[ "$when" = after ] || bad_sectors "$meta" $((block * 8)) 8
+	if ! create 2>/dev/null; then
+		outcome="not activated"
+	else
+		[ "$when" = before ] || bad_sectors "$meta" $((block * 8)) 8
+		if msg set migration_depth "$depth" 2>/dev/null; then set_done=1; fi
+		mode=$(mode_now)
+		[ "$mode" != ro ] || fail "block $block: ro without a reason after set"
+		if write_chunks "$new" 1 7 2>/dev/null && io sync "$dev" 2>/dev/null; then
+			durable=1
+		fi
+		if discard_chunks 19 1 2>/dev/null; then gone=1; fi
+		msg migrate 2 2 1 2>/dev/null || true
+		wait_for 20 not_moving
+		mode=$(mode_now)
+		case $mode in
+		rw|needs_check|Fail) ;;
+		*) fail "block $block: mode $mode" ;;
+		esac
+		[ "$mode" = Fail ] || check_chunks 0 19 1
+		deactivate
+		outcome="activated, then $mode"
+	fi
+	good_sectors "$meta" $((block * 8)) 8
+	activate
+	now=$(mode_now)
+	[[ $now = rw || $now = needs_check ]] || fail "block $block: mode $now after all"
+	case "${mode:-} $now" in
+	"needs_check rw") fail "block $block: needs_check was forgotten" ;;
+	esac
+	check_chunks 0 19 1
+	if [ -n "$gone" ]; then
+		check_chunks 19 1 0
+	else
+		check_chunks 19 1 1 2>/dev/null || check_chunks 19 1 0
+	fi
+	if [ -n "$durable" ]; then
+		check_chunks "$new" 1 7
+	else
+		check_chunks "$new" 1 0 2>/dev/null || check_chunks "$new" 1 7
+	fi
+	status
+	[ -z "$set_done" ] || same "$depth" "${V[migration_depth]}" "block $block: migration_depth"
+	if [ "$now" = rw ]; then
+		write_chunks 19 1 1
+		discard_chunks "$new" 1
+		move 0 10 0
+		deactivate
+	else
+		outcome+=", needs_check stays"
+		# No way back but a check; the next block gets a new set.
+		clean >/dev/null
+		make_faulty
+		deactivate
+	fi
+}
+not_moving() { mode_is Fail || settled; }
+test_case "each block of the metadata fails, from before the activation" each_block before
+test_case "each block of the metadata fails, after the activation" each_block after
+
+run_tests

@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
+#
+# A metadata device that is full.  The mapping is allocated in full from the
+# beginning, so only a metadata snapshot fills it: what it holds stays, and what
+# changes is written anew.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=lib-faults.sh
+. "$(dirname "$0")/lib-faults.sh"
+need fio
+
+# Enough chunks that the smallest metadata device has less room than a copy of
+# the mapping takes: 983 blocks of it.
+nr=500000
+spots=980
+stride=509		# chunks described by a block of the mapping
+
+# The metadata device is as small as the constructor allows, and can grow.
+make_tight()
+{
+	disk meta 24 cache_size=2
+	disk fast 8192
+	disk slow 24576
+	wrap m "0 8 linear $meta 0"
+	metadata=/dev/mapper/tt_m
+	length=$((nr * 128))
+	features=(skip_zeroing) core=(migration_bandwidth 0)
+	refused 'need at least [0-9]+' dmsetup create "$set" --table "$(table_line)"
+	least=${refusal##* }
+	swap m "0 $least linear $meta 0"
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+	status
+	note "$least sectors of metadata, ${S[meta_used]}/${S[meta_total]} blocks used"
+}
+
+grow() { swap m "0 $((least + $1 * 8)) linear $meta 0"; }
+
+# touch FIRST COUNT, verify FIRST COUNT: a sector of a chunk in each of these
+# blocks of the mapping
+spots_io()
+{
+	fio --name=touch --filename="$dev" --direct=1 --ioengine=libaio --iodepth=32 \
+		--rw="$1:$((stride * 64 - 4))k" --bs=4k \
+		--offset=$((($2 * stride + 300) * 65536)) \
+		--io_size=$(($3 * 4096)) --size=$(($3 * stride * 65536)) \
+		--verify=crc32c --do_verify=0 --output="$tmp/fio" >/dev/null 2>&1
+}
+touch_spots() { spots_io write "$@"; }
+verify_spots() { spots_io read "$@" || fail "spots $*: $(<"$tmp/fio")"; }
+
+# fill STEP: first writes with a FLUSH now and then, until the set is ro.  Sets
+# filled to the number of those that a FLUSH covered.
+fill()
+{
+	local step=$1
+	filled=0
+	while [ $((filled + step)) -le "$spots" ]; do
+		touch_spots "$filled" "$step" || break
+		io sync "$dev" 2>/dev/null || break
+		filled=$((filled + step))
+		mode_is rw || break
+	done
+}
+
+# Room for everything that can happen without a snapshot: much at once, too.
+smallest()
+{
+	make_tight
+	klog_mark
+	touch_spots 0 "$spots"
+	io sync "$dev"
+	same rw "$(mode_now)" "mode after first writes all over the set"
+	msg pin 0 "$nr" 1
+	same "$nr" "$(info pinned)" "pinned"
+	msg unpin 0 "$nr"
+	suspend
+	resume
+	msg migrate 0 "$nr" 1
+	wait_for 120 all_moved
+	discard_chunks 0 20
+	io sync "$dev"
+	! klog_has 'nearly full' || fail "a warning for nothing"
+	same rw "$(mode_now)" "mode"
+	verify_spots 0 "$spots"
+	deactivate
+	activate
+	verify_spots 0 "$spots"
+	same "$spots" "$(info mapped)" "mapped"
+}
+all_moved() { [ "$(info used0)" = 0 ]; }
+test_case "the smallest metadata device that is allowed is enough" smallest
+
+# What a set that is full does and does not.
+full_works()
+{
+	same ro "$(mode_now)" "mode"
+	check_chunks 0 20 1
+	write_chunks 5 10 2
+	write_chunks 5 10 1 flags=fua
+	check_chunks 21 10 0
+	io_fails 5 write_chunks 30 1 1
+	fails discard_chunks 0 1
+	fails msg migrate 0 1 1
+	fails msg pin 0 1 1
+	same "$(info held)" "$held" "snapshot"
+}
+
+becomes_full()
+{
+	local before
+	make_tight
+	before=$(events)
+	msg reserve_metadata_snap
+	held=$(info held)
+	[ "$held" != - ] || fail "no snapshot"
+	klog_mark
+	fill "$1"
+	note "ro after $filled blocks, $(info meta_used)/$(info meta_total) used"
+	klog >"$tmp/said"
+	grep -q 'nearly full' "$tmp/said" || fail "full without a warning before"
+	[ "$(grep -n 'nearly full' "$tmp/said" | head -n 1 | cut -d: -f1)" -lt \
+	  "$(grep -n 'mode ro' "$tmp/said" | head -n 1 | cut -d: -f1)" ] ||
+		fail "the warning came after the end"
+	[ "$(events)" -gt "$before" ] || fail "no event"
+	full_works
+	same - "$(info check)" "needs_check"
+}
+
+# Growth is the way out; what waited for room is kept.
+grown()
+{
+	becomes_full "$1"
+	# The last first writes wait for room: a FLUSH that covers them fails.
+	io_fails 5 io sync "$dev"
+	suspend
+	resume
+	same ro "$(mode_now)" "mode after a resume without growth"
+	grow 4
+	suspend
+	resume
+	same ro "$(mode_now)" "mode after growth by too little"
+	grow 1200
+	before=$(events)
+	suspend
+	resume
+	same rw "$(mode_now)" "mode after growth"
+	event_seen "$before" || fail "no event"
+	io sync "$dev"
+	touch_spots "$filled" $((spots - filled))
+	io sync "$dev"
+	msg release_metadata_snap
+	discard_chunks 21 1
+	move 0 4 1
+	deactivate
+	activate
+	same rw "$(mode_now)" "mode"
+	check_chunks 0 20 1
+	verify_spots 0 "$spots"
+}
+event_seen() { [ "$(events)" -gt "$1" ]; }
+test_case "full at once, grown" grown "$spots"
+test_case "full by small steps, grown" grown 50
+
+# With a reload instead of suspend and resume.
+grown_reload()
+{
+	becomes_full 200
+	grow 1200
+	reload
+	same rw "$(mode_now)" "mode after growth"
+	io sync "$dev"
+	[ "$filled" = 0 ] || verify_spots 0 "$filled"
+}
+test_case "grown, then a reload" grown_reload
+
+# Or the snapshot goes, which is what took the space.
+released()
+{
+	becomes_full 200
+	msg release_metadata_snap
+	same rw "$(mode_now)" "mode without the snapshot"
+	io sync "$dev"
+	touch_spots "$filled" $((spots - filled))
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 0 20 1
+	verify_spots 0 "$spots"
+}
+test_case "the snapshot is released" released
+
+# Neither: a new activation has what a flush covered, and is as full as before.
+activated_full()
+{
+	becomes_full 200
+	deactivate
+	activate
+	check_chunks 0 20 1
+	[ "$filled" = 0 ] || verify_spots 0 "$filled"
+	note "after an activation: $(mode_now)"
+	same "$held" "$(info held)" "snapshot"
+	msg release_metadata_snap
+	same rw "$(mode_now)" "mode without the snapshot"
+	touch_spots "$filled" $((spots - filled))
+	io sync "$dev"
+}
+test_case "a new activation of a set that is full" activated_full
+
+# Pins need room, too: what there is no room for is refused, and the set stays.
+pins()
+{
+	make_tight
+	msg reserve_metadata_snap
+	fails msg pin 0 "$nr" 1
+	note "after pins: $(mode_now), $(info meta_used)/$(info meta_total) blocks"
+	same - "$(info check)" "needs_check"
+	check_chunks 0 20 1
+	write_chunks 0 20 2
+	pinned=$(info pinned)
+	is "pinned < $nr"
+	grow 1200
+	suspend
+	resume
+	same rw "$(mode_now)" "mode after growth"
+	deactivate
+	activate
+	same "$pinned" "$(info pinned)" "pins after an activation"
+	msg pin 0 "$nr" 1
+	same "$nr" "$(info pinned)" "pinned"
+	check_chunks 0 20 2
+}
+test_case "pins on a set that is full" pins
+
+run_tests

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
+#
+# The recipes of tierctl(8), section RECOVERY, carried out as they are written
+# there: for each state that a fault leaves, what status says of it and the
+# commands that lead out of it.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$here/lib-tierctl.sh"
+# shellcheck source=lib-faults.sh
+. "$(dirname "$0")/lib-faults.sh"
+
+# attention CODE: status exits with 3 and names it
+attention()
+{
+	ctl_code 3 status "$set"
+	json '.sets[0].attention[].code' status "$set" >"$tmp/codes"
+	grep -qx "$1" "$tmp/codes" || fail "status does not name $1 but: $(<"$tmp/codes") ($output)"
+}
+content() { ctl_code 0 status "$set"; }
+
+# Chunks 0-9 on fast, 10-19 on slow, made by tierctl.  [LENGTH]
+make_by_tool()
+{
+	local size=()
+	[ -z "${1:-}" ] || size=(--size "$1")
+	meta_disk
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	ctl create -q -y "$set" -m "$up" -c 64k --policy static "${size[@]}" "$fast" "$slow"
+	write_chunks 0 20 1
+	ctl migrate -q "$set" 10-19 --tier 1
+	ctl wait -q "$set"
+	io sync "$dev"
+	content
+}
+
+# A tier had errors.
+errors()
+{
+	make_by_tool
+	bad_sectors "$fast" 0 "$(sectors_of "$fast")"
+	io_fails 5 write_chunks 0 1 2
+	attention tier_errors
+	matches "tierctl admit $set 0" "$output" "status"
+	good_sectors "$fast" 0 "$(sectors_of "$fast")"
+
+	ctl_code 0 admit "$set" 0
+	content
+	check_chunks 1 19 1
+	write_chunks 0 1 2
+}
+test_case "I/O errors of a tier: admit" errors
+
+# A tier is going to die: everything moves off it, while it is used.
+dying()
+{
+	make_by_tool 12800k
+	ctl_code 0 evacuate "$set" 0
+	ctl_code 0 wait "$set"
+	same 0 "$(json '.sets[0].tiers[0].used' status "$set")" "used"
+	bad_sectors "$fast" 0 "$(sectors_of "$fast")"
+	check_chunks 0 20 1
+	write_chunks 0 20 2
+}
+test_case "a tier that is going to die: evacuate" dying
+
+# A tier is gone.
+gone()
+{
+	make_by_tool
+	echo 0 >"$configfs/tt_slow/power"
+	io_fails 5 check_chunks 10 1 1
+	attention tier_errors
+
+	ctl_code 0 deactivate "$set"
+	ctl_code 1 activate "$set"
+	matches 'missing.*--degraded' "$errors"
+	ctl_code 3 activate --degraded "$set"
+	attention tier_missing
+	same "655360 655360" \
+		"$(json '.sets[0].lost_ranges[] | "\(.offset) \(.length)"' status "$set")" "lost ranges"
+	check_chunks 0 10 1
+	write_chunks 0 5 2
+	io_fails 5 check_chunks 10 1 1
+
+	echo 1 >"$configfs/tt_slow/power"
+	udevadm settle
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 5 2
+	check_chunks 5 15 1
+}
+test_case "a tier is gone, and comes back: activate --degraded, activate" gone
+
+# A tier was restored from an old image.
+stale()
+{
+	make_by_tool
+	ctl deactivate -q "$set"
+	dd if="$slow" of="$tmp/old" bs=1M iflag=direct status=none
+	ctl activate -q "$set"
+	write_chunks 10 10 2
+	ctl deactivate -q "$set"
+	dd if="$slow" of="$tmp/new" bs=1M iflag=direct status=none
+	dd if="$tmp/old" of="$slow" bs=1M oflag=direct status=none
+	udevadm settle
+	checksums "$meta" "$fast" "$slow" >"$tmp/sums"
+
+	ctl_code 1 activate "$set"
+	matches 'stale' "$errors"
+	same "$(<"$tmp/sums")" "$(checksums "$meta" "$fast" "$slow")" "contents"
+	# With the old one disconnected the rest can be used.
+	echo 0 >"$configfs/tt_slow/power"
+	ctl_code 3 activate --degraded "$set"
+	check_chunks 0 10 1
+	io_fails 5 check_chunks 10 1 1
+	ctl_code 0 deactivate "$set"
+
+	echo 1 >"$configfs/tt_slow/power"
+	dd if="$tmp/new" of="$slow" bs=1M oflag=direct status=none
+	udevadm settle
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 10 1
+	check_chunks 10 10 2
+}
+test_case "a tier from an old image: activate --degraded" stale
+
+# The set has failed.
+failed()
+{
+	make_by_tool
+	up_writes
+	write_chunks 30 1 2
+	wait_for 10 mode_is Fail
+	attention failed
+	fails check_chunks 0 1 1
+	up_good
+
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 20 1
+	write_chunks 30 1 2
+	io sync "$dev"
+}
+test_case "the set has failed: deactivate, activate" failed
+
+# A commit failed: the contents can be saved.
+needs_check()
+{
+	make_by_tool
+	provoke() { write_chunks 30 1 3; }
+	fail_commit old_writes
+	attention needs_check
+	ctl_code 0 deactivate "$set"
+	ctl_code 3 list
+	ctl_code 3 activate -r "$set"
+	sums=$(checksums "$meta" "$fast" "$slow")
+	dd if="$dev" of="$tmp/saved" bs=64k count=20 iflag=direct status=none
+	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "contents of the disks"
+	cmp -n 1310720 "$tmp/saved" "$dev"
+	check_chunks 0 20 1
+	ctl_code 0 deactivate "$set"
+}
+test_case "the metadata needs a check: what is in the set can be saved" needs_check
+
+# A format was cut short: the labels cannot be written.
+half_formatted()
+{
+	meta_disk
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	wrap a "$(tier_table writes "$fast")"
+	tiers=("$a" "$slow") length=$((200 * 128))
+	fails dmsetup create "$set" --table "$(table_line)"
+	remove tt_a
+	same 1 "$(superblock 44)" "state"
+	udevadm settle
+	ctl_code 1 activate "$set"
+	matches "creation was interrupted.*tierctl destroy $set" "$errors"
+
+	ctl_code 0 destroy -y "$set"
+	ctl_code 0 create -y "$set" -m "$up" -c 64k --policy static "$fast" "$slow"
+	content
+	write_chunks 0 20 1
+	check_chunks 0 20 1
+}
+test_case "a format was cut short: destroy, create" half_formatted
+
+run_tests
