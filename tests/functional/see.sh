@@ -463,6 +463,8 @@ misuse()
 	ctl deactivate -q "$set"
 	refuse 1 'not active' explain "$set" 1
 	refuse 1 'not active' heatmap "$set"
+	refuse 1 'not active' top --once "$set"
+	refuse 1 'not active' metrics "$set"
 	ctl_code 0 top --once
 	matches 'no tiered set is active' "${output,,}"
 	ctl_code 0 metrics
