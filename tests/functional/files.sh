@@ -364,8 +364,8 @@ misuse()
 		refuse 1 'is no file, directory or block device' $command "$mnt/fifo"
 		refuse 1 'tt_spare, which is on no tiered set' $command "$tmp/spare/file"
 		refuse 1 'tt_spare, which is on no tiered set' $command "$set" "$tmp/spare"
-		refuse 1 'does not tell on which blocks' $command "/proc/version"
-		refuse 1 'a: no such set|a is not' $command "a/b/c"
+		refuse 1 'does not tell on which blocks' $command /proc/version
+		refuse 1 'a/b/c: no such set' $command a/b/c
 		}
 	done
 	for command in "pin --tier 1" "migrate --tier 1" explain heatmap; do
