@@ -14,7 +14,6 @@
 
 #include "compat/persistent-data.h"
 #include "dm-tier-metadata.h"
-#include "dm-tier-metadata-space.h"
 
 struct tier_metadata {
 	struct block_device *bdev;

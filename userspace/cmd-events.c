@@ -14,6 +14,9 @@
 #include "size.h"
 #include "util.h"
 
+/* Device-mapper says that a table is in place just before it is; so look again after so long. */
+#define AGAIN_MS	300
+
 /* From here on the metadata counts as nearly full, percent. */
 #define METADATA_LOW	90
 
@@ -190,9 +193,11 @@ static bool is_up(const struct set *s)
 	return s->have_table && s->status.kind != STATUS_ERROR;
 }
 
-static void look(struct watch *w, bool first)
+/* True if a set is between two states. */
+static bool look(struct watch *w, bool first)
 {
 	struct set_list now;
+	bool changing = false;
 	unsigned int i;
 
 	sets_load(&now, false);
@@ -200,6 +205,8 @@ static void look(struct watch *w, bool first)
 		if (is_wanted(w, &w->before, &w->before.set[i]) && is_up(&w->before.set[i]) &&
 		    !find_same(&now, &w->before.set[i]))
 			report_event(w, &w->before.set[i], "deactivated", -1, "is not active any more");
+	for (i = 0; i < now.nr; i++)
+		changing |= !is_up(&now.set[i]) || now.set[i].dm.suspended;
 	for (i = 0; i < now.nr && !first; i++) {
 		const struct set *was = find_same(&w->before, &now.set[i]);
 
@@ -212,13 +219,28 @@ static void look(struct watch *w, bool first)
 	}
 	sets_free(&w->before);
 	w->before = now;
+	return changing;
+}
+
+/* Until something happens; a while if *again.  0 or -errno. */
+static int wait_for_event(struct pollfd *p, uint64_t end, bool *again)
+{
+	uint64_t now = now_ms();
+	int64_t ms = !end ? -1 : end > now ? (int64_t)(end - now) : 0;
+	int r;
+
+	if (*again && (ms < 0 || ms > AGAIN_MS))
+		ms = AGAIN_MS;
+	r = poll(p, 1, ms > INT32_MAX ? INT32_MAX : (int)ms);
+	*again = r > 0;
+	return r < 0 && errno != EINTR ? -errno : 0;
 }
 
 static int watch_events(struct watch *w, uint64_t timeout_ms)
 {
 	struct pollfd p = { .fd = dm_events_open(), .events = POLLIN };
-	uint64_t end = now_ms() + timeout_ms;
-	bool first = true;
+	uint64_t end = timeout_ms ? now_ms() + timeout_ms : 0;
+	bool first = true, again = false;
 	int r = p.fd < 0 ? p.fd : 0;
 
 	while (!r && !interrupted) {
@@ -226,12 +248,11 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 		r = dm_events_arm(p.fd);
 		if (r)
 			break;
-		look(w, first);
+		again |= look(w, first);
 		first = false;
-		if ((w->once && w->happened) || (timeout_ms && now_ms() >= end))
+		if ((w->once && w->happened) || (end && now_ms() >= end))
 			break;
-		if (poll(&p, 1, timeout_ms ? (int)(end - now_ms()) : -1) < 0 && errno != EINTR)
-			r = -errno;
+		r = wait_for_event(&p, end, &again);
 	}
 	if (p.fd >= 0)
 		close(p.fd);

@@ -128,7 +128,7 @@ static unsigned int columns_for(bool to_file, const struct target *t)
 static int draw(const struct args *args, const struct target *t)
 {
 	bool to_file = args->given[OPT_SVG] || args->given[OPT_PNG];
-	unsigned int columns = columns_for(to_file, t), nr;
+	unsigned int columns = columns_for(to_file || global.json, t), nr;
 	struct heat_bucket *cells;
 	struct picture p;
 	int code = EXIT_DONE;

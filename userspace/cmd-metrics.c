@@ -147,7 +147,7 @@ int cmd_metrics(const struct args *args)
 {
 	struct set **chosen;
 	struct report *reports;
-	struct set_list list;
+	struct set_list list, other;
 	unsigned int i, nr = 0;
 	int code = EXIT_DONE;
 
@@ -156,11 +156,15 @@ int cmd_metrics(const struct args *args)
 	for (i = 0; i < list.nr && !args->nr; i++)
 		chosen[nr++] = &list.set[i];
 	for (i = 0; i < args->nr; i++) {
-		chosen[nr] = sets_need(&list, args->word[i]);
-		if (chosen[nr])
+		chosen[nr] = sets_find(&list, args->word[i]);
+		if (chosen[nr]) {
 			nr++;
-		else
+		} else {
+			/* For the error's sake. */
+			need_active(&other, args->word[i]);
+			sets_free(&other);
 			code = EXIT_FAILED;
+		}
 	}
 	reports = reports_make(chosen, nr, 0);
 	if (global.json) {

@@ -60,7 +60,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 		return true;
 	good = pins_open(&pins, mounts, dev);
 	if (good && !pin_identify(&pins, fd, &handle, &path)) {
-		err("%s: its file system has no handles for files.", p->path);
+		err("%s: its file system has no lasting handle for it.", p->path);
 		good = false;
 	}
 	if (good) {
@@ -126,6 +126,7 @@ struct refresh {
 		char *path;
 		struct ranges now;
 	} *entry;
+	unsigned int found;	/* entries in all */
 	bool failed;
 };
 
@@ -255,6 +256,7 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
 	unsigned int i, nr = r->pins.nr;
 
+	r->found += nr;
 	r->entry = xcalloc(nr, sizeof(*r->entry));
 	/* One that cannot be looked at does not keep the others from being mended. */
 	for (i = 0; i < nr; i++)
@@ -333,6 +335,8 @@ static int cmd_refresh(const struct args *args)
 		if (s && wanted(args, &r, s, dev) && mounts_have_root(mounts, dev))
 			r.failed |= !refresh_file_system(&r, dev);
 	}
+	if (good && !r.failed && !r.found)
+		say("No file is pinned by name.\n");
 	finder_free(&r.finder);
 	sets_free(&r.list);
 	return good && !r.failed ? EXIT_DONE : EXIT_FAILED;

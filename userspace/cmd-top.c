@@ -370,6 +370,19 @@ static int run_screen(struct top *top)
 	return there ? EXIT_DONE : EXIT_FAILED;
 }
 
+static bool check_named(const struct args *args)
+{
+	struct set_list list;
+	bool good = true;
+	unsigned int i;
+
+	for (i = 0; i < args->nr && good; i++) {
+		good = need_active(&list, args->word[i]);
+		sets_free(&list);
+	}
+	return good;
+}
+
 int cmd_top(const struct args *args)
 {
 	bool once = args->given[OPT_ONCE] || global.json;
@@ -381,6 +394,8 @@ int cmd_top(const struct args *args)
 		return code;
 	if (!top.interval_ms)
 		top.interval_ms = once ? 1000 : INTERVAL_MS;
+	if (!check_named(args))
+		return EXIT_FAILED;
 	detach_on_interrupt();
 	first_look(&top);
 	if (args->nr && top.nr < args->nr)

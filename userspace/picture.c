@@ -169,8 +169,9 @@ static void print_legend(const struct picture *p, enum depth depth)
 		}
 		printf("%c %s  ", rank_letter(rank), t->present ? t->dev.name : "missing");
 	}
-	printf("\nheat       \"%s\", %s; %c nothing written; ", ramp,
-	       p->hottest > 0 ? "from none to the hottest" : "there is none", rank_letter(-1));
+	printf("\nheat       \"%s\", %s; %s nothing written; ", ramp,
+	       p->hottest > 0 ? "from none to the hottest" : "there is none",
+	       depth == DEPTH_NONE ? "tier ." : "grey:");
 	if (per_cell > 1)
 		printf("a character is %.3g chunks\n", per_cell);
 	else

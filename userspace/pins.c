@@ -239,42 +239,6 @@ bool pins_write(struct pins *pins)
 	return !r;
 }
 
-bool pin_identify(const struct pins *pins, int fd, char **handle, char **path)
-{
-	union {
-		struct file_handle h;
-		char room[sizeof(struct file_handle) + HANDLE_MAX];
-	} u = { .h.handle_bytes = HANDLE_MAX };
-	char link[64], target[PATH_MAX], root[PATH_MAX];
-	struct text t = { 0 };
-	unsigned int i;
-	ssize_t len;
-	int mount_id;
-
-	if (name_to_handle_at(fd, "", &u.h, &mount_id, AT_EMPTY_PATH))
-		return false;
-	text_add(&t, "%d:", u.h.handle_type);
-	for (i = 0; i < u.h.handle_bytes; i++)
-		text_add(&t, "%02x", u.h.f_handle[i]);
-	*handle = t.s;
-
-	/* From the root if it can be told; a bind mount may hide it. */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, target, sizeof(target) - 1);
-	target[len > 0 ? len : 0] = '\0';
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", pins->root);
-	len = readlink(link, root, sizeof(root) - 1);
-	root[len > 0 ? len : 0] = '\0';
-	if (!strcmp(root, "/"))
-		*root = '\0';
-	len = strlen(root);
-	if (!strncmp(target, root, len) && target[len] == '/' && target[len + 1])
-		*path = xstrdup(target + len + 1);
-	else
-		*path = xstrdup(".");
-	return true;
-}
-
 int pins_find(const struct pins *pins, const char *handle)
 {
 	unsigned int i;
@@ -320,6 +284,52 @@ static int open_handle(int root, const char *text)
 	}
 	fd = open_by_handle_at(root, &u.h, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Where an open file is, from the root of the file system; NULL if that cannot be told. */
+static char *path_from_root(const struct pins *pins, int fd)
+{
+	char link[64], target[PATH_MAX], root[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, target, sizeof(target) - 1);
+	target[len > 0 ? len : 0] = '\0';
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", pins->root);
+	len = readlink(link, root, sizeof(root) - 1);
+	root[len > 0 ? len : 0] = '\0';
+	if (*target && !strcmp(target, root))
+		return xstrdup(".");
+	len = strcmp(root, "/") ? strlen(root) : 0;
+	return !strncmp(target, root, len) && target[len] == '/' ? xstrdup(target + len + 1) : NULL;
+}
+
+bool pin_identify(const struct pins *pins, int fd, char **handle, char **path)
+{
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + HANDLE_MAX];
+	} u = { .h.handle_bytes = HANDLE_MAX };
+	struct text t = { 0 };
+	unsigned int i;
+	int mount_id, again;
+
+	if (name_to_handle_at(fd, "", &u.h, &mount_id, AT_EMPTY_PATH))
+		return false;
+	text_add(&t, "%d:", u.h.handle_type);
+	for (i = 0; i < u.h.handle_bytes; i++)
+		text_add(&t, "%02x", u.h.f_handle[i]);
+
+	/* Opened once more, for fd may be of another mount, that of a part of the file system. */
+	again = open_handle(pins->root, t.s);
+	*path = again < 0 ? NULL : path_from_root(pins, again);
+	if (again >= 0)
+		close(again);
+	*handle = t.s;
+	if (*path)
+		return true;
+	free(t.s);
+	return false;
 }
 
 /* A file that is open somewhere has a handle even when it has no name any more. */

@@ -23,12 +23,20 @@ ctl_code()
 		fail "tierctl $*: exit status $rc instead of $want: $output $errors"
 }
 
-# json FILTER ARGUMENT...: what jq makes of a report; the exit status is not looked at
+# Reports are kept, so that check-json.py can look at them.
+reports=$tmp/reports
+mkdir "$reports"
+
+# keep_report COMMAND FILE
+keep_report() { cp "$2" "$(mktemp "$reports/$1.XXXXXX")"; }
+
+# json FILTER COMMAND ARGUMENT...: what jq makes of a report; the exit status is not looked at
 json()
 {
 	local filter=$1
 	shift
 	ctl "$@" --json >"$tmp/json" || true
+	keep_report "$1" "$tmp/json"
 	jq -r "$filter" "$tmp/json"
 }
 

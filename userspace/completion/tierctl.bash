@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# bash completion for tierctl
+# bash completion for tierctl.  Commands and options are those that --help names.
 
 _tierctl_sets()
 {
@@ -14,17 +14,18 @@ _tierctl_keys()
 _tierctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-	local words
+	local words files=
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words=$(tierctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+		words=$(tierctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 		mapfile -t COMPREPLY < <(compgen -W "$words --help --version" -- "$cur")
 		return
 	fi
 	case $cur in
 	-*)
-		words=$(tierctl "$command" --help 2>/dev/null | grep -o -- '--[a-z-]*')
+		words=$(tierctl "$command" --help 2>/dev/null | sed -n '/^Options:/,$p' |
+			grep -o '^  [^ ].*\|^      --.*' | cut -c1-29 | grep -o -- '-[a-zA-Z-]*')
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
@@ -42,32 +43,38 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
 		return
 		;;
-	-m|--metadata|-o|--output)
+	--tier|--evacuated)
+		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
+		return
+		;;
+	-m|--metadata|-o|--output|--svg|--png)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		compopt -o filenames 2>/dev/null
 		return
 		;;
 	esac
+	words=
 	case $command in
-	create|scan)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	create|restore|scan)
+		files=1
 		;;
-	restore)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		;;
-	check|dump|repair)
-		mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur"; compgen -f -- "$cur")
+	pin|unpin|migrate|explain|heatmap|check|dump|repair)
+		files=1
+		words=$(_tierctl_sets)
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then
-			mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_keys "${COMP_WORDS[2]}")" -- "$cur")
+			words=$(_tierctl_keys "${COMP_WORDS[2]}")
 		else
-			mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur")
+			words=$(_tierctl_sets)
 		fi
 		;;
 	*)
-		mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur")
+		words=$(_tierctl_sets)
 		;;
 	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"; [ -z "$files" ] || compgen -f -- "$cur")
+	[ -z "$files" ] || compopt -o filenames 2>/dev/null
 }
 complete -F _tierctl tierctl
 

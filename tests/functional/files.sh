@@ -1,0 +1,450 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=240
+#
+# tierctl with files: pin, unpin, migrate, explain and heatmap of paths.  Which
+# chunks a file has is checked against where its data is found on the device.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+need mkfs.ext4
+
+mnt=$tmp/mnt
+mkdir "$mnt"
+chunk_bytes=$((chunk * 512))
+
+create_set()
+{
+	make_disks
+	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
+}
+
+# A set with an ext4 of 1 KiB blocks on $1, mounted on $mnt.
+mount_fs()
+{
+	local on=${1:-$dev}
+	[ $# = 0 ] || shift
+	mkfs.ext4 -q -b 1024 "$@" "$on"
+	mount "$on" "$mnt"
+}
+
+make_mounted()
+{
+	create_set
+	mount_fs
+}
+
+# marked FILE KIB MARKER: a file whose every KiB begins with the marker
+marked()
+{
+	awk -v n="$2" -v m="$3" 'BEGIN { while (n--) printf "%-1023s\n", m }' >"$1"
+	sync "$1"
+}
+
+# found MARKER [DEV]: the chunks of the device that hold it, "3 4 7"
+found()
+{
+	sync -f "$mnt"
+	echo 3 >/proc/sys/vm/drop_caches
+	LC_ALL=C grep -obUaF "$1" "${2:-$dev}" | cut -d: -f1 |
+		awk -v c="$chunk_bytes" '{ n = int($1 / c); if (n != last) print n; last = n }' last=-1 |
+		sort -nu | paste -sd' ' -
+}
+
+# explained ARGUMENT...: the chunks that tierctl names
+explained() { json '[.sets[0].chunk_list[].chunk] | sort | map(tostring) | join(" ")' explain "$@"; }
+
+pinned_list()
+{
+	local i list=()
+	for ((i = 0; i < 731; i++)); do
+		chunk_info "$i"
+		[ "${C[pin]}" = - ] || list+=("$i")
+	done
+	echo "${list[*]}"
+}
+
+# ---- from a file to chunks
+
+one_file()
+{
+	make_mounted
+	marked "$mnt/a" 700 MARKER-A
+	marked "$mnt/b" 300 MARKER-B
+	want=$(found MARKER-A)
+	is "$(wc -w <<<"$want") >= 11"
+	same "$want" "$(explained "$set" "$mnt/a")" "chunks of a"
+	same "$want" "$(explained "$mnt/a")" "chunks of a, the set not named"
+	same "$want" "$(cd "$mnt" && explained "$set" a)" "chunks of a, by a relative path"
+	same "$(found MARKER-B)" "$(explained "$mnt/b")" "chunks of b"
+	same "$( (echo "$want"; found MARKER-B) | tr ' ' '\n' | sort -nu | paste -sd' ' -)" \
+		"$(explained "$mnt/a" "$mnt/b")" "chunks of both"
+	same "1 1 716800" "$(json '.sets[0].paths[0] | "\(.files) \(.extents) \(.bytes)"' explain "$mnt/a")" \
+		"files, extents, bytes"
+	ctl_code 0 explain "$mnt/a"
+	matches "a: 700 KiB of 1 file, 1 extent" "$output"
+	matches "on tier 0" "$output"
+	matches "first write" "$output"
+	ctl_code 0 heatmap "$mnt/a"
+	same "$(wc -w <<<"$want")" "$(json '[.sets[0].cells[].count] | add' heatmap "$mnt/a")" "chunks drawn"
+}
+test_case "explain and heatmap of a file" one_file
+
+# A file with holes and many extents.
+scattered()
+{
+	local i
+	make_mounted
+	for ((i = 0; i < 300; i++)); do
+		printf '%-1023s\n' MARKER-S | dd of="$mnt/s" bs=1k seek=$((i * 3)) conv=notrunc status=none
+		printf 'x%.0s' {1..1024} >"$mnt/x$i"
+		[ $((i % 20)) != 0 ] || sync -f "$mnt"
+	done
+	is "$(json '.sets[0].paths[0].extents' explain "$mnt/s") >= 100"
+	same "$(found MARKER-S)" "$(explained "$mnt/s")" "chunks"
+}
+test_case "a file of many extents" scattered
+
+directory()
+{
+	make_mounted
+	mkdir -p "$mnt/d/e" "$mnt/other" "$mnt/d/tmp"
+	marked "$mnt/d/1" 100 MARKER-D
+	marked "$mnt/d/e/2" 200 MARKER-D
+	marked "$mnt/other/3" 100 MARKER-O
+	ln -s ../other "$mnt/d/link"
+	ln -s ../other/3 "$mnt/d/link3"
+	mkfifo "$mnt/d/fifo"
+	: >"$mnt/d/empty"
+	same "$(found MARKER-D)" "$(explained "$mnt/d")" "chunks of the directory"
+	same "2" "$(json '.sets[0].paths[0].files' explain "$mnt/d")" "files with blocks"
+	# Another file system below is left out, and said so.
+	mount -t tmpfs none "$mnt/d/tmp"
+	head -c 100k /dev/urandom >"$mnt/d/tmp/4"
+	same "$(found MARKER-D)" "$(explained "$mnt/d")" "chunks with a mount below"
+	ctl_code 0 explain "$mnt/d"
+	matches 'd: 1 directory below it on other file systems left out' "$errors"
+	umount "$mnt/d/tmp"
+	# A link that is named is followed.
+	same "$(found MARKER-O)" "$(explained "$mnt/d/link3")" "chunks behind a link"
+}
+test_case "a directory, with links, a fifo and a mount in it" directory
+
+# ---- through what lies between
+
+through_linear()
+{
+	create_set
+	# Parts of the set, in the wrong order, and not at the border of a chunk.
+	dmsetup create tt_lin --table "0 20000 linear $dev 30001
+20000 20480 linear $dev 100"
+	mount_fs /dev/mapper/tt_lin
+	marked "$mnt/a" 9000 MARKER-A
+	marked "$mnt/b" 6000 MARKER-B
+	same "$(found MARKER-A)" "$(explained "$mnt/a")" "chunks of a"
+	same "$(found MARKER-B)" "$(explained "$mnt/b")" "chunks of b"
+	# The device itself can be named, too: 40480 sectors.
+	ctl_code 0 pin /dev/mapper/tt_lin --tier 1
+	same "$(( (20579 / 128 + 1) + (50000 / 128 - 30001 / 128 + 1) ))" "$(info pinned)" "pinned chunks"
+	umount "$mnt"
+	dmsetup remove --retry tt_lin
+}
+test_case "through dm-linear in pieces" through_linear
+
+through_striped()
+{
+	create_set
+	disk third 32
+	# Half of it is elsewhere.
+	dmsetup create tt_str --table "0 60000 striped 3 40 $dev 16 $dev 40960 $third 0"
+	mount_fs /dev/mapper/tt_str
+	marked "$mnt/a" 5000 MARKER-A
+	same "$(found MARKER-A)" "$(explained "$mnt/a")" "chunks"
+	ctl_code 0 explain "$mnt/a"
+	matches "does not lie on $set" "$errors"
+	umount "$mnt"
+	dmsetup remove --retry tt_str
+}
+test_case "through dm-striped, partly on another disk" through_striped
+
+through_partition()
+{
+	create_set
+	addpart "$dev" 1 2049 40001 2>/dev/null || skip "this kernel makes no partitions on dm devices"
+	part=/dev/$(basename "$(readlink -f "$dev")")p1
+	wait_for 10 test -b "$part"
+	mount_fs "$part"
+	marked "$mnt/a" 3000 MARKER-A
+	same "$(found MARKER-A)" "$(explained "$mnt/a")" "chunks"
+	umount "$mnt"
+	delpart "$dev" 1
+}
+test_case "through a partition" through_partition
+
+# What lies below cannot be read there: look which chunks change.
+chunk_sums()
+{
+	local i
+	echo 3 >/proc/sys/vm/drop_caches
+	for ((i = 0; i < 731; i++)); do
+		dd if="$dev" bs=64k skip="$i" count=1 status=none | cksum
+	done
+}
+
+through_crypt()
+{
+	modprobe -q dm-crypt || skip "no dm-crypt"
+	create_set
+	dmsetup create tt_cry --table "0 30000 crypt aes-xts-plain64 $(printf '7%.0s' {1..128}) 0 $dev 12345"
+	mount_fs /dev/mapper/tt_cry
+	marked "$mnt/a" 3000 MARKER-A
+	sync -f "$mnt"
+	want=$(explained "$mnt/a")
+	umount "$mnt"
+	chunk_sums >"$tmp/before"
+	mount -o noatime /dev/mapper/tt_cry "$mnt"
+	dd if=/dev/urandom of="$mnt/a" bs=1k count=3000 conv=notrunc,fsync status=none
+	umount "$mnt"
+	dmsetup remove --retry tt_cry
+	chunk_sums >"$tmp/after"
+	changed=" $(paste "$tmp/before" "$tmp/after" | awk '$1 != $3 { printf "%d ", NR - 1 }')"
+	for n in $want; do
+		[[ $changed == *" $n "* ]] || fail "chunk $n did not change: $changed"
+	done
+	# Besides: superblock, inodes, journal.
+	is "$(wc -w <<<"$changed") <= $(wc -w <<<"$want") + 8"
+	is "$(wc -w <<<"$want") >= 47"
+}
+test_case "through dm-crypt" through_crypt
+
+through_lvm()
+{
+	create_set
+	export LVM_SYSTEM_DIR=$tmp/lvm
+	mkdir -p "$tmp/lvm"
+	printf 'devices { filter=["a|^%s$|","r|.*|"] use_devicesfile=0 }\n' "$dev" >"$tmp/lvm/lvm.conf"
+	lvm pvcreate -q -q "$dev" >/dev/null 2>&1 || skip "pvcreate does not work here"
+	lvm vgcreate -q -q -s 128k tt_vg "$dev" >/dev/null 2>&1
+	lvm lvcreate -q -q -n pad -L 1m -an -Zn -Wn tt_vg >/dev/null 2>&1
+	lvm lvcreate -q -q -n data -L 20m tt_vg >/dev/null 2>&1 || skip "lvcreate does not work here"
+	mount_fs /dev/mapper/tt_vg-data
+	marked "$mnt/a" 3000 MARKER-A
+	want=$(found MARKER-A)
+	same "$want" "$(explained "$mnt/a")" "chunks"
+	umount "$mnt"
+	lvm vgchange -an tt_vg >/dev/null 2>&1
+}
+test_case "through a logical volume" through_lvm
+
+# ---- pin, unpin, migrate
+
+pin_file()
+{
+	make_mounted
+	marked "$mnt/a" 700 MARKER-A
+	want=$(found MARKER-A)
+	n=$(wc -w <<<"$want")
+	ctl_code 0 pin --dry-run "$mnt/a" --tier 1
+	same 0 "$(info pinned)" "pinned by a dry run"
+	[ ! -e "$mnt/.tierctl-pins" ] || fail "a dry run recorded something"
+	ctl_code 0 pin --wait --tier 1 "$mnt/a"
+	matches "$n chunks are on tier 1" "$output"
+	same "$n" "$(info pinned)"
+	same "$want" "$(pinned_list)" "pinned chunks"
+	for i in $want; do
+		same 1 "$(on_rank "$i" 1 1)" "chunk $i on tier 1"
+	done
+	same "600 0" "$(stat -c '%a %u' "$mnt/.tierctl-pins")" "mode and owner of the record"
+	ctl_code 0 explain "$mnt/a"
+	matches "pinned to tier 1" "$output"
+	ctl_code 0 unpin "$mnt/a"
+	same 0 "$(info pinned)"
+	[ ! -e "$mnt/.tierctl-pins" ] || fail "the record is not empty: $(<"$mnt/.tierctl-pins")"
+	ctl_code 0 migrate --tier 0 --wait "$set" "$mnt/a"
+	for i in $want; do
+		same 1 "$(on_rank "$i" 1 0)" "chunk $i on tier 0"
+	done
+	same MARKER-A "$(head -c 8 "$mnt/a")"
+}
+test_case "pin, unpin and migrate a file" pin_file
+
+refresh()
+{
+	make_mounted
+	mkdir "$mnt/d"
+	marked "$mnt/d/a" 300 MARKER-1
+	marked "$mnt/b" 300 MARKER-B
+	marked "$mnt/gone" 200 MARKER-G
+	ctl_code 0 pin --tier 1 "$mnt/d" "$mnt/b" "$mnt/gone"
+	same "$( (found MARKER-1; found MARKER-B; found MARKER-G) | tr ' ' '\n' | sort -nu | paste -sd' ' -)" \
+		"$(pinned_list)" "pinned chunks"
+	# Nothing to do.
+	ctl_code 0 pin --refresh
+	matches 'd: 0 chunks pinned, 0 chunks unpinned' "$output"
+	# One grows elsewhere, one is replaced, one renamed, one removed.
+	marked "$mnt/d/new" 400 MARKER-2
+	marked "$mnt/space" 2000 x
+	marked "$mnt/b.new" 350 MARKER-C
+	mv "$mnt/b.new" "$mnt/b"
+	mv "$mnt/d" "$mnt/moved"
+	rm "$mnt/gone"
+	sync -f "$mnt"
+	before=$(info pinned)
+	ctl_code 0 pin --refresh --dry-run "$mnt"
+	same "$before" "$(info pinned)" "pinned after a dry run"
+	ctl_code 0 pin --refresh "$set"
+	matches 'moved: [1-9][0-9]* chunks pinned' "$output"
+	matches 'gone: gone, ' "$output"
+	want=$( (found MARKER-1; found MARKER-2; found MARKER-C) | tr ' ' '\n' | sort -nu | paste -sd' ' -)
+	same "$want" "$(pinned_list)" "pinned chunks after the refresh"
+	same 2 "$(grep -c ^pin "$mnt/.tierctl-pins")" "files on record"
+	# Chunks that two files share stay pinned for the one.
+	ctl_code 0 unpin "$mnt/b"
+	same "$( (found MARKER-1; found MARKER-2) | tr ' ' '\n' | sort -nu | paste -sd' ' -)" \
+		"$(pinned_list)" "pinned chunks"
+	# Below a directory that is pinned: for the time being.
+	ctl_code 0 unpin "$mnt/moved/new"
+	matches 'pin --refresh pins it again' "$errors"
+	ctl_code 0 unpin "$mnt"
+	same 0 "$(info pinned)"
+}
+test_case "pin --refresh follows files" refresh
+
+# The record is of this file system, and root's alone.
+strange_record()
+{
+	make_mounted
+	marked "$mnt/a" 100 MARKER-A
+	ctl pin -q --tier 1 "$mnt/a"
+	before=$(info pinned)
+	chmod 666 "$mnt/.tierctl-pins"
+	ctl_code 1 pin --refresh
+	one_line "root's alone"
+	chmod 600 "$mnt/.tierctl-pins"
+	cp "$mnt/.tierctl-pins" "$tmp/record"
+	sed -i 's/^\(tierctl-pins 1 \).*/\100000000-1111-2222-3333-444444444444/' "$mnt/.tierctl-pins"
+	ctl_code 0 pin --refresh
+	matches 'another file system' "$errors"
+	echo 'pin of something' >>"$tmp/record"
+	cp "$tmp/record" "$mnt/.tierctl-pins"
+	ctl_code 1 pin --refresh
+	one_line 'line 4 is damaged'
+	same "$before" "$(info pinned)"
+}
+test_case "a record that is not to be trusted" strange_record
+
+read_only_fs()
+{
+	make_mounted
+	marked "$mnt/a" 100 MARKER-A
+	mount -o remount,ro "$mnt"
+	ctl_code 1 pin --tier 1 "$mnt/a"
+	matches 'Read-only' "$errors"
+	matches 'does not know of it' "$errors"
+	ctl_code 0 explain "$mnt/a"
+}
+test_case "a file system that is read-only" read_only_fs
+
+# ---- misuse
+
+refuse()
+{
+	local code=$1 want=$2
+	shift 2
+	ctl_code "$code" "$@"
+	one_line "$want"
+}
+
+misuse()
+{
+	make_mounted
+	disk third 8
+	disk spare 16
+	mkfs.ext4 -q "$spare"
+	mkdir "$tmp/spare"
+	mount "$spare" "$tmp/spare"
+	head -c 100k /dev/urandom >"$tmp/spare/file"
+	marked "$mnt/a" 100 MARKER-A
+	: >"$mnt/empty"
+	mkfifo "$mnt/fifo"
+	mkdir "$mnt/nothing"
+	for command in "pin --tier 1" "migrate --tier 1" unpin explain heatmap; do
+		# shellcheck disable=SC2086	# words
+		{
+		refuse 1 'no such file' $command "$mnt/none"
+		refuse 1 'no such file' $command "$set" "$mnt/none"
+		refuse 1 'is no file, directory or block device' $command "$mnt/fifo"
+		refuse 1 'tt_spare, which is on no tiered set' $command "$tmp/spare/file"
+		refuse 1 'tt_spare, which is on no tiered set' $command "$set" "$tmp/spare"
+		refuse 1 'does not tell on which blocks' $command /proc/version
+		refuse 1 'a/b/c: no such set' $command a/b/c
+		}
+	done
+	for command in "pin --tier 1" "migrate --tier 1" explain heatmap; do
+		# shellcheck disable=SC2086	# words
+		{
+		refuse 1 'it is empty' $command "$mnt/empty"
+		refuse 1 'no file below it has blocks' $command "$mnt/nothing"
+		}
+	done
+	refuse 2 'no file' explain "$set" nofile
+	refuse 2 'home' migrate "$mnt/a" --tier 1 --home
+	refuse 2 'where' migrate "$mnt/a"
+	refuse 2 'refresh' pin --refresh --tier 1
+	refuse 2 'too few' pin
+	refuse 1 'no such set' pin --refresh nosuch
+	refuse 1 'on no tiered set' pin --refresh "$tmp/spare"
+	same 0 "$(info pinned)" "pinned"
+	umount "$tmp/spare"
+}
+test_case "files that cannot be named" misuse
+
+inline_data()
+{
+	create_set
+	mkfs.ext4 -q -b 1024 -I 256 -O inline_data "$dev"
+	mount "$dev" "$mnt"
+	echo tiny >"$mnt/tiny"
+	sync -f "$mnt"
+	refuse 1 'inline data' pin --tier 1 "$mnt/tiny"
+	marked "$mnt/large" 200 MARKER-L
+	same "$(found MARKER-L)" "$(explained "$mnt")" "chunks of a directory with a tiny file"
+}
+test_case "inline data" inline_data
+
+no_fiemap()
+{
+	modprobe -q minix || skip "no minix file system"
+	command -v mkfs.minix >/dev/null || skip "no mkfs.minix"
+	create_set
+	mkfs.minix -3 "$dev" >/dev/null
+	mount -t minix "$dev" "$mnt"
+	head -c 100k /dev/urandom >"$mnt/a"
+	refuse 1 'minix.*fiemap' explain "$mnt/a"
+	refuse 1 'minix.*fiemap' pin "$mnt" --tier 1
+}
+test_case "a file system without FIEMAP" no_fiemap
+
+on_xfs()
+{
+	modprobe -q xfs || skip "no XFS"
+	command -v mkfs.xfs >/dev/null || skip "no mkfs.xfs"
+	make_disks
+	disk third 400
+	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$third"
+	mkfs.xfs -q "$dev"
+	mount "$dev" "$mnt"
+	marked "$mnt/a" 3000 MARKER-A
+	same "$(found MARKER-A)" "$(explained "$mnt/a")" "chunks"
+	ctl_code 0 pin --tier 1 "$mnt/a"
+	mv "$mnt/a" "$mnt/b"
+	ctl_code 0 pin --refresh
+	matches 'b: 0 chunks pinned' "$output"
+	ctl_code 0 unpin "$mnt/b"
+	same 0 "$(info pinned)"
+}
+test_case "XFS" on_xfs
+
+run_tests
