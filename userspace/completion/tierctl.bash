@@ -38,7 +38,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'paused no_discard_passdown skip_zeroing' -- "$cur")
 		return
 		;;
-	-m|--metadata)
+	-m|--metadata|--pv)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -46,6 +46,13 @@ _tierctl()
 	case $command in
 	create|scan)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		;;
+	add|remove|replace)
+		if [ "$COMP_CWORD" -gt 2 ]; then
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur")
+		fi
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then
