@@ -47,7 +47,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
 		return
 		;;
-	-m|--metadata|-o|--output|--svg|--png)
+	-m|--metadata|--pv|-o|--output|--svg|--png)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		compopt -o filenames 2>/dev/null
 		return
@@ -61,6 +61,10 @@ _tierctl()
 	pin|unpin|migrate|explain|heatmap|check|dump|repair)
 		files=1
 		words=$(_tierctl_sets)
+		;;
+	add|remove|replace)
+		files=1
+		[ "$COMP_CWORD" -gt 2 ] || words=$(_tierctl_sets)
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then
