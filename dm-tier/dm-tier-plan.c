@@ -7,6 +7,7 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
+#include <linux/vmalloc.h>
 
 #include "dm-tier.h"
 #include "dm-tier-label.h"
@@ -560,6 +561,71 @@ static bool plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 	return false;
 }
 
+#define FORGET_BATCH 16384
+
+/* Pins to tiers that go, some at a time. */
+struct lost_pins {
+	bool kept[256];
+	u32 nr;
+	struct {
+		u32 chunk;
+		u64 entry;
+	} found[FORGET_BATCH];
+};
+
+static int find_lost_pin(void *context, u32 chunk, u64 entry)
+{
+	struct lost_pins *lost = context;
+	u8 pin = entry >> TIER_ENTRY_PIN_SHIFT;
+
+	if (!pin || lost->kept[pin - 1])
+		return 0;
+	lost->found[lost->nr].chunk = chunk;
+	lost->found[lost->nr].entry = entry & ~TIER_WORD_PIN_MASK;
+	return ++lost->nr == FORGET_BATCH;
+}
+
+static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost)
+{
+	u32 nr, i;
+	int r;
+
+	lost->nr = 0;
+	r = tier_metadata_load_map(md, find_lost_pin, lost);
+	if (r < 0 || !lost->nr)
+		return r;
+	for (nr = lost->nr; !tier_metadata_has_room(md, nr); nr /= 2)
+		if (nr == 1)
+			return -ENOSPC;
+	for (r = 0, i = 0; !r && i < nr; i++)
+		r = tier_metadata_set_entry(md, lost->found[i].chunk, lost->found[i].entry);
+	return r ? : tier_metadata_commit(md, false);
+}
+
+/* A pin goes with its tier: the id may be given to another one some day. */
+static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, unsigned int nr)
+{
+	struct lost_pins *lost = vzalloc(sizeof(*lost));
+	bool dropping = false;
+	unsigned int i;
+	int r = 0;
+
+	if (!lost)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		if (!plan->joining[i])
+			lost->kept[plan->tiers[i].id] = true;
+	for (i = 0; i < 256; i++)
+		dropping |= plan->known[i] && !lost->kept[i];
+	if (dropping) {
+		do {
+			r = forget_some_pins(md, lost);
+		} while (!r && lost->nr);
+	}
+	vfree(lost);
+	return r;
+}
+
 /*
  * Bumps the generation, and with it writes every change of the list:
  * next_generation is committed, the labels are written, the tiers' records and
@@ -573,6 +639,10 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	unsigned int i;
 	int id, r;
 
+	r = forget_pins(md, plan, tt->nr_tiers);
+	if (r)
+		return refuse(plan, r, "Metadata %pg: cannot forget the pins to a tier that goes",
+			      tt->metadata->bdev);
 	tier_metadata_get_info(md, &info);
 	note_name(tt->md, &info);
 	strscpy(info.policy, tt->policy->name, sizeof(info.policy));

@@ -257,6 +257,8 @@ drop_tier()
 	activate
 	write_chunks 0 30 1
 	move 0 10 2
+	msg pin 5 8 2
+	msg pin 20 2 1
 	tiers=("$fast" "$slow")
 	refused 'tier' load
 	msg evacuate 2
@@ -268,6 +270,7 @@ drop_tier()
 	resume
 	status
 	same 2 "${S[tiers]}"
+	same 2 "${S[pinned]}"
 	check_chunks 0 30 1
 	deactivate
 	activate
@@ -279,6 +282,11 @@ drop_tier()
 	reload
 	same 3 "$(info tiers)"
 	check_chunks 0 30 1
+	# It may have the id of the other, but not the pins.
+	deactivate
+	activate
+	same 2 "$(info pinned)"
+	same 0 "$(info used2)"
 }
 used_is() { [ "$(info "used$1")" = "$2" ]; }
 test_case "an evacuated tier can be dropped" drop_tier
