@@ -181,8 +181,7 @@ flush_error()
 	status
 	same F "${S[state0]}" "state"
 	same rw "${S[mode]}" "mode"
-	# The others' chunks can be made durable by FUA, though not by a FLUSH.
-	write_chunks 10 2 3 flags=fua
+	write_chunks 10 2 3
 	write_chunks 40 2 4
 	all_on_rank 40 2 1 || fail "first writes on a tier that cannot flush"
 	tier a good
