@@ -332,13 +332,8 @@ lost_unflushed()
 	load
 	fails resume
 	klog_has 'unflushed' || fail "no word why the reload is refused"
-	# Back to the old table; then the way is down and up.
-	tiers=("$a" "$b")
-	load
-	resume
-	check_chunks 0 10 1
+	# The way is down and up.
 	deactivate
-	tiers=("$a" -)
 	activate
 	check_chunks 0 10 1
 	check_chunks 30 3 0
