@@ -398,7 +398,7 @@ static bool copy_run(struct tier_migration *m)
 	to.count = from.count;
 	m->copied_pieces += end - first;
 	m->run_start_ns = ktime_get_ns();
-	tier_budget_take(set, m->to, from.count);
+	tier_budget_take(set, m, from.count);
 	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
 	return true;
 }

@@ -74,20 +74,30 @@ static void refill_wear(struct tier_set *set, struct tier *to)
 	to->wear_stamp += mul_u64_u64_div_u64(gain, NS_PER_DAY, day);
 }
 
+/* Takes a chunk's worth, before others in flight find the same allowance. */
 static bool wear_allows(struct tier_set *set, struct tier *to)
 {
+	if (!tier_tier_tunable(set, to->rec.rank, TIER_TIER_ENDURANCE))
+		return true;
 	refill_wear(set, to);
-	return !tier_tier_tunable(set, to->rec.rank, TIER_TIER_ENDURANCE) ||
-	       to->wear_left >= set->chunk_sectors;
+	if (to->wear_left < set->chunk_sectors)
+		return false;
+	to->wear_left -= set->chunk_sectors;
+	return true;
 }
 
-void tier_budget_take(struct tier_set *set, struct tier *to, u32 sectors)
+void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sectors)
 {
+	struct tier *to = m->to;
+
 	spin_lock_irq(&set->lock);
 	if (tier_tunable(set, TIER_TUNABLE_BANDWIDTH))
 		set->budget -= sectors;
-	refill_wear(set, to);
-	to->wear_left -= min_t(u64, to->wear_left, sectors);
+	/* What the policy proposed has paid for its first pass. */
+	if (!m->proposed || m->copied_pieces > m->nr_pieces) {
+		refill_wear(set, to);
+		to->wear_left -= min_t(u64, to->wear_left, sectors);
+	}
 	spin_unlock_irq(&set->lock);
 }
 
@@ -653,6 +663,11 @@ static bool next_proposal(struct tier_set *set)
 		if (allowed)
 			r = tier_migrate(set, move.chunk, to, TIER_NO_PLACE,
 					 TIER_REASON_POLICY, NULL, true);
+		if (allowed && r) {
+			spin_lock_irq(&set->lock);
+			to->wear_left += set->chunk_sectors;
+			spin_unlock_irq(&set->lock);
+		}
 	}
 	if (r && set->policy_type->done) {
 		mutex_lock(&set->policy_lock);

@@ -586,7 +586,7 @@ void tier_bound_requests(struct tier_set *set);
 void tier_free_requests(struct tier_set *set);
 /* Sectors may be copied now: 0, or how long to wait, in jiffies. */
 unsigned long tier_budget_wait(struct tier_set *set);
-void tier_budget_take(struct tier_set *set, struct tier *to, u32 sectors);
+void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sectors);
 void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool moved);
 
 /* ---- dm-tier-policy.c ---- */

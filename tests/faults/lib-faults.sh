@@ -171,9 +171,9 @@ fail_commit()
 {
 	local hook=${2:-:}
 	case $1 in
-	old_writes) low 3000 0; up_writes ;;
-	old_flushes) low 3000 0; up_flushes ;;
-	new) low 3000 3000 ;;
+	old_writes) low 2000 0; up_writes ;;
+	old_flushes) low 2000 0; up_flushes ;;
+	new) low 2000 2000 ;;
 	never) up_writes ;;
 	never_flushes) up_flushes ;;
 	dead) up_dead ;;
@@ -296,7 +296,10 @@ tier_table()
 		echo "0 $rest linear $2 0"
 		echo "$rest 8 flakey $2 $rest 0 1 1 error_writes" ;;
 	writes) echo "0 $size flakey $2 0 0 1 1 error_writes" ;;
-	all) echo "0 $size error" ;;
+	all)
+		# An error target alone would let flushes pass.
+		echo "0 $rest error"
+		echo "$rest 8 flakey $2 $rest 0 1" ;;
 	w*) echo "0 $size delay $2 0 0 $2 0 ${1#w} $2 0 0" ;;
 	*) echo "0 $size delay $2 0 $1" ;;
 	esac

@@ -29,7 +29,8 @@ make_tight()
 	length=$((nr * 128))
 	features=(skip_zeroing) core=(migration_bandwidth 0)
 	refused 'need at least [0-9]+' dmsetup create "$set" --table "$(table_line)"
-	least=${refusal##* }
+	[[ $refusal =~ at\ least\ ([0-9]+) ]]
+	least=${BASH_REMATCH[1]}
 	swap m "0 $least linear $meta 0"
 	activate
 	write_chunks 0 20 1

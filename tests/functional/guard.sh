@@ -94,7 +94,8 @@ make_throttled()
 	policy=heat
 	disk meta 4
 	disk fast 64 irqmode=2 completion_nsec=20000
-	disk slow 64 mbps=4
+	# No request may be larger than what it serves in 20 ms.
+	disk slow 64 mbps=4 max_sectors=128
 	core=(tier0.landing 0 migration_bandwidth 0 migration_depth 8)
 	activate
 	msg pause

@@ -588,15 +588,17 @@ check_metadata()
 
 # ---------------------------------------------------------------- cleaning up
 
-# ours: the names of our dm devices but one that is to be kept
+# ours: the names of our dm devices but one that is to be kept; those first that
+# came last, as they may stand on the others
 ours()
 {
-	local file name
+	local file name names=()
 	for file in /sys/block/dm-*/dm/name; do
 		[ -e "$file" ] || continue
 		name=$(<"$file")
-		[[ $name != tt_* ]] || [ "$name" = "${1:-}" ] || echo "$name"
+		[[ $name != tt_* ]] || [ "$name" = "${1:-}" ] || names=("$name" "${names[@]}")
 	done
+	[ ${#names[@]} = 0 ] || printf '%s\n' "${names[@]}"
 }
 
 # clean [keep]: no dm device, process or disk of ours; with `keep` disks stay.
