@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util.h"
+#include "orphans.h"
 
 __attribute__((format(printf, 2, 3)))
 static bool refuse(struct md_repair *r, const char *fmt, ...)
@@ -113,6 +114,7 @@ static void tidy_tunables(struct md_tunables *tunables)
 bool md_repair(struct md_repair *r)
 {
 	struct md_image image = { .src = r->src, .p = r->p };
+	struct md_refs orphans = { 0 };
 	struct md_problems rules = { .say = r->p->say, .context = r->p->context };
 
 	r->refusal = NULL;
@@ -128,8 +130,11 @@ bool md_repair(struct md_repair *r)
 		return refuse(r, "the records of the tiers contradict each other");
 	md_image_tunables(&image, &r->content.tunables);
 	tidy_tunables(&r->content.tunables);
+	md_orphans_find(&orphans, &image);
+	image.orphans = &orphans;
 	md_image_mapping(&image, NULL, r->content.mapping);
 	md_image_heat(&image, r->content.heat);
+	md_refs_free(&orphans);
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */
 	r->content.info.flags &= TIER_SB_PAUSED;
