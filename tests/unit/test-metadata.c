@@ -306,6 +306,39 @@ static void orphaned_leaves(void)
 	md_content_free(&c);
 }
 
+/* Bits of the superblock flip: saved with all roots, or refused. */
+static void flipped_superblock(const struct md_content *c, int fd)
+{
+	unsigned int i, saved = 0, wrong = 0;
+	u8 was[MD_BLOCK], block[MD_BLOCK];
+
+	if (pread(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	for (i = 0; i < 200; i++) {
+		struct md_problems p = { 0 };
+		struct md_source src;
+		struct md_repair r = { .src = &src, .p = &p };
+
+		memcpy(block, was, MD_BLOCK);
+		block[dice(sizeof(struct tier_superblock))] ^= 1 << dice(8);
+		if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK)
+			exit(1);
+		md_source_init(&src, fd);
+		if (md_repair(&r)) {
+			saved++;
+			wrong += !p.errors || memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
+		} else {
+			wrong += !r.refusal;
+		}
+		free(r.refusal);
+		md_content_free(&r.content);
+		md_source_free(&src);
+	}
+	if (pwrite(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	ok(!wrong && saved > 50, "a damaged superblock: %u of 200 saved, the others refused", saved);
+}
+
 static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
 {
 	struct md_content bent;
@@ -366,6 +399,7 @@ int main(void)
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
 	orphaned_leaves();
+	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);
 	close(fd);
 	md_content_free(&content);
