@@ -120,8 +120,8 @@ live_refused()
 	used_set
 	complains tier_check 'is in use' -i "$meta"
 	complains tier_dump 'is in use' -i "$meta"
-	complains tier_repair 'is in use' -i "$meta" -o "$tmp/out"
-	[ ! -e "$tmp/out" ] || fail "tier_repair left an output"
+	complains tier_repair 'is in use' -i "$meta" -o "$tmp/new"
+	[ ! -e "$tmp/new" ] || fail "tier_repair left an output"
 	msg reserve_metadata_snap
 	tool 0 tier_dump -m -i "$meta" -o "$tmp/dump"
 	complains tier_restore 'is in use' -i "$tmp/dump" -o "$meta"
