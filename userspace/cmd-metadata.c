@@ -131,19 +131,18 @@ int cmd_check(const struct args *args)
 
 bool check_before_activation(const struct set *s)
 {
-	const char *paths[TIER_MAX_TIERS];
+	/* Labels are the kernel's business. */
 	struct check_run run = {
 		.input = s->meta_dev.path,
 		.ignore_minor = true,
 		.clear_needs_check = true,
-		.tiers = paths,
 		.in_silence = true,
 	};
 
 	if (!check_run(&run)) {
 		if (run.errors)
 			err("%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s",
-			    s->name, run.first ? run.first : "see below", s->name, s->name);
+			    s->name, run.first, s->name, s->name);
 		free(run.first);
 		return false;
 	}
