@@ -21,43 +21,39 @@ struct target {
 	bool reserved;			/* a metadata snapshot, which is ours to release */
 };
 
-static bool is_member(const struct target *t, dev_t dev)
+/* The set that the device is the metadata of; *member: it belongs to one, at least. */
+static struct set *set_of(struct target *t, dev_t dev, bool *member)
 {
-	const struct set *owner;
+	const struct set *owner = NULL;
 	char *role = sets_role(&t->list, dev, &owner);
 
+	*member = role;
 	free(role);
-	return role;
+	return owner && owner->have_meta && owner->meta_dev.dev == dev ? (struct set *)owner : NULL;
 }
 
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
+	bool is_device, member = false;
 	struct device d;
-	bool is_device;
 
 	memset(t, 0, sizeof(*t));
 	sets_load(&t->list, true);
-	t->set = sets_find(&t->list, name);
-	if (t->set) {
-		if (!t->set->have_meta) {
-			err("%s: its metadata device is missing.", t->set->name);
-			return false;
-		}
-		t->path = t->set->meta_dev.path;
-		return true;
-	}
 	is_device = !device_from_name(name, &d);
-	if (is_device && is_member(t, d.dev)) {
-		/* A member of a set that is active: say which. */
-		device_free(&d);
-		return sets_need(&t->list, name);
-	}
+	t->set = sets_find(&t->list, name);
+	if (!t->set && is_device)
+		t->set = set_of(t, d.dev, &member);
 	if (is_device)
 		device_free(&d);
-	t->path = name;
-	if (is_device || !access(name, F_OK))
+	if (t->set && !t->set->have_meta) {
+		err("%s: its metadata device is missing.", t->set->name);
+		return false;
+	}
+	t->path = t->set ? t->set->meta_dev.path : name;
+	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
 		return true;
+	/* A tier, or nothing at all: say so. */
 	return sets_need(&t->list, name);
 }
 
@@ -135,19 +131,18 @@ int cmd_check(const struct args *args)
 
 bool check_before_activation(const struct set *s)
 {
-	const char *paths[TIER_MAX_TIERS];
+	/* Labels are the kernel's business. */
 	struct check_run run = {
 		.input = s->meta_dev.path,
 		.ignore_minor = true,
 		.clear_needs_check = true,
-		.tiers = paths,
 		.in_silence = true,
 	};
 
 	if (!check_run(&run)) {
 		if (run.errors)
 			err("%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s",
-			    s->name, run.first ? run.first : "see below", s->name, s->name);
+			    s->name, run.first, s->name, s->name);
 		free(run.first);
 		return false;
 	}

@@ -381,6 +381,7 @@ wrong_array()
 	dd if="$tmp/root" of="$meta" bs=8 seek=24 conv=notrunc,fsync status=none
 	io seal "$meta" at=0 len=4096 xor=0x7e12a5c3
 	refused 'damaged' activate
+	damaged
 }
 test_case "an array of another kind in place of the mapping is refused" wrong_array
 

@@ -112,6 +112,22 @@ row $failed 'fit' $new -m $meta2 -c 64k -L 8m $third
 row $failed "$set|exists" create $set -m $meta2 -c 64k $third
 }
 
+# ---- metadata
+for command in check dump 'restore x' 'repair x'; do
+	# shellcheck disable=SC2086	# words of a command
+	row $usage 'few' $command
+done
+row $usage 'yaml' dump $set --format yaml
+row $usage 'many: y' check $set y
+row $failed 'nosuch' check nosuch
+row $failed 'nosuch' dump nosuch
+row $failed 'nosuch' restore nosuch $meta2
+row $failed 'nosuch' repair nosuch $meta2
+row $failed 'tier 0' check $fast
+row $failed 'use|free|held' restore "$0" $meta
+row $failed 'line 1' restore "$0" $meta2
+row $failed 'active' repair $set $meta2
+
 # ---- the set
 for command in activate deactivate list status pause resume get wait; do
 	row $failed 'nosuch' $command nosuch

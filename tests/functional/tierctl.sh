@@ -485,7 +485,7 @@ help_and_version()
 	matches '^tierctl [0-9]+\.[0-9]+' "$output"
 	ctl_code 0 --help
 	for command in create destroy activate deactivate list scan status pause resume set get \
-		       migrate wait pin unpin evacuate admit; do
+		       migrate wait pin unpin evacuate admit check dump restore repair; do
 		matches "$command" "$output"
 		help=$(ctl "$command" --help)
 		matches "Usage: tierctl $command" "$help"

@@ -120,8 +120,8 @@ live_refused()
 	used_set
 	complains tier_check 'is in use' -i "$meta"
 	complains tier_dump 'is in use' -i "$meta"
-	complains tier_repair 'is in use' -i "$meta" -o "$tmp/out"
-	[ ! -e "$tmp/out" ] || fail "tier_repair left an output"
+	complains tier_repair 'is in use' -i "$meta" -o "$tmp/new"
+	[ ! -e "$tmp/new" ] || fail "tier_repair left an output"
 	msg reserve_metadata_snap
 	tool 0 tier_dump -m -i "$meta" -o "$tmp/dump"
 	complains tier_restore 'is in use' -i "$tmp/dump" -o "$meta"
@@ -259,7 +259,7 @@ test_case "labels and metadata of different times" stale_labels
 
 flag_is_set() { [ "$(info check)" = needs_check ]; }
 
-# The superblock can be written, nothing else: the commit fails and says so there.
+# The superblock can be written, nothing else, and all can be read: the commit fails and says so there.
 needs_check()
 {
 	disk meta 4
@@ -270,7 +270,8 @@ needs_check()
 	activate
 	write_chunks 0 20 1
 	io sync "$dev"
-	printf '0 8 linear %s 0\n8 8184 error\n' "$meta" | dmsetup load tt_up
+	printf '0 8 linear %s 0\n8 8184 flakey %s 8 0 1 1 error_writes\n' "$meta" "$meta" |
+		dmsetup load tt_up
 	dmsetup suspend tt_up
 	dmsetup resume tt_up
 	write_chunks 30 1 2 || true

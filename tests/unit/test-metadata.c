@@ -267,6 +267,78 @@ static void flipped_bits(const struct md_content *c, int fd)
 	ok(is_good(fd), "and it is in order again");
 }
 
+/* A large array's root is damaged: its leaves are still there. */
+static void orphaned_leaves(void)
+{
+	struct md_content c;
+	struct md_problems p = { 0 };
+	struct md_source src;
+	struct md_image image = { .src = &src, .p = &p };
+	struct md_repair r = { .src = &src, .p = &p };
+	struct tier_meta_info info;
+	struct md_content big;
+	u64 i, nr = 200000;
+	int fd;
+
+	make_content(&c);
+	info = c.info;
+	info.nr_chunks = nr;
+	md_content_init(&big, &info);
+	big.tiers = c.tiers;
+	for (i = 0; i < 3 * PLACES / 2; i++)
+		big.mapping[i * 50] = TIER_ENTRY_MAPPED | (i % 2 * 3) << TIER_ENTRY_ID_SHIFT | (i / 2 + 1);
+	big.info.length = nr * 2048;
+	big.tiers.tier[0].places = big.tiers.tier[1].places = nr;
+	big.tiers.tier[0].size = big.tiers.tier[1].size = (nr + 1) * 2048;
+	fd = write_image(&big);
+	md_source_init(&src, fd);
+	ok(md_image_open(&image) && is_good(fd), "a large array");
+	if (pwrite(fd, "spoilt", 6, image.roots.mapping * MD_BLOCK + 100) != 6)
+		exit(1);
+	ok(!is_good(fd), "its root is damaged");
+	ok(md_repair(&r) && !p.errors && !memcmp(r.content.mapping, big.mapping, nr * sizeof(u64)),
+	   "all of it is found again");
+	md_content_free(&r.content);
+	free(r.refusal);
+	md_source_free(&src);
+	close(fd);
+	md_content_free(&big);
+	md_content_free(&c);
+}
+
+/* Bits of the superblock flip: saved with all roots, or refused. */
+static void flipped_superblock(const struct md_content *c, int fd)
+{
+	unsigned int i, saved = 0, wrong = 0;
+	u8 was[MD_BLOCK], block[MD_BLOCK];
+
+	if (pread(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	for (i = 0; i < 200; i++) {
+		struct md_problems p = { 0 };
+		struct md_source src;
+		struct md_repair r = { .src = &src, .p = &p };
+
+		memcpy(block, was, MD_BLOCK);
+		block[dice(sizeof(struct tier_superblock))] ^= 1 << dice(8);
+		if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK)
+			exit(1);
+		md_source_init(&src, fd);
+		if (md_repair(&r)) {
+			saved++;
+			wrong += !p.errors || memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
+		} else {
+			wrong += !r.refusal;
+		}
+		free(r.refusal);
+		md_content_free(&r.content);
+		md_source_free(&src);
+	}
+	if (pwrite(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	ok(!wrong && saved > 50, "a damaged superblock: %u of 200 saved, the others refused", saved);
+}
+
 static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
 {
 	struct md_content bent;
@@ -326,6 +398,8 @@ int main(void)
 	broken_rule("an unknown flag", &content, unknown_flag);
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
+	orphaned_leaves();
+	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);
 	close(fd);
 	md_content_free(&content);

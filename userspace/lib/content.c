@@ -265,6 +265,7 @@ void md_image_mapping(struct md_image *image, struct md_places *places, u64 *sto
 		.nr = image->info.nr_chunks,
 		.values = take_entries,
 		.lost = mapping_lost,
+		.orphans = image->orphans,
 		.context = &scan,
 	};
 
@@ -304,6 +305,7 @@ void md_image_heat(struct md_image *image, u32 *store)
 		.nr = image->info.nr_chunks,
 		.values = take_heat,
 		.lost = heat_lost,
+		.orphans = image->orphans,
 		.context = &scan,
 	};
 

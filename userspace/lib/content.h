@@ -16,6 +16,7 @@ struct md_image {
 	struct md_problems *p;
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
+	const struct md_refs *orphans;	/* see orphans.h; NULL: not looked for */
 	bool broken;			/* there are blocks that cannot be used */
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "../util.h"
+#include "check.h"
+#include "orphans.h"
 
 __attribute__((format(printf, 2, 3)))
 static bool refuse(struct md_repair *r, const char *fmt, ...)
@@ -93,6 +95,50 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image)
 	return true;
 }
 
+/*
+ * A superblock that is damaged, not gone: if all trees, all places and all counts of
+ * references agree with each other to the last block, its roots are right.
+ */
+static bool trust_superblock(struct md_repair *r, u8 *block)
+{
+	struct md_problems silent = { 0 };
+	struct tier_superblock *sb = (void *)block;
+	struct md_check check = { 0 };
+	const struct tier_label_info *label = r->nr_labels ? &r->labels[0].label : NULL;
+
+	sb->magic = cpu_to_le64(TIER_SUPERBLOCK_MAGIC);
+	sb->version = cpu_to_le32(TIER_FORMAT_VERSION);
+	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
+	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
+	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED);
+	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
+	/* What labels say has a checksum of its own. */
+	if (label) {
+		memcpy(sb->uuid, label->set_uuid, sizeof(sb->uuid));
+		memcpy(sb->name, label->name, sizeof(sb->name));
+		sb->chunk_sectors = cpu_to_le64(label->chunk_sectors);
+	}
+	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
+	r->src->superblock = block;
+	md_check(&check, r->src, &silent);
+	return check.have_info && !silent.errors && !silent.minor;
+}
+
+/* Or false with the reason why not. */
+static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
+{
+	if (!r->src->nr_blocks || md_source_read(r->src, TIER_SUPERBLOCK_LOCATION, block))
+		return refuse(r, "the superblock cannot be read. Restore a dump, or use what is left of a mirror");
+	/* Labels tell what the set is, but nothing tells which of the trees on the device are current. */
+	if (!trust_superblock(r, block) || !md_image_open(image))
+		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or use what is left of a mirror");
+	md_error(r->p, "superblock: its roots are right; this may not be: length %llu sectors, reserve %llu, generation %llu, block size %u, policy %.16s",
+		 (unsigned long long)image->info.length, (unsigned long long)image->info.reserve,
+		 (unsigned long long)image->info.generation, image->info.logical_block_size,
+		 image->info.policy);
+	return true;
+}
+
 /* Names that are there twice or empty: what the kernel would not write. */
 static void tidy_tunables(struct md_tunables *tunables)
 {
@@ -110,16 +156,16 @@ static void tidy_tunables(struct md_tunables *tunables)
 	tunables->nr = nr;
 }
 
-bool md_repair(struct md_repair *r)
+static bool repair(struct md_repair *r, u8 *block)
 {
 	struct md_image image = { .src = r->src, .p = r->p };
+	struct md_refs orphans = { 0 };
 	struct md_problems rules = { .say = r->p->say, .context = r->p->context };
 
 	r->refusal = NULL;
 	memset(&r->content, 0, sizeof(r->content));
-	/* Labels tell what the set is, but nothing tells which of the trees on the device are current. */
-	if (!md_image_open(&image))
-		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or what is left of a mirror");
+	if (!md_image_open(&image) && !open_damaged(r, &image, block))
+		return false;
 	md_content_init(&r->content, &image.info);
 	if (!repair_tiers(r, &image))
 		return false;
@@ -128,10 +174,26 @@ bool md_repair(struct md_repair *r)
 		return refuse(r, "the records of the tiers contradict each other");
 	md_image_tunables(&image, &r->content.tunables);
 	tidy_tunables(&r->content.tunables);
+	md_orphans_find(&orphans, &image);
+	image.orphans = &orphans;
 	md_image_mapping(&image, NULL, r->content.mapping);
 	md_image_heat(&image, r->content.heat);
+	md_refs_free(&orphans);
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */
 	r->content.info.flags &= TIER_SB_PAUSED;
 	return true;
+}
+
+bool md_repair(struct md_repair *r)
+{
+	void *block;
+	bool good;
+
+	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
+		out_of_memory();
+	good = repair(r, block);
+	r->src->superblock = NULL;
+	free(block);
+	return good;
 }

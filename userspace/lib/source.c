@@ -54,6 +54,10 @@ int md_source_read(struct md_source *src, u64 block, void *data)
 {
 	if (block >= src->nr_blocks)
 		return -ENODATA;
+	if (!block && src->superblock) {
+		memcpy(data, src->superblock, MD_BLOCK);
+		return 0;
+	}
 	return read_fully(src->fd, data, MD_BLOCK, block * MD_BLOCK);
 }
 

@@ -8,6 +8,7 @@
 struct md_source {
 	int fd;			/* may be O_DIRECT; stays the caller's */
 	u64 nr_blocks;
+	const void *superblock;	/* read in place of block 0, unless NULL */
 	u8 *piece;
 };
 

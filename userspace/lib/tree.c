@@ -149,6 +149,9 @@ static void array_node_bad(void *context, const struct md_ref *ref, const char *
 	struct array_walk *w = context;
 	u64 key;
 
+	/* Some of it may be found. */
+	if (w->array->orphans)
+		return;
 	for (key = ref->first; key < ref->end; key++)
 		see(w, key);
 	lose(w, ref->first, ref->end, ref->block, why);
@@ -167,25 +170,67 @@ static void take_number(void *context, u64 key, const void *value, bool fresh)
 	md_refs_add(&w->blocks, &ref);
 }
 
-static void take_block(void *context, const struct md_ref *ref, const void *data)
+static const char *judge_block(const struct array_walk *w, const struct md_array_block *b, u64 key,
+			       u64 block)
 {
-	struct array_walk *w = context;
-	struct md_array *a = w->array;
-	const struct md_array_block *b = data;
-	u64 first = ref->first * w->per_block, left = a->nr - first;
+	u64 left = w->array->nr - key * w->per_block;
 	u32 nr = left < w->per_block ? left : w->per_block;
 	const char *why;
 
 	if (!b)
-		why = ref->block < a->src->nr_blocks ? "cannot be read" : "past the end";
-	else
-		why = md_judge_array(b, ref->block, a->value_size);
-	if (!why && le32_to_cpu(b->nr_entries) != nr)
-		why = "number of its entries";
+		return block < w->array->src->nr_blocks ? "cannot be read" : "past the end";
+	why = md_judge_array(b, block, w->array->value_size);
+	return why || le32_to_cpu(b->nr_entries) == nr ? why : "number of its entries";
+}
+
+static void take_block(void *context, const struct md_ref *ref, const void *data)
+{
+	struct array_walk *w = context;
+	const struct md_array_block *b = data;
+	const char *why = judge_block(w, b, ref->first, ref->block);
+
 	if (why)
-		lose(w, ref->first, ref->end, ref->block, why);
+		lose(w, ref->first, ref->first + 1, ref->block, why);
 	else
-		a->values(a->context, first, nr, b->values);
+		w->array->values(w->array->context, ref->first * w->per_block,
+				 le32_to_cpu(b->nr_entries), b->values);
+}
+
+/* The orphans of the other array have the same keys, but not the same size of values. */
+static bool fits(const struct array_walk *w, const struct md_ref *orphan)
+{
+	void *block;
+	bool good;
+
+	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
+		out_of_memory();
+	good = !md_source_read(w->array->src, orphan->block, block) &&
+	       !judge_block(w, block, orphan->first, orphan->block);
+	free(block);
+	return good;
+}
+
+static void adopt_orphans(struct array_walk *w)
+{
+	const struct md_refs *orphans = w->array->orphans;
+	size_t i, end;
+
+	for (i = 0; orphans && i < orphans->nr; i = end) {
+		u64 key = orphans->ref[i].first;
+		const struct md_ref *found = NULL;
+		unsigned int fitting = 0;
+
+		for (end = i; end < orphans->nr && orphans->ref[end].first == key; end++)
+			if (key < w->nr_blocks && fits(w, &orphans->ref[end])) {
+				found = &orphans->ref[end];
+				fitting++;
+			}
+		/* Two would be one too many: nothing tells which is right. */
+		if (fitting == 1 && !(w->seen[key / 8] >> key % 8 & 1)) {
+			see(w, key);
+			md_refs_add(&w->blocks, found);
+		}
+	}
 }
 
 static void lose_unseen(struct array_walk *w)
@@ -197,7 +242,7 @@ static void lose_unseen(struct array_walk *w)
 		while (key < w->nr_blocks && !see(w, key))
 			key++;
 		if (key > first)
-			lose(w, first, key, 0, "not there");
+			lose(w, first, key, 0, w->array->orphans ? "below a damaged block" : "not there");
 	}
 }
 
@@ -217,6 +262,7 @@ void md_array_walk(struct md_array *a, u64 root)
 	w.seen = xcalloc(w.nr_blocks / 8 + 1, 1);
 	tree.end = w.nr_blocks;
 	md_tree_walk(&tree, root);
+	adopt_orphans(&w);
 	lose_unseen(&w);
 	md_source_read_all(a->src, &w.blocks, take_block, &w);
 	md_refs_free(&w.blocks);

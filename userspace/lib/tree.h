@@ -47,6 +47,8 @@ struct md_array {
 	void (*values)(void *context, u64 first, u32 nr, const void *values);
 	/* Values first to end - 1 cannot be had; block 0 if none is known. */
 	void (*lost)(void *context, u64 first, u64 end, u64 block, const char *why);
+	/* Blocks that may stand in for lost ones, in order of their key, first; or NULL. */
+	const struct md_refs *orphans;
 	void *context;
 };
 
