@@ -63,6 +63,11 @@ void disk_on(struct disk *d)
 	unsigned int i;
 
 	set_attribute(d, "cache_size", d->cache_mib);
+	/*
+	 * null_blk spins for ever when two requests write a full cache back at the
+	 * same time on the same CPU: no more than one request, then.
+	 */
+	set_attribute(d, "hw_queue_depth", d->cache_mib < d->mib ? 1 : 64);
 	/* Completed by a timer, so that what takes several requests takes its time. */
 	set_attribute(d, "irqmode", d->delay_us ? 2 : 0);
 	set_attribute(d, "completion_nsec", d->delay_us ? d->delay_us * 1000 : 1);
