@@ -486,7 +486,9 @@ schemas()
 	json . wait "$set" >/dev/null
 	json . status --interval 1 "$set" >/dev/null
 	json . status nosuch >/dev/null
+	json . check "$set" >/dev/null
 	ctl deactivate -q "$set"
+	json . check "$set" >/dev/null
 	json . status "$set" >/dev/null
 	disk_gone slow
 	json . status "$set" >/dev/null
