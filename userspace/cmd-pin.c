@@ -259,7 +259,7 @@ static bool record_refresh(struct refresh *r)
 static bool refresh_file_system(struct refresh *r, dev_t dev)
 {
 	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
-	unsigned int i, nr = r->pins.nr;
+	unsigned int i, nr = good ? r->pins.nr : 0;
 
 	r->found += nr;
 	r->entry = xcalloc(nr, sizeof(*r->entry));

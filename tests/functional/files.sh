@@ -333,6 +333,9 @@ strange_record()
 	cp "$tmp/record" "$mnt/.tierctl-pins"
 	ctl_code 1 pin --refresh
 	one_line 'line 4 is damaged'
+	ctl_code 1 unpin "$mnt/a"
+	one_line 'line 4 is damaged'
+	cmp "$tmp/record" "$mnt/.tierctl-pins"
 	same "$before" "$(info pinned)"
 }
 test_case "a record that is not to be trusted" strange_record
