@@ -130,6 +130,21 @@ static int rank_before(const struct set *was, const struct set *now, unsigned in
 	return -1;
 }
 
+static void report_missing(struct watch *w, const struct set *s, unsigned int rank)
+{
+	report_event(w, s, "tier_missing", rank, "tier %u is missing: what lies on it gives I/O errors", rank);
+}
+
+static void report_activation(struct watch *w, const struct set *s)
+{
+	unsigned int i;
+
+	report_event(w, s, "activated", -1, "is active (%s)", mode_of(s));
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].state == '-')
+			report_missing(w, s, i);
+}
+
 static void compare_tier(struct watch *w, const struct set *was, const struct set *now, unsigned int rank)
 {
 	const struct set_tier *t = &now->tier[rank];
@@ -143,8 +158,7 @@ static void compare_tier(struct watch *w, const struct set *was, const struct se
 	}
 	then = was->tier[before].state;
 	if (t->state == '-' && then != '-')
-		report_event(w, now, "tier_missing", rank,
-			     "tier %u is missing: what lies on it gives I/O errors", rank);
+		report_missing(w, now, rank);
 	if (t->state != '-' && then == '-')
 		report_event(w, now, "tier_back", rank, "tier %u (%s) is back", rank, name);
 	if (t->state == 'F' && then != 'F')
@@ -215,7 +229,7 @@ static bool look(struct watch *w, bool first)
 		if (was && is_up(was))
 			compare_status(w, was, &now.set[i]);
 		else
-			report_event(w, &now.set[i], "activated", -1, "is active (%s)", mode_of(&now.set[i]));
+			report_activation(w, &now.set[i]);
 	}
 	sets_free(&w->before);
 	w->before = now;

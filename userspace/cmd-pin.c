@@ -123,7 +123,7 @@ struct refresh {
 		struct set *set;	/* NULL: left as it is */
 		unsigned int rank;
 		bool gone;
-		char *path;
+		char *name;	/* for messages */
 		struct ranges now;
 	} *entry;
 	unsigned int found;	/* entries in all */
@@ -148,30 +148,35 @@ static bool look_again(struct refresh *r, unsigned int i)
 	struct set *s = set_of_pin(&r->list, pin);
 	int rank = s ? rank_of_id(s, pin->tier_id) : -1, fd;
 	struct where w;
+	char *path;
 
+	e->name = pins_name(&r->pins, pin->path);
 	if (!s) {
-		err("%s: was pinned on the set %s, which is not active.", pin->path, pin->set);
+		err("%s: was pinned on the set %s, which is not active.", e->name, pin->set);
 		return false;
 	}
 	if (!check_active(s))
 		return false;
 	if (rank < 0) {
 		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
-		    pin->path, s->name);
+		    e->name, s->name);
 		return false;
 	}
 	e->rank = rank;
-	fd = pin_open(&r->pins, pin, &e->path);
+	fd = pin_open(&r->pins, pin, &path);
 	if (fd == -ENOENT) {
 		e->set = s;
 		e->gone = true;
 		return true;
 	}
 	if (fd < 0) {
-		err("%s: %s.", pin->path, strerror(-fd));
+		err("%s: %s.", e->name, strerror(-fd));
 		return false;
 	}
-	if (where_is_open(&r->finder, fd, e->path, s, &w)) {
+	free(e->name);
+	e->name = pins_name(&r->pins, path);
+	free(path);
+	if (where_is_open(&r->finder, fd, e->name, s, &w)) {
 		e->set = s;
 		ranges_add_all(&e->now, &w.chunks);
 		where_free(&w);
@@ -208,7 +213,7 @@ static bool mend(struct refresh *r, unsigned int i)
 	ranges_subtract(&fresh, &pin->chunks);
 	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, e->rank);
 	if (good && !global.test) {
-		say("%s: %s%s pinned", e->gone ? pin->path : e->path, e->gone ? "gone, " : "",
+		say("%s: %s%s pinned", e->name, e->gone ? "gone, " : "",
 		    count_chunks(&fresh).text);
 		say(", %s unpinned.\n", count_chunks(&stale).text);
 		ranges_free(&pin->chunks);
@@ -254,7 +259,7 @@ static bool record_refresh(struct refresh *r)
 static bool refresh_file_system(struct refresh *r, dev_t dev)
 {
 	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
-	unsigned int i, nr = r->pins.nr;
+	unsigned int i, nr = good ? r->pins.nr : 0;
 
 	r->found += nr;
 	r->entry = xcalloc(nr, sizeof(*r->entry));
@@ -267,7 +272,7 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 	if (nr && !global.test)
 		good &= record_refresh(r);
 	for (i = 0; i < nr; i++) {
-		free(r->entry[i].path);
+		free(r->entry[i].name);
 		ranges_free(&r->entry[i].now);
 	}
 	free(r->entry);
@@ -368,25 +373,33 @@ static bool is_below(const char *path, const char *directory)
 
 /*
  * Takes the entries for path, and those below it, out of *pins; what was pinned
- * for them goes to *chunks, what others keep pinned is taken away from it.
+ * for them goes to *chunks, what others keep pinned is taken away from it.  False
+ * with the error said if path is pinned by way of a directory above it.
  */
-static void forget_pins(struct pins *pins, const struct set *s, const char *path, struct ranges *chunks)
+static bool forget_pins(struct pins *pins, const struct set *s, const char *name, const char *path,
+			struct ranges *chunks)
 {
 	struct ranges kept;
-	char *now;
+	char *now, *above;
 	unsigned int i;
 	int fd;
 
 	for (i = pins->nr; i--;) {
+		if (strcmp(pins->pin[i].set, s->hex))
+			continue;
 		fd = pin_open(pins, &pins->pin[i], &now);
 		if (fd < 0)
 			continue;
 		close(fd);
-		if (!strcmp(pins->pin[i].set, s->hex) && is_below(now, path)) {
+		if (is_below(now, path)) {
 			ranges_add_all(chunks, &pins->pin[i].chunks);
 			pins_remove(pins, i);
 		} else if (is_below(path, now)) {
-			warn("%s: is below %s, which is pinned: tierctl pin --refresh pins it again.", path, now);
+			above = pins_name(pins, now);
+			err("%s: is pinned as part of %s. Unpin that.", name, above);
+			free(above);
+			free(now);
+			return false;
 		}
 		free(now);
 	}
@@ -394,6 +407,7 @@ static void forget_pins(struct pins *pins, const struct set *s, const char *path
 	ranges_settle(chunks);
 	ranges_subtract(chunks, &kept);
 	ranges_free(&kept);
+	return true;
 }
 
 static bool unpin_path(const struct mounts *mounts, const struct set *s, const struct target_path *p,
@@ -414,7 +428,7 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 			good = false;
 		} else if (pin_identify(&pins, fd, &handle, &path)) {
 			recorded = pins.nr;
-			forget_pins(&pins, s, path, &chunks);
+			good = forget_pins(&pins, s, p->path, path, &chunks);
 			free(handle);
 			free(path);
 		}

@@ -19,6 +19,8 @@
 
 #define HEADING	"tierctl-pins 1 "
 #define HANDLE_MAX	128
+/* In place of a UUID. */
+#define UNKNOWN		"-"
 
 void pin_free(struct pin *pin)
 {
@@ -91,7 +93,7 @@ static char *file_system_uuid(dev_t dev)
 		blkid_free_probe(probe);
 	}
 	free(node);
-	return uuid ? uuid : xstrdup("-");
+	return uuid ? uuid : xstrdup(UNKNOWN);
 }
 
 static bool read_lines(struct pins *pins, FILE *f, const char *uuid)
@@ -108,7 +110,9 @@ static bool read_lines(struct pins *pins, FILE *f, const char *uuid)
 		if (*line == '#' || !*line)
 			continue;
 		if (!strncmp(line, HEADING, strlen(HEADING))) {
-			if (strcmp(line + strlen(HEADING), uuid)) {
+			const char *of = line + strlen(HEADING);
+
+			if (strcmp(of, uuid) && strcmp(of, UNKNOWN) && strcmp(uuid, UNKNOWN)) {
 				warn("%s: is of another file system and is not used.", pins->where);
 				break;
 			}
@@ -132,6 +136,13 @@ static bool trusted(int fd)
 	return !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_uid && !(st.st_mode & 022);
 }
 
+char *pins_name(const struct pins *pins, const char *path)
+{
+	if (strcmp(path, "."))
+		return xasprintf("%s/%s", pins->point, path);
+	return xstrdup(*pins->point ? pins->point : "/");
+}
+
 bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
 {
 	const struct mount *m = mounts_find(mounts, dev);
@@ -147,7 +158,8 @@ bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
 		    m ? m->point : "a file");
 		return false;
 	}
-	pins->where = xasprintf("%s%s%s", m->point, strcmp(m->point, "/") ? "/" : "", PINS_FILE);
+	pins->point = xstrdup(strcmp(m->point, "/") ? m->point : "");
+	pins->where = pins_name(pins, PINS_FILE);
 	fd = openat(pins->root, PINS_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return true;
@@ -174,6 +186,7 @@ void pins_close(struct pins *pins)
 		pin_free(&pins->pin[--pins->nr]);
 	free(pins->pin);
 	free(pins->where);
+	free(pins->point);
 	if (pins->root >= 0)
 		close(pins->root);
 	memset(pins, 0, sizeof(*pins));

@@ -31,6 +31,7 @@ struct pin {
 struct pins {
 	int root;		/* the root directory of the file system */
 	char *where;		/* the file, for messages */
+	char *point;		/* where the file system is mounted, "" for / */
 	unsigned int nr;
 	struct pin *pin;
 };
@@ -43,6 +44,9 @@ bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev);
 void pins_close(struct pins *pins);
 /* All or nothing, and durable.  False with the error said. */
 bool pins_write(struct pins *pins);
+
+/* What to call a path that is kept; the caller frees. */
+char *pins_name(const struct pins *pins, const char *path);
 
 /* Handle and path of an open file as they are kept; false if it has none. */
 bool pin_identify(const struct pins *pins, int fd, char **handle, char **path);

@@ -304,9 +304,11 @@ refresh()
 	ctl_code 0 unpin "$mnt/b"
 	same "$( (found MARKER-1; found MARKER-2) | tr ' ' '\n' | sort -nu | paste -sd' ' -)" \
 		"$(pinned_list)" "pinned chunks"
-	# Below a directory that is pinned: for the time being.
-	ctl_code 0 unpin "$mnt/moved/new"
-	matches 'pin --refresh pins it again' "$errors"
+	# What is below a directory that is pinned is not unpinned alone.
+	before=$(info pinned)
+	ctl_code 1 unpin "$mnt/moved/new"
+	one_line 'is pinned as part of .*/moved'
+	same "$before" "$(info pinned)"
 	ctl_code 0 unpin "$mnt"
 	same 0 "$(info pinned)"
 }
@@ -331,6 +333,9 @@ strange_record()
 	cp "$tmp/record" "$mnt/.tierctl-pins"
 	ctl_code 1 pin --refresh
 	one_line 'line 4 is damaged'
+	ctl_code 1 unpin "$mnt/a"
+	one_line 'line 4 is damaged'
+	cmp "$tmp/record" "$mnt/.tierctl-pins"
 	same "$before" "$(info pinned)"
 }
 test_case "a record that is not to be trusted" strange_record

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# timeout=400
 #
 # The examples in the manual pages do what they say they do: each is run, page by
 # page, in order, on a set of its own.
@@ -11,13 +12,13 @@
 
 pages=$here/../../man
 [ -d "$pages" ] || skip_all "the manual pages are not here"
-need lvm losetup
+need lvm losetup script
 
 # examples PAGE: its commands, a line each
 examples()
 {
-	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$pages/tierctl-$1.8" |
-		sed -n 's/\\fB//g; s/\\fR//g; s/\\-/-/g; /^tierctl /p'
+	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$pages/$1.8" |
+		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\|mount\) /p'
 }
 
 # What stands in the pages, and what is here.
@@ -50,13 +51,145 @@ run_page()
 		line=$(on_this_machine <<<"$line")
 		echo "+ $line"
 		eval "$line"
-	done < <(examples "$1")
+	done < <(examples "tierctl-$1")
 	is "n > 0"
 	check_chunks 0 60 1
 }
-for page in add admit evacuate get list migrate pause pin remove rename replace resize resume scan set \
-	    status unpin wait; do
-	test_case "examples of tierctl-$page(8)" run_page $page
+
+# ---- those that speak of files, or make and destroy the set: typed at a terminal, with
+# devices and files called as in the pages
+
+bin=$tmp/bin
+mkdir "$bin"
+ln -s "$(realpath "$tierctl")" "$bin/tierctl"
+printf '#!/bin/sh\ncat >/dev/null\n' >"$bin/mail"
+chmod +x "$bin/mail"
+
+# The machine of the examples: /dev/md0, /dev/nvme0n1, /dev/sdb and so on, and the
+# volume group vg.  Disks take memory for what is written alone.
+machine()
+{
+	local name
+	disk meta 64
+	disk meta2 64
+	disk fast 1500
+	disk slow 12000
+	disk third 200
+	disk spare 8
+	for name in md0=meta md1=meta2 nvme0n1=fast sdb=slow sdd=third sdc=spare; do
+		ln -sf "/dev/tt_${name#*=}" "/dev/${name%=*}"
+	done
+}
+
+photos() { ctl create -q photos -m /dev/md0 /dev/nvme0n1 /dev/sdb; }
+
+# What most examples speak of.
+mounted_photos()
+{
+	machine
+	photos
+	mkfs.ext4 -q -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 /dev/mapper/photos
+	mount /dev/mapper/photos /srv
+	mkdir /srv/postgresql /srv/iso
+	head -c 3m /dev/urandom >/srv/postgresql/base
+	head -c 5m /dev/urandom >/srv/iso/debian.iso
+	sync -f /srv
+}
+
+stage_default() { mounted_photos; }
+stage_create() { machine; }
+# $1: the example that comes next
+between_create()
+{
+	case $1 in
+	*' vg/'*) ctl destroy -q -y photos ;;
+	*/dev/mapper/photos*) [ -e /dev/mapper/photos ] || photos ;;
+	esac
+}
+stage_tierctl() { machine; }
+stage_activate() { machine; photos; ctl deactivate -q photos; }
+between_activate() { ctl deactivate -q photos; }
+stage_deactivate() { machine; photos; }
+between_deactivate() { ctl activate -q photos; }
+stage_destroy()
+{
+	machine
+	photos
+	ctl create -q old -m /dev/sdc /dev/sdd
+	ctl deactivate -q old
+	disk_gone spare
+}
+stage_check() { machine; photos; }
+stage_dump() { machine; photos; }
+stage_restore()
+{
+	machine
+	photos
+	ctl deactivate -q photos
+	ctl dump -q -o "$tmp/photos.xml" photos
+	disk_gone meta
+}
+stage_repair() { machine; photos; ctl deactivate -q photos; }
+stage_unpin() { mounted_photos; ctl pin -q --tier 0 /srv/postgresql; }
+
+# A create needs its devices as logical volumes in one example and as they are in the other.
+as_volumes()
+{
+	local name
+	for name in meta fast slow; do
+		[ -e "/dev/mapper/vg-$name" ] ||
+			dmsetup create "vg-$name" --table "0 $(sectors_of "/dev/tt_$name") linear /dev/tt_$name 0"
+	done
+}
+
+take_down()
+{
+	local name
+	mountpoint -q /srv && umount /srv
+	for name in photos old vg-meta vg-fast vg-slow; do
+		[ ! -e "/dev/mapper/$name" ] || dmsetup remove --retry "$name" || return 1
+	done
+	rm -f /dev/md[01] /dev/nvme0n1 /dev/sd[bcd]
+}
+
+# Typed at a terminal, where somebody says yes.
+typed()
+{
+	local rc=0
+	[[ $1 != *' vg/'* ]] || as_volumes
+	printf 'y\n' | TERM=xterm PATH=$bin:$PATH timeout 100 script -qec "stty cols 100; $1" /dev/null >"$tmp/typed" 2>&1 || rc=$?
+	[[ $1 != *' vg/'* ]] || dmsetup remove --retry vg-meta vg-fast vg-slow
+	echo "\$ $1"
+	cat "$tmp/typed"
+	[ "$rc" = 0 ] || fail "$1: exit status $rc"
+	! grep -q '^tierctl: .*Try: ' "$tmp/typed" || fail "$1: usage"
+}
+
+typed_page()
+{
+	local what=${1#tierctl-} n=0
+	mountpoint -q /srv && skip "something is mounted on /srv"
+	trap 'take_down || exit 1' EXIT
+	if [ "$(type -t "stage_$what")" = function ]; then "stage_$what"; else stage_default; fi
+	examples "$1" | sed "s#/root/#$tmp/#g" >"$tmp/examples"
+	while read -r -u 9 line; do
+		[ "$n" = 0 ] || [ "$(type -t "between_$what")" != function ] || "between_$what" "$line"
+		typed "$line"
+		n=$((n + 1))
+	done 9<"$tmp/examples"
+	is "$n > 0"
+	trap - EXIT
+	take_down
+}
+
+on_a_set='add admit evacuate get list pause remove rename replace resize resume scan set status wait'
+for page in $on_a_set; do
+	test_case "examples of tierctl-$page(8)" run_page "$page"
+done
+for file in "$pages"/tierctl*.8; do
+	page=$(basename "$file" .8)
+	[[ " $on_a_set " == *" ${page#tierctl-} "* ]] ||
+		test_case "examples of $page(8)" typed_page "$page"
 done
 
 run_tests

@@ -343,6 +343,11 @@ events()
 	wait_for 10 said '"event":"mode".*went from rw to ro'
 	ctl deactivate -q "$set"
 	wait_for 10 said '"event":"deactivated"'
+	remove tt_flaky
+	disk_gone slow
+	ctl_code 3 activate -q --degraded "$set"
+	wait_for 10 said '"event":"tier_missing","tier":1'
+	ctl deactivate -q "$set"
 	kill -INT "$watcher"
 	rc=0
 	wait "$watcher" || rc=$?
@@ -350,7 +355,6 @@ events()
 	same "" "$(<"$tmp/events.err")" "stderr"
 	keep_report events "$tmp/events"
 	same "$set" "$(jq -r .set "$tmp/events" | sort -u)" "sets"
-	remove tt_flaky
 }
 test_case "events as they happen, as JSON" events
 
@@ -486,7 +490,9 @@ schemas()
 	json . wait "$set" >/dev/null
 	json . status --interval 1 "$set" >/dev/null
 	json . status nosuch >/dev/null
+	json . check "$set" >/dev/null
 	ctl deactivate -q "$set"
+	json . check "$set" >/dev/null
 	json . status "$set" >/dev/null
 	disk_gone slow
 	json . status "$set" >/dev/null

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each command has a manual page that tells each of its options, has examples,
-# and is well-formed.
+# and is well-formed; and a schema, if it reports as JSON.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -33,6 +33,10 @@ for command in $(commands); do
 	point $? "and no others${left:+, but$left}"
 	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' <<<"$text" | grep -qF "tierctl $command"
 	point $? "its page has an example"
+	if options "$command" | grep -qx -- --json; then
+		[ -e "$top/userspace/schema/$command.json" ]
+		point $? "its report has a schema"
+	fi
 	grep -qF "tierctl-$command" <(sed 's/\\-/-/g' "$man/tierctl.8")
 	point $? "tierctl(8) names it"
 done
