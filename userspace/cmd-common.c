@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "size.h"
@@ -84,11 +85,24 @@ bool parse_rank(const struct set *s, const char *text, unsigned int *rank)
 	return true;
 }
 
+/* udev looks at a device each time that a writer has closed it. */
+#define CLOSE_TRIES	20
+#define CLOSE_MS	100
+
 bool check_closed(const struct set *s, const char *command)
 {
+	int open = s->dm.open_count, tries;
 	char *usage, *point;
 
-	if (!s->dm.open_count)
+	for (tries = 0; open > 0 && tries < CLOSE_TRIES; tries++) {
+		point = device_mount_point(s->dm.dev);
+		free(point);
+		if (point)
+			break;
+		sleep_ms(CLOSE_MS);
+		open = dm_open_count(s->dm.name);
+	}
+	if (open <= 0)
 		return true;
 	point = device_mount_point(s->dm.dev);
 	usage = point ? NULL : set_usage(s);
@@ -100,6 +114,20 @@ bool check_closed(const struct set *s, const char *command)
 	free(point);
 	free(usage);
 	return false;
+}
+
+int check_name(const char *name, const char *command)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789#+-.:=@_";
+
+	if (strlen(name) >= TIER_NAME_SIZE || !*name || name[strspn(name, allowed)] ||
+	    !strcmp(name, ".") || !strcmp(name, "..")) {
+		err("%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_",
+		    command, name, TIER_NAME_SIZE - 1);
+		return EXIT_USAGE;
+	}
+	return 0;
 }
 
 int parse_features(const struct args *args, const char *command, struct strings *features)

@@ -36,20 +36,6 @@ struct creation {
  * Arguments
  */
 
-static int check_name(const char *name)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789#+-.:=@_";
-
-	if (strlen(name) >= TIER_NAME_SIZE || !*name || name[strspn(name, allowed)] ||
-	    !strcmp(name, ".") || !strcmp(name, "..")) {
-		err("create: %s is no name for a set: at most %d of letters, digits and #+-.:=@_",
-		    name, TIER_NAME_SIZE - 1);
-		return EXIT_USAGE;
-	}
-	return 0;
-}
-
 static int parse_chunk_size(const struct args *args, uint64_t *sectors)
 {
 	const char *text = args->given[OPT_CHUNKSIZE] ? args->value[OPT_CHUNKSIZE] : "1m";
@@ -138,7 +124,7 @@ static int parse_arguments(const struct args *args, struct creation *c)
 	for (i = 1; i < args->nr; i++)
 		c->tier[c->nr_tiers++].typed = args->word[i];
 
-	code = check_name(c->name);
+	code = check_name(c->name, "create");
 	if (!code)
 		code = parse_chunk_size(args, &c->chunk_sectors);
 	if (!code)

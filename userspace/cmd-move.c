@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "move.h"
+#include "reshape.h"
 #include "size.h"
 #include "util.h"
 
@@ -73,11 +74,10 @@ struct chunk_words count_chunks(const struct ranges *chunks)
 	return w;
 }
 
-/* What the set needs has to fit on the tiers that stay: false, with the figures said, if not. */
-static bool check_room(struct set *s, unsigned int rank)
+bool check_room(struct set *s, unsigned int rank, uint64_t extra_places, const char *command)
 {
-	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE, elsewhere = 0, need = s->status.chunks;
-	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
+	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE, elsewhere = extra_places, need = s->status.chunks;
+	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT], d[SIZE_TEXT];
 	unsigned int i;
 
 	/* A little is kept free for moving. */
@@ -88,9 +88,10 @@ static bool check_room(struct set *s, unsigned int rank)
 			elsewhere += s->status.tier[i].places;
 	if (elsewhere >= need || s->tier[rank].state == 'E')
 		return true;
-	err("%s: evacuate tier %u: the set needs %s, its other tiers have %s. Add %s first.", s->name, rank,
+	err("%s: %s tier %u: %s to move; the set needs %s, its other tiers have %s. Add %s first, or make the set smaller: tierctl resize --size SIZE %s",
+	    s->name, command, rank, format_size(d, s->status.tier[rank].used * chunk),
 	    format_size(a, need * chunk), format_size(b, elsewhere * chunk),
-	    format_size(c, (need - elsewhere) * chunk));
+	    format_size(c, (need - elsewhere) * chunk), s->name);
 	return false;
 }
 
@@ -101,7 +102,7 @@ int cmd_evacuate(const struct args *args)
 	struct set *s = need_active(&list, args->word[0]);
 	int code = EXIT_FAILED;
 
-	if (!s || !parse_rank(s, args->word[1], &rank) || !check_room(s, rank) ||
+	if (!s || !parse_rank(s, args->word[1], &rank) || !check_room(s, rank, 0, "evacuate") ||
 	    send_message(s, "evacuate %u", rank))
 		goto out;
 	code = EXIT_DONE;

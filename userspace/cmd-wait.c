@@ -19,17 +19,37 @@
 struct wait {
 	struct set *s;
 	int rank;		/* -1: until nothing moves */
+	unsigned int id;	/* of the tier; its rank may change meanwhile */
 	bool bar;
+	uint64_t start_ms;
 	uint64_t total;		/* chunks on the tier at the start */
 	uint64_t quiet_since;	/* ms; the last time something moved */
 	uint64_t moved;		/* sectors at the last poll */
 };
 
+/* "  about 3 min left", from how it went so far; "" while that says little. */
+static const char *time_left(const struct wait *w, uint64_t done, uint64_t left, char buf[32])
+{
+	uint64_t spent = now_ms() - w->start_ms, seconds;
+
+	*buf = '\0';
+	if (!done || !left || spent < 3000)
+		return buf;
+	seconds = (double)spent * left / done / 1000 + 1;
+	if (seconds < 120)
+		snprintf(buf, 32, ", about %llu s", (unsigned long long)seconds);
+	else if (seconds < 2 * 3600)
+		snprintf(buf, 32, ", about %llu min", (unsigned long long)seconds / 60);
+	else
+		snprintf(buf, 32, ", about %llu h", (unsigned long long)seconds / 3600);
+	return buf;
+}
+
 static void show_progress(const struct wait *w)
 {
 	const struct status *st = &w->s->status;
 	uint64_t chunk = w->s->chunk_sectors * SECTOR_SIZE;
-	char cells[64], size[SIZE_TEXT], line[160];
+	char cells[64], size[SIZE_TEXT], line[200], eta[32];
 	unsigned int width = screen_width();
 
 	if (!w->bar)
@@ -38,9 +58,9 @@ static void show_progress(const struct wait *w)
 		uint64_t left = st->tier[w->rank].used;
 		uint64_t done = w->total > left ? w->total - left : 0;
 
-		snprintf(line, sizeof(line), "%s: tier %d %s %u%%  %s left", w->s->name, w->rank,
+		snprintf(line, sizeof(line), "%s: tier %d %s %u%%  %s left%s", w->s->name, w->rank,
 			 format_bar(cells, 30, done, w->total), percent(done, w->total),
-			 format_size(size, left * chunk));
+			 format_size(size, left * chunk), time_left(w, done, left, eta));
 	} else {
 		snprintf(line, sizeof(line), "%s: %llu in flight, %s moved since activation", w->s->name,
 			 (unsigned long long)st->in_flight, format_size(size, st->migrated * SECTOR_SIZE));
@@ -83,18 +103,24 @@ static void warn_if_stuck(const struct wait *w)
 }
 
 /* The set may go, fail or change its mind while we look: EXIT_DONE to go on. */
-static int check_still_possible(const struct wait *w)
+static int check_still_possible(struct wait *w)
 {
 	const struct set *s = w->s;
+	unsigned int rank;
 
 	if (s->status.kind != STATUS_OK) {
 		err("%s: has failed; the kernel log says why.", s->name);
 		return EXIT_FAILED;
 	}
-	if (w->rank >= (int)s->status.nr_tiers) {
+	for (rank = 0; w->rank >= 0 && rank < s->status.nr_tiers; rank++)
+		if (s->status.tier[rank].id == w->id)
+			break;
+	if (w->rank >= 0 && rank == s->status.nr_tiers) {
 		err("%s: tier %d is gone.", s->name, w->rank);
 		return EXIT_FAILED;
 	}
+	if (w->rank >= 0)
+		w->rank = rank;
 	if (w->rank >= 0 && s->status.tier[w->rank].state != 'E') {
 		err("%s: tier %d is not being evacuated.", s->name, w->rank);
 		return EXIT_FAILED;
@@ -134,6 +160,8 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 	struct wait w = {
 		.s = s,
 		.rank = rank,
+		.id = rank >= 0 ? s->status.tier[rank].id : 0,
+		.start_ms = now_ms(),
 		.bar = isatty(STDOUT_FILENO) && !global.quiet && !global.json,
 		.total = rank >= 0 ? s->status.tier[rank].used : 0,
 		.quiet_since = now_ms(),
@@ -142,6 +170,7 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 	int code;
 
 	detach_on_interrupt();
+	fflush(stdout);
 	if (!set_refresh(s))
 		warn_if_stuck(&w);
 	code = poll_until_done(&w, timeout_ms);

@@ -33,6 +33,11 @@ int cmd_check(const struct args *args);
 int cmd_dump(const struct args *args);
 int cmd_restore(const struct args *args);
 int cmd_repair(const struct args *args);
+int cmd_add(const struct args *args);
+int cmd_remove(const struct args *args);
+int cmd_replace(const struct args *args);
+int cmd_resize(const struct args *args);
+int cmd_rename(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the
@@ -51,6 +56,9 @@ int send_message(const struct set *s, const char *fmt, ...) __attribute__((forma
 
 /* A rank of the set; false with the error said. */
 bool parse_rank(const struct set *s, const char *text, unsigned int *rank);
+
+/* A name for a set: 0, or EXIT_USAGE with the error said. */
+int check_name(const char *name, const char *command);
 
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
 int parse_features(const struct args *args, const char *command, struct strings *features);

@@ -147,6 +147,7 @@ static int load_device(const char *name, struct dm_device *d)
 	d->open_count = info.open_count;
 	d->suspended = info.suspended;
 	d->read_only = info.read_only;
+	d->table_waits = info.inactive_table;
 	if (is_tier(type)) {
 		d->length = length;
 		d->table = xstrdup(params ? params : "");
@@ -202,6 +203,20 @@ bool dm_name_exists(const char *name)
 	return exists;
 }
 
+int dm_open_count(const char *name)
+{
+	struct dm_task *task = new_task(DM_DEVICE_INFO, name);
+	struct dm_info info;
+	int count = -1;
+
+	if (!task)
+		return -1;
+	if (!run(task) && dm_task_get_info(task, &info) && info.exists)
+		count = info.open_count;
+	dm_task_destroy(task);
+	return count;
+}
+
 int dm_tier_target(char **version, char **reason)
 {
 	struct dm_task *task = new_task(DM_DEVICE_GET_TARGET_VERSION, "tier");
@@ -244,6 +259,52 @@ int dm_remove(const char *name, char **reason)
 	*reason = NULL;
 	/* udev may just be looking at it: try for a while. */
 	if (task && dm_task_retry_remove(task))
+		r = run_explained(task, run_with_udev, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_RELOAD, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_add_target(task, 0, length, "tier", params) &&
+	    (!read_only || dm_task_set_ro(task)))
+		r = run_explained(task, run, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_resume(const char *name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_RESUME, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	/* I/O is held for the moment that it takes; a file system need not be frozen for that. */
+	if (task && dm_task_skip_lockfs(task))
+		r = run_explained(task, run_with_udev, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_clear(const char *name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_CLEAR, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task)
+		r = run(task);
+	return finish_change(task, r, reason);
+}
+
+int dm_rename(const char *name, const char *new_name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_RENAME, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_set_newname(task, new_name))
 		r = run_explained(task, run_with_udev, reason);
 	return finish_change(task, r, reason);
 }

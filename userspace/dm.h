@@ -17,6 +17,7 @@ struct dm_device {
 	int open_count;
 	bool suspended;
 	bool read_only;
+	bool table_waits;	/* one is loaded that resume would make the live one */
 	uint64_t length;	/* sectors; 0 without a table */
 	char *table;		/* the target's arguments, NULL without a table */
 };
@@ -37,6 +38,9 @@ void dm_device_free(struct dm_device *d);
 /* Whether a device of that name exists, whatever its target. */
 bool dm_name_exists(const char *name);
 
+/* How often it is open now; -1 if that cannot be learnt. */
+int dm_open_count(const char *name);
+
 /* The kernel's tier target, loading its module; *version is "1.0.0" or so. */
 int dm_tier_target(char **version, char **reason);
 
@@ -44,6 +48,17 @@ int dm_tier_target(char **version, char **reason);
 int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
 	      bool read_only, char **reason);
 int dm_remove(const char *name, char **reason);
+
+/* Loads a table, which the target only checks. */
+int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason);
+/*
+ * Makes the loaded table the live one, in one call: the device is suspended and
+ * resumed within it.  After an error the device is suspended.
+ */
+int dm_resume(const char *name, char **reason);
+/* Forgets a loaded table. */
+int dm_clear(const char *name, char **reason);
+int dm_rename(const char *name, const char *new_name, char **reason);
 
 /* The status line (INFO) of the target; the caller frees. */
 int dm_status(const char *name, char **status);

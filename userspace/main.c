@@ -134,6 +134,29 @@ const struct command commands[] = {
 		"The damaged metadata is only read; the other device becomes the metadata device.\n"
 		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n",
 		B(TEST), 2, 2, cmd_repair,
+	}, {
+		"add", "SET DEV | SET --size SIZE --pv PV", "add a tier to a set in use",
+		"The set stays as large as it is: tierctl resize makes it larger. With --size and\n"
+		"--pv a logical volume is made first, called --name or SET_tvolN.\n",
+		B(ABORT) | B(AT) | B(NAME) | B(PV) | B(SIZE) | B(TEST), 1, 2, cmd_add,
+	}, {
+		"remove", "[OPTION]... SET DEV|RANK", "empty a tier and take it out of the set",
+		"Ctrl-C detaches, the emptying goes on; the same command again finishes it. A\n"
+		"logical volume that tierctl add made is removed, too.\n",
+		B(ABORT) | B(BACKGROUND) | B(TEST), 2, 2, cmd_remove,
+	}, {
+		"replace", "[OPTION]... SET OLD NEW", "put another device in the place of a tier",
+		"OLD is a DEV or RANK. Adds NEW, moves what is on OLD, takes OLD out. Ctrl-C\n"
+		"detaches, the emptying goes on; the same command again finishes it.\n",
+		B(ABORT) | B(BACKGROUND) | B(TEST), 3, 3, cmd_replace,
+	}, {
+		"resize", "[--size SIZE] SET", "make a set larger, or smaller",
+		"Without --size: as large as its tiers allow. Smaller only if nothing is stored\n"
+		"above the new end.\n",
+		B(ABORT) | B(SIZE) | B(TEST), 1, 1, cmd_resize,
+	}, {
+		"rename", "OLD NEW", "give an active set another name", NULL,
+		B(ABORT) | B(TEST), 2, 2, cmd_rename,
 	},
 	{ NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
 };

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -277,19 +278,29 @@ static uint32_t *new_model(void)
 	return model;
 }
 
-/* Starts on unwritten space, which reads as zeroes. */
+static volatile sig_atomic_t asked_to_end;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	asked_to_end = 1;
+}
+
+/* Starts on unwritten space, which reads as zeroes.  SIGTERM ends it early, in order. */
 static void do_torture(void)
 {
+	struct sigaction action = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	uint32_t *model = new_model();
 	uint32_t written = 0;
 	double end = now() + seconds;
 	uint64_t range[2], offset, count, op, ops = 0;
 	int granule;
 
+	sigaction(SIGTERM, &action, NULL);
 	if (ioctl(fd, BLKSSZGET, &granule))
 		die_io("BLKSSZGET", 0);
 	state = seed;
-	while (now() < end && !reports) {
+	while (now() < end && !reports && !asked_to_end) {
 		ops++;
 		count = ((BLOCK_MAX >> draw(12)) >> draw(2)) / granule;
 		count = (1 + draw(count ? count : 1)) * granule;

@@ -42,7 +42,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
 		return
 		;;
-	-m|--metadata|-o|--output)
+	-m|--metadata|-o|--output|--pv)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -56,6 +56,13 @@ _tierctl()
 		;;
 	check|dump|repair)
 		mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur"; compgen -f -- "$cur")
+		;;
+	add|remove|replace)
+		if [ "$COMP_CWORD" -gt 2 ]; then
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(compgen -W "$(_tierctl_sets)" -- "$cur")
+		fi
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then

@@ -1,0 +1,405 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=900
+#
+# Tiers of every kind: logical volumes, RAID1, md, dm-crypt, loop files, a RAM
+# disk.  And what is put on top: dm-crypt, a thin pool, a volume group of its
+# own, dm-writecache, a file system.  Data is compared before and after each
+# step that the set goes through.
+
+# shellcheck disable=SC2119	# make_loops and others have defaults
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
+
+need lvm mdadm cryptsetup losetup
+modprobe -a loop brd dm-crypt dm-raid dm-thin-pool dm-writecache raid1 2>/dev/null || true
+export LVM_SUPPRESS_FD_WARNINGS=1
+vg=tt_vg
+loops=()
+
+# tidy: what lib.sh does not know of; the dm devices on top go first
+tidy()
+{
+	local loop
+	clean
+	[ ! -e /dev/md127 ] || mdadm --quiet --stop /dev/md127
+	for loop in "${loops[@]}"; do losetup -d "$loop"; done
+	[ ! -d /sys/module/brd ] || rmmod brd
+}
+
+# make_loops MIB...: loop devices in ${loops[@]}
+make_loops()
+{
+	local mib file
+	trap tidy EXIT
+	for mib; do
+		file=$tmp/file${#loops[@]}
+		rm -f "$file"
+		truncate -s "${mib}M" "$file"
+		loops+=("$(losetup -f --show --direct-io=on "$file" 2>/dev/null || losetup -f --show "$file")")
+	done
+}
+
+make_vg()
+{
+	make_loops 64 64
+	vgcreate -q -y -s 1m "$vg" "${loops[@]}" >/dev/null
+}
+
+lv() { lvcreate -q -y -n "$1" -L "$2" "${@:3}" >/dev/null; }
+
+# set_of META TIER...: a set of 14 MiB with data on it
+set_of()
+{
+	ctl create "$set" -q -m "$1" -c 64k -L 14m --policy static "${@:2}"
+	still_data write
+}
+
+# each_way: the data goes to every tier and back, and the set goes down and up
+each_way()
+{
+	local rank n
+	n=$(info tiers)
+	for ((rank = n - 1; rank >= 0; rank--)); do
+		ctl migrate -q "$set" 0-223 --tier "$rank"
+		ctl wait -q "$set"
+		still_data check
+	done
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	still_data check
+}
+
+# goes CHECK...: the set changes in every way below what CHECK looks at; it needs
+# $fast, $slow and $third
+goes()
+{
+	"$@"
+	ctl migrate -q "$set" 0-223 --tier 1
+	ctl wait -q "$set"
+	"$@"
+	ctl add -q "$set" "$third" --at 0
+	"$@"
+	ctl migrate -q "$set" 0-100 --tier 0
+	ctl wait -q "$set"
+	"$@"
+	ctl remove -q "$set" "$fast"
+	"$@"
+	ctl replace -q "$set" "$third" "$fast"
+	"$@"
+	ctl rename -q "$set" tt_other
+	ctl rename -q tt_other "$set"
+	"$@"
+	ctl resize -q "$set"
+	"$@"
+	same "fast slow" "$(layout)"
+}
+
+# ---- below: what tiers can be
+
+lvs_as_tiers()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	ctl_code 0 status "$set"
+	matches "$vg/fast .*$vg/slow .*$vg/meta" "${output//$'\n'/ }" "names"
+	same "$vg/fast" "$(json '.sets[0].tiers[0].device' status "$set")"
+	each_way
+	load_on
+	# LVM leaves alone what the set holds.
+	fails lvremove -f "$vg/fast"
+	fails lvchange -an "$vg/slow"
+	lvextend -q -L 40m "$vg/slow" >/dev/null
+	ctl_code 0 resize "$set"
+	same $(((240 + 624 - 5) * 128)) "$(info length)" "length after lvextend and resize"
+	still_data check
+	load_off
+	each_way
+}
+test_case "logical volumes as tiers, extended in use" lvs_as_tiers
+
+add_by_size()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	uuid=$(dmsetup info -c --noheadings -o uuid "$set")
+	load_on
+	ctl_code 0 add --dry-run "$set" --size 12m --pv "${loops[0]}" --at 0
+	matches "lvcreate .*-L 12582912b -n tt_set_tvol0 .*dm-tier.set=${uuid#TIER-} .*$vg ${loops[0]}" "$output"
+	matches " 128 3 /dev/$vg/tt_set_tvol0 " "$output" "table line"
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes after a dry run"
+	ctl_code 0 add "$set" --size 12m --pv "${loops[0]}" --at 0
+	same "$vg-tt_set_tvol0 $vg-fast $vg-slow" "$(layout | sed "s/vg-/$vg-/g")"
+	same "dm-tier,dm-tier.role=tvol,dm-tier.set=${uuid#TIER-}" \
+		"$(lvs --noheadings -o lv_tags "$vg/tt_set_tvol0" | tr -d ' ')" "tags"
+	still_data check
+	ctl_code 0 add "$set" --size 8m --pv "${loops[1]}" --name third -y
+	same third "$(lvs --noheadings -o lv_name "$vg/third" | tr -d ' ')"
+	# The same name again is the same tier.
+	ctl_code 0 add "$set" --size 8m --pv "${loops[1]}" --name third -y
+	matches 'is tier 3' "$output"
+	ctl_code 0 remove --dry-run "$set" "$vg/third"
+	matches "lvremove -y $vg/third" "$output"
+	ctl_code 0 remove "$set" "$vg/third"
+	fails lvs "$vg/third"
+	ctl_code 0 remove "$set" 0
+	fails lvs "$vg/tt_set_tvol0"
+	# What tierctl did not make it does not take away.
+	ctl_code 0 remove "$set" "$vg/fast"
+	lvs "$vg/fast" >/dev/null
+	still_data check
+	# More than there is.
+	ctl_code 1 add "$set" --size 1g --pv "${loops[0]}" --at 0
+	one_line "${loops[0]}: .* mib free, 1.0 gib asked for"
+	load_off
+}
+test_case "add --size makes a volume, remove takes it away" add_by_size
+
+# Killed around the making and the removing of a volume.
+killed_volume()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	load_on
+	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
+	killed add-volume "${words[@]}"
+	same "vg-fast vg-slow" "$(layout)"
+	ctl_code 0 "${words[@]}"
+	same "vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
+	same 4 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
+	still_data check
+	note "add --size   killed at add-volume       again    -> one volume"
+	killed drop-done remove "$set" 0
+	ctl_code 0 remove "$set" 0
+	same "vg-fast vg-slow" "$(layout)"
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
+	note "remove (lv)  killed at drop-done        again    -> volume gone"
+	killed add-volume "${words[@]}"
+	ctl_code 0 add --abort "$set" --size 12m --pv "${loops[0]}"
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
+	note "add --size   killed at add-volume       abort    -> volume gone"
+	ctl_code 0 "${words[@]}"
+	killed clean-wiped remove "$set" "$vg/tt_set_tvol0"
+	lvs "$vg/tt_set_tvol0" >/dev/null
+	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
+	note "remove (lv)  killed at clean-wiped      again    -> volume gone"
+	still_data check
+	load_off
+}
+test_case "killed while a volume is made or removed" killed_volume
+
+raid1_lv()
+{
+	make_vg
+	lv meta 4m --type raid1 -m1 --nosync "$vg"
+	lv fast 16m --type raid1 -m1 --nosync "$vg"
+	lv slow 24m "$vg"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	ctl_code 0 status "$set"
+	matches "$vg/fast" "$output"
+	same 1 "$(json '[.devices[] | select(.role == "metadata")] | length' scan)" "metadata devices, legs left out"
+	same 2 "$(json '[.devices[] | select(.role == "tier")] | length' scan)" "tiers, legs left out"
+	each_way
+}
+test_case "RAID1 volumes as a tier and for the metadata" raid1_lv
+
+md_mirror()
+{
+	disk meta 4
+	disk slow 32
+	make_loops 20 20
+	mdadm --quiet --create /dev/md127 --level=1 --raid-devices=2 --metadata=1.2 --assume-clean --run \
+		"${loops[@]}" </dev/null
+	set_of "$meta" /dev/md127 "$slow"
+	ctl_code 0 status "$set"
+	matches "/dev/md127" "$output"
+	each_way
+	ctl migrate -q "$set" 0-223 --tier 0
+	ctl wait -q "$set"
+	mdadm --quiet --fail /dev/md127 "${loops[0]}"
+	still_data check
+	ctl_code 0 remove "$set" /dev/md127
+	still_data check
+	ctl_code 0 add "$set" /dev/md127 --at 0
+	each_way
+}
+test_case "an md mirror as a tier, a leg fails" md_mirror
+
+crypt_tier()
+{
+	make_disks
+	head -c 32 /dev/urandom >"$tmp/key"
+	cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file "$tmp/key" "$fast" tt_crypt
+	set_of "$meta" /dev/mapper/tt_crypt "$slow"
+	each_way
+	ctl_code 0 remove "$set" 0
+	still_data check
+	ctl_code 0 add "$set" /dev/mapper/tt_crypt --at 0
+	each_way
+	[ "$(grep -c -a TIERLABL "$fast")" = 0 ] || fail "the label is in the clear"
+}
+test_case "dm-crypt as a tier" crypt_tier
+
+loop_and_ram()
+{
+	make_loops 32 4
+	modprobe brd rd_nr=1 rd_size=16384 max_part=0
+	set_of "${loops[1]}" /dev/ram0 "${loops[0]}"
+	ctl_code 0 status "$set"
+	matches "/dev/ram0 .*${loops[0]}" "${output//$'\n'/ }"
+	each_way
+	load_on
+	ctl_code 0 remove "$set" 0
+	still_data check
+	ctl_code 0 add "$set" /dev/ram0 --at 0
+	still_data check
+	load_off
+	each_way
+	ctl_code 0 remove "$set" 0
+}
+test_case "a loop file and a RAM disk as tiers" loop_and_ram
+
+# ---- on top
+
+# top_set: $fast, $slow, and $third to change with
+top_set()
+{
+	trap tidy EXIT
+	make_disks
+	disk third 16
+	ctl create "$set" -q -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+}
+
+top_check() { io check "$top" at=0 len=8m seed=9; }
+
+crypt_on_top()
+{
+	top_set
+	head -c 32 /dev/urandom >"$tmp/key"
+	open=(cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file "$tmp/key"
+	      --allow-discards)
+	"${open[@]}" "$dev" tt_crypt
+	top=/dev/mapper/tt_crypt
+	io write "$top" at=0 len=8m seed=9
+	goes top_check
+	cryptsetup close tt_crypt
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	"${open[@]}" "$dev" tt_crypt
+	top_check
+}
+test_case "dm-crypt on top" crypt_on_top
+
+thin_on_top()
+{
+	top_set
+	disk spare 4
+	dmsetup create tt_pool --table "0 28672 thin-pool $spare $dev 128 0"
+	dmsetup message tt_pool 0 "create_thin 0"
+	dmsetup create tt_thin --table "0 65536 thin /dev/mapper/tt_pool 0"
+	top=/dev/mapper/tt_thin
+	io write "$top" at=0 len=8m seed=9
+	goes top_check
+	dmsetup message tt_pool 0 "create_snap 1 0" 2>/dev/null || {
+		dmsetup suspend tt_thin
+		dmsetup message tt_pool 0 "create_snap 1 0"
+		dmsetup resume tt_thin
+	}
+	io write "$top" at=0 len=1m seed=10
+	dmsetup create tt_snap --table "0 65536 thin /dev/mapper/tt_pool 1"
+	io check /dev/mapper/tt_snap at=0 len=8m seed=9
+	# What the pool gives back, the set gets back.
+	before=$(info mapped)
+	remove tt_snap
+	dmsetup message tt_pool 0 "delete 1"
+	blkdiscard "$top"
+	io sync "$top"
+	wait_for 30 less_mapped "$before"
+	remove tt_thin tt_pool
+}
+less_mapped() { [ "$(info mapped)" -lt "$1" ]; }
+test_case "a thin pool on top" thin_on_top
+
+vg_on_top()
+{
+	top_set
+	pvcreate -q -y "$dev" >/dev/null
+	vgcreate -q -s 1m tt_in "$dev" >/dev/null
+	lv data 10m tt_in
+	top=/dev/tt_in/data
+	io write "$top" at=0 len=8m seed=9
+	goes top_check
+	# The set is larger now, and so can be the volume group.
+	pvresize -q "$dev" >/dev/null
+	lvextend -q -L 20m tt_in/data >/dev/null
+	io write "$top" at=8m len=8m seed=9
+	io check "$top" at=0 len=16m seed=9
+	# It is found on the set alone, never on a tier.
+	same "$dev" "$(pvs --noheadings -o pv_name -S vg_name=tt_in | tr -d ' ')" "physical volumes"
+	# With this filter, as for a guest's disk, the host does not look inside.
+	udevadm settle
+	filter='devices { global_filter = [ "r|/dev/disk/by-id/dm-uuid-TIER-.*|", "a|.*|" ] }'
+	same "" "$(pvs --config "$filter" --noheadings -o pv_name -S vg_name=tt_in | tr -d ' ')" \
+		"physical volumes that the filter lets through"
+	vgchange -q -an tt_in >/dev/null
+	ctl deactivate -q "$set"
+	fails vgs tt_in
+	ctl activate -q "$set"
+	vgchange -q -ay tt_in >/dev/null
+	io check "$top" at=0 len=16m seed=9
+	vgchange -q -an tt_in >/dev/null
+}
+test_case "a volume group of its own on top, and a filter that hides it" vg_on_top
+
+writecache_on_top()
+{
+	top_set
+	disk spare 8
+	dmsetup create tt_wc --table "0 28672 writecache s $dev $spare 4096 0"
+	top=/dev/mapper/tt_wc
+	io write "$top" at=0 len=8m seed=9
+	goes top_check
+	dmsetup message tt_wc 0 flush
+	io check "$dev" at=0 len=8m seed=9
+	remove tt_wc
+	io check "$dev" at=0 len=8m seed=9
+}
+test_case "dm-writecache on top" writecache_on_top
+
+file_check()
+{
+	echo 3 >/proc/sys/vm/drop_caches
+	same "$sum" "$(sha256sum <"$tmp/mnt/data")" "checksum of the file"
+}
+file_system()
+{
+	top_set
+	mkfs.ext4 -q "$dev"
+	mkdir -p "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	dd if=/dev/urandom of="$tmp/mnt/data" bs=1M count=9 conv=fsync status=none
+	sum=$(sha256sum <"$tmp/mnt/data")
+	goes file_check
+	resize2fs "$dev" >/dev/null 2>&1
+	dd if=/dev/urandom of="$tmp/mnt/more" bs=1M count=20 conv=fsync status=none
+	file_check
+	umount "$tmp/mnt"
+	e2fsck -f -n "$dev" >/dev/null
+}
+test_case "a mounted file system on top, made larger" file_system
+
+run_tests

@@ -1,0 +1,407 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=600
+#
+# A set changes its shape while it is in use: add, remove, replace, resize,
+# rename; refused when misused.  reshape-kill.sh has what follows a kill.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
+# shellcheck disable=SC2119	# make_small and layout have defaults
+
+everything=("$meta" "$fast" "$slow" "$third")
+
+# ---- in right use, with load
+
+dry_runs()
+{
+	local table
+	make_small
+	table=$(dmsetup table "$set")
+	unchanged "${everything[@]}" -- ctl_code 0 add --dry-run "$set" "$third" --at 0
+	matches "0 28672 tier $(majmin "$meta") 128 3 $(majmin "$third") " "$output" "table line"
+	unchanged "${everything[@]}" -- ctl_code 0 remove -t "$set" 0
+	matches "evacuate 0.*0 28672 tier $(majmin "$meta") 128 1 $(majmin "$slow") " "${output//$'\n'/ }" "steps"
+	unchanged "${everything[@]}" -- ctl_code 0 replace -t "$set" 1 "$third"
+	matches "128 3 $(majmin "$fast") $(majmin "$slow") $(majmin "$third") .*evacuate 1.*128 2 $(majmin "$fast") $(majmin "$third") .*label" \
+		"${output//$'\n'/ }" "steps"
+	unchanged "${everything[@]}" -- ctl_code 0 resize --test "$set"
+	matches "0 93568 tier" "$output" "table line"
+	unchanged "${everything[@]}" -- ctl_code 0 rename -t "$set" tt_other
+	matches "tt_other" "$output" "rename"
+	same "$table" "$(dmsetup table "$set")" "table"
+	same "$set" "$(ours)" "dm devices"
+	same "A A" "$(info state0) $(info state1)" "states"
+}
+test_case "dry runs say the steps and take none" dry_runs
+
+add_tiers()
+{
+	make_small --set tier1.reserve=256k --set migration_depth=7
+	load_on
+	ctl_code 1 add "$set" "$third"
+	matches 'Nobody to ask' "$errors" "without --at it asks"
+	same "fast slow" "$(layout)"
+	ctl_code 0 add "$set" "$third" --at 1
+	same "fast third slow" "$(layout)"
+	status
+	same "28672 240" "${S[length]} ${S[places1]}" "length and places"
+	same "7 0 4" "${V[migration_depth]} ${V[tier1.reserve]} ${V[tier2.reserve]}" "tunables"
+	ctl_code 0 add "$set" "$third"
+	matches 'is tier 1' "$output"
+	disk spare 8
+	ctl_code 0 add -y "$set" "$spare"
+	same "fast third slow spare" "$(layout)"
+	still_data check
+	load_off
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	same "fast third slow spare" "$(layout)"
+	still_data check
+}
+test_case "add, in the middle and at the end" add_tiers
+
+# What a table overrode and a message has set since must not come back.
+table_words()
+{
+	make_small --feature paused --set migration_depth=7
+	ctl resume -q "$set"
+	ctl set -q "$set" migration_depth=9
+	ctl_code 0 add "$set" "$third" --at 0
+	status
+	same "9 running" "${V[migration_depth]} ${S[running]}"
+	ctl pause -q "$set"
+	ctl_code 0 remove --background "$set" 0
+	ctl_code 0 remove --abort "$set" 0
+	same paused "$(info running)"
+}
+test_case "tunables and pause survive a new table" table_words
+
+add_signature()
+{
+	make_small
+	mke2fs -q -F "$third"
+	unchanged "${everything[@]}" -- ctl_code 1 add "$set" "$third" --at 0
+	one_line 'third: carries ext2.*wipefs.*--force'
+	unchanged "${everything[@]}" -- ctl_code 1 add -f "$set" "$third" --at 0
+	matches 'Wipe' "$errors"
+	ctl_code 0 add -f -y "$set" "$third" --at 0
+	same "third fast slow" "$(layout)"
+	still_data check
+}
+test_case "add refuses what carries something, unless forced" add_signature
+
+# The label of a tier that is none any more is worth nothing.
+add_leftover()
+{
+	make_small
+	ctl add -q "$set" "$third" --at 0
+	killed drop-done remove "$set" 0
+	ctl_code 0 add "$set" "$third" --at 0
+	same "third fast slow" "$(layout)"
+	still_data check
+	# A copy of a tier is another matter.
+	disk spare 16
+	dd if="$third" of="$spare" bs=1M oflag=direct status=none
+	unchanged "${everything[@]}" "$spare" -- ctl_code 1 add "$set" "$spare" --at 0
+	one_line 'spare: carries the label of tier id'
+	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" "$spare"
+	one_line 'none of its tiers'
+}
+test_case "add takes what was a tier once, but no copy of one" add_leftover
+
+remove_tiers()
+{
+	make_small --set migration_bandwidth=4m
+	ctl add -q "$set" "$third" --at 1
+	load_on
+	ctl_code 0 remove "$set" "$fast"
+	matches 'to move off tier 0' "$output" "estimate"
+	same "third slow" "$(layout)"
+	blank "$fast"
+	still_data check
+	ctl_code 0 remove "$set" 1
+	same "third" "$(layout)"
+	blank "$slow"
+	still_data check
+	# The last one has nowhere to go.
+	ctl_code 1 remove "$set" 0
+	load_off
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	same "third" "$(layout)"
+	still_data check
+}
+test_case "remove, by device and by rank" remove_tiers
+
+remove_detached()
+{
+	make_small --set migration_bandwidth=200k
+	ctl_code 0 remove --background "$set" 1
+	same E "$(info state1)"
+	ctl_code 0 remove --abort "$set" 1
+	same "A A" "$(info state0) $(info state1)"
+	# A job of a script ignores SIGINT, so that the tool needs its default back.
+	(
+		rc=0
+		env --default-signal=INT "$tierctl" remove "$set" 1 </dev/null >"$tmp/remove" 2>&1 &
+		echo $! >"$tmp/pid"
+		wait $! || rc=$?
+		echo "$rc" >"$tmp/rc"
+	) &
+	wait_for 20 grep -q 'to move' "$tmp/remove"
+	kill -INT "$(<"$tmp/pid")"
+	wait $!
+	same 130 "$(<"$tmp/rc")" "exit status when interrupted ($(<"$tmp/remove"))"
+	matches "to finish: tierctl remove $set 1" "$(<"$tmp/remove")"
+	same E "$(info state1)"
+	ctl set -q "$set" migration_bandwidth=0
+	ctl_code 0 remove "$set" 1
+	same "fast" "$(layout)"
+	blank "$slow"
+	still_data check
+}
+test_case "remove in the background, undone, detached, finished" remove_detached
+
+replace_tier()
+{
+	make_small
+	load_on
+	ctl_code 0 replace "$set" 0 "$third"
+	same "third slow" "$(layout)"
+	blank "$fast"
+	still_data check
+	# The same again is done already.
+	ctl_code 0 replace "$set" 0 "$third"
+	same "third slow" "$(layout)"
+	same "A A" "$(info state0) $(info state1)"
+	ctl_code 0 replace "$set" "$slow" "$fast"
+	same "third fast" "$(layout)"
+	blank "$slow"
+	ctl_code 0 replace "$set" "$slow" "$fast"
+	same "third fast" "$(layout)"
+	still_data check
+	load_off
+}
+test_case "replace, by rank and by device, and again" replace_tier
+
+# A set that fills its tiers can replace one, but not remove one.
+replace_full()
+{
+	make_disks
+	disk third 32
+	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
+	write_chunks 0 731 3
+	unchanged "$meta" "$fast" "$slow" "$third" -- ctl_code 1 remove "$set" 1
+	matches 'remove tier 1: .* to move; the set needs .* have .*Add .* first' "$errors"
+	one_line 'resize --size'
+	disk spare 16
+	unchanged "$meta" "$fast" "$slow" "$spare" -- ctl_code 1 replace "$set" 1 "$spare"
+	one_line 'replace tier 1: .*mib'
+	ctl_code 0 replace "$set" 1 "$third"
+	same "fast third" "$(layout)"
+	check_chunks 0 731 3
+}
+test_case "a full set: remove is refused with figures, replace works" replace_full
+
+resize_grow()
+{
+	make_disks
+	wrap wslow "0 32768 linear $slow 0"
+	ctl create "$set" -q -m "$meta" -c 64k -L 14m --policy static "$fast" /dev/mapper/tt_wslow
+	still_data write
+	load_on
+	ctl_code 0 resize "$set"
+	same $((477 * 128)) "$(info length)" "length in use of 480 places less 3"
+	ctl_code 0 resize "$set"
+	matches 'all that its tiers allow' "$output"
+	dmsetup load tt_wslow --table "0 65536 linear $slow 0"
+	dmsetup resume tt_wslow
+	ctl_code 0 resize "$set"
+	status
+	same "$((733 * 128)) 496" "${S[length]} ${S[places1]}" "length and places of a grown tier"
+	same $((733 * 128)) "$(sectors_of "$dev")" "sectors"
+	io write "$dev" at=44m len=1m seed=5
+	still_data check
+	load_off
+	ctl deactivate -q "$set"
+	ctl activate -q "$set"
+	io check "$dev" at=44m len=1m seed=5
+	still_data check
+	# A tier that has grown is adopted even if the set is to stay.
+	ctl_code 1 resize "$set" --size 20m
+	one_line 'used up to 45 mib.*20 mib'
+	discard_chunks 704 16
+	ctl_code 1 resize "$set" --size 20m
+	matches 'smaller.*Nobody to ask' "$errors"
+	ctl_code 0 resize -y "$set" --size 20m
+	same $((20 * 2048)) "$(info length)" "length"
+	still_data check
+	ctl_code 0 remove "$set" 0
+	same wslow "$(layout)"
+	still_data check
+}
+test_case "resize: to all that fits, after a tier grew, and smaller" resize_grow
+
+resize_shrunk()
+{
+	make_disks
+	wrap wslow "0 65536 linear $slow 0"
+	ctl create "$set" -q -m "$meta" -c 64k -L 14m "$fast" /dev/mapper/tt_wslow
+	dmsetup load tt_wslow --table "0 32768 linear $slow 0"
+	dmsetup resume tt_wslow
+	ctl_code 1 resize "$set"
+	one_line 'tier 1 .*has shrunk to 16 mib'
+}
+test_case "resize refuses a tier that has shrunk" resize_shrunk
+
+renaming()
+{
+	make_small
+	load_on
+	ctl_code 0 rename "$set" tt_other
+	[ -b /dev/mapper/tt_other ] || fail "no /dev/mapper/tt_other"
+	[ ! -e "$dev" ] || fail "$dev is still there"
+	set=tt_other dev=/dev/mapper/tt_other
+	still_data check
+	ctl_code 0 rename tt_third tt_other
+	matches 'already' "$output"
+	load_off
+	ctl deactivate -q "$set"
+	ctl activate -q --all
+	same tt_other "$(ours)" "name after a new activation"
+	still_data check
+	ctl_code 0 rename --abort tt_third tt_other
+	same tt_third "$(ours)" "name after --abort"
+	ctl deactivate -q --all
+	same tt_third "$(json '.sets[0].name' list)" "name of the inactive set"
+	ctl activate -q tt_third
+	ctl rename -q tt_third tt_set
+}
+test_case "rename, with the set in use, and back" renaming
+
+# ---- misuse
+
+# no CODE REGEX ARGUMENT...: refused, with a line that says why, and nothing changed
+no()
+{
+	local code=$1 want=$2 before
+	shift 2
+	before=$(dmsetup table "$set"; info line)
+	unchanged "${everything[@]}" "$spare" -- ctl_code "$code" "$@"
+	one_line "$want"
+	same "$before" "$(dmsetup table "$set"; info line)" "table and status after tierctl $*"
+}
+
+misuse()
+{
+	local command
+	make_small
+	disk spare 1
+	no 2 'few' add
+	no 2 'say what' add "$set"
+	no 2 'say what' add "$set" "$third" --size 10m --pv "$spare"
+	no 2 'go together' add "$set" --size 10m
+	no 2 'go together' add "$set" "$third" --pv "$spare"
+	no 2 'unit' add "$set" --size 10 --pv "$spare"
+	no 2 '--name' add "$set" "$third" --name x
+	no 2 'too many' add "$set" "$third" "$spare"
+	no 1 '0 to 2' add "$set" "$third" --at 3
+	no 1 '0 to 2' add "$set" "$third" --at x
+	no 1 '0 to 2' add "$set" "$third" --at -1
+	no 1 'tt_none' add "$set" /dev/tt_none --at 0
+	no 1 'block device' add "$set" /dev/null --at 0
+	no 1 'metadata of tt_set' add "$set" "$meta" --at 0
+	no 1 'tier 1 of tt_set' add "$set" "$slow" --at 0
+	no 1 'tiered device itself' add "$set" "$dev" --at 0
+	no 1 'small' add "$set" "$spare" --at 0
+	no 1 'pvs|volume group' add "$set" --size 4m --pv "$third" --at 0
+	no 1 'nosuch' add nosuch "$third"
+	no 2 'few' remove "$set"
+	no 1 '2 is none of its tiers' remove "$set" 2
+	no 1 'none of its tiers' remove "$set" "$third"
+	no 1 'none of its tiers' remove "$set" /dev/tt_none
+	no 1 'none of its tiers' remove "$set" "$meta"
+	no 1 'none of its tiers' remove --abort "$set" "$third"
+	no 1 'nosuch' remove nosuch 0
+	no 2 'few' replace "$set" 0
+	no 1 '2 is none' replace "$set" 2 "$third"
+	no 1 'small' replace "$set" 0 "$spare"
+	no 1 'tt_none' replace "$set" 0 /dev/tt_none
+	no 1 'tier 0 of it already' replace "$set" 1 "$fast"
+	no 1 'metadata of tt_set' replace "$set" 0 "$meta"
+	no 2 'unit' resize "$set" --size 20
+	no 2 'multiple of 4k' resize "$set" --size 0k
+	no 2 'multiple of 4k' resize "$set" --size 1s
+	no 1 'at most 46 mib' resize "$set" --size 100m
+	no 1 'used up to 10 mib' resize -y "$set" --size 9m
+	no 1 'nosuch' resize nosuch
+	no 2 'few' rename "$set"
+	no 2 'no name' rename "$set" 'a b'
+	no 2 'no name' rename "$set" a/b
+	no 1 'nosuch' rename nosuch tt_other
+	dmsetup create tt_other --table "0 8 zero"
+	no 1 'another device has the name' rename "$set" tt_other
+	dmsetup remove tt_other
+	for command in "add $set $third --at 0" "remove $set 0" "replace $set 0 $third" "resize $set" \
+		       "rename $set tt_other"; do
+		dmsetup suspend "$set"
+		# shellcheck disable=SC2086	# words
+		ctl_code 1 $command
+		one_line 'suspended.*dmsetup resume'
+		dmsetup resume "$set"
+	done
+	ctl deactivate -q "$set"
+	ctl activate -q --read-only "$set"
+	for command in "add $set $third --at 0" "remove $set 0" "replace $set 0 $third" "resize $set" \
+		       "rename $set tt_other"; do
+		# shellcheck disable=SC2086	# words
+		no 1 'read-only' $command
+	done
+	ctl deactivate -q "$set"
+	for command in "add $set $third --at 0" "remove $set 0" "resize $set" "rename $set tt_other"; do
+		# shellcheck disable=SC2086	# words
+		ctl_code 1 $command
+		one_line 'not active'
+	done
+	dd if="$slow" of="$tmp/slow" bs=1M status=none
+	disk_gone slow
+	everything=("$meta" "$fast" "$third")
+	ctl activate -q --degraded "$set" || true
+	for command in "add $set $third --at 0" "remove $set 0" "replace $set 0 $third" "resize $set" \
+		       "rename $set tt_other"; do
+		# shellcheck disable=SC2086	# words
+		no 1 'missing' $command
+	done
+}
+test_case "misuse is refused and changes nothing" misuse
+
+# ---- killed
+
+# The new tier cannot be written: the old table comes back, at once or by the next call.
+cannot_join()
+{
+	modprobe dm-flakey
+	make_small
+	wrap wthird "0 $(sectors_of "$third") flakey $third 0 0 1000 1 error_writes"
+	load_on
+	ctl_code 1 add "$set" /dev/mapper/tt_wthird --at 0
+	matches 'could not do it' "$errors"
+	same "fast slow" "$(layout)"
+	same rw "$(info mode)"
+	still_data check
+	killed add-failed add "$set" /dev/mapper/tt_wthird --at 0
+	same Suspended "$(dmsetup info -c --noheadings -o suspended "$set")"
+	ctl_code 0 add "$set" "$third" --at 0 --abort || true
+	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"
+	same "fast slow" "$(layout)"
+	still_data check
+	load_off
+}
+test_case "a tier that cannot be written: all is put back" cannot_join
+
+run_tests

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* remove, replace */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "candidate.h"
+#include "commands.h"
+#include "lvm.h"
+#include "plan.h"
+#include "reshape.h"
+#include "size.h"
+#include "util.h"
+#include "wipe.h"
+
+/*
+ * Finishes what was cut short after the tier had gone: -1 if d is no such device,
+ * else an exit code.
+ */
+static int finish_device(struct set *s, const struct device *d)
+{
+	struct lvm_volume *made = NULL;
+	bool left = false;
+	unsigned int i, nr = 0;
+	struct member m;
+	int code;
+
+	member_read(d, &m);
+	left = reshape_is_leftover(s, &m);
+	member_free(&m);
+	/* A volume made for the set that is none of its tiers, and carries nothing. */
+	if (!left && lvm_made(s->hex, &made, &nr)) {
+		for (i = 0; i < nr && !left; i++) {
+			char *name = lvm_name(&made[i]);
+
+			left = !strcmp(name, d->name) && reshape_rank(s, d->dev) < 0;
+			free(name);
+		}
+		lvm_made_free(made, nr);
+	}
+	if (!left)
+		return -1;
+	code = reshape_clean_device(s, d);
+	if (!code && !global.test)
+		say("%s: %s is out of it and free.\n", s->name, d->name);
+	return code;
+}
+
+/*
+ * With the tier gone its rank is another one's.  So a rank must not be taken at
+ * its word while a removal is unfinished.
+ */
+static int finish_all(struct set *s)
+{
+	struct lvm_volume *made;
+	struct member_list members;
+	unsigned int i, nr;
+	struct device d;
+	int code = -1;
+
+	members_scan(&members, false);
+	for (i = 0; i < members.nr && code <= 0; i++)
+		if (reshape_is_leftover(s, &members.member[i]))
+			code = finish_device(s, &members.member[i].dev);
+	members_free(&members);
+	if (!lvm_made(s->hex, &made, &nr))
+		return EXIT_FAILED;
+	for (i = 0; i < nr && code <= 0; i++) {
+		char *name = lvm_name(&made[i]);
+
+		if (!device_from_name(name, &d)) {
+			if (reshape_rank(s, d.dev) < 0)
+				code = finish_device(s, &d);
+			device_free(&d);
+		}
+		free(name);
+	}
+	lvm_made_free(made, nr);
+	return code;
+}
+
+static int no_such_tier(const struct set *s, const char *word)
+{
+	err("%s: %s is none of its tiers. tierctl status %s names them.", s->name, word, s->name);
+	return EXIT_FAILED;
+}
+
+static int admit(struct set *s, unsigned int rank)
+{
+	if (send_message(s, "admit %u", rank))
+		return EXIT_FAILED;
+	if (!global.test)
+		say("%s: tier %u stays, and is in use again.\n", s->name, rank);
+	return EXIT_DONE;
+}
+
+static int undo_remove(struct set *s, const char *word)
+{
+	int rank = reshape_find(s, word);
+
+	if (rank < 0)
+		return no_such_tier(s, word);
+	if (s->tier[rank].state != 'E') {
+		say("%s: tier %d is not on its way out.\n", s->name, rank);
+		return EXIT_DONE;
+	}
+	return admit(s, rank);
+}
+
+static int start_remove(const struct args *args, struct set *s, int *rank)
+{
+	const char *word = args->word[1];
+	struct device d;
+	uint64_t n;
+	int code = -1;
+
+	*rank = -1;
+	if (!parse_number(word, &n)) {
+		code = finish_all(s);
+		if (code == EXIT_DONE)
+			say("%s: that finishes what an earlier call left undone. To take out tier %s, call again.\n",
+			    s->name, word);
+	}
+	if (code < 0) {
+		*rank = reshape_find(s, word);
+		if (*rank >= 0)
+			return EXIT_DONE;
+		if (parse_number(word, &n) && !device_from_name(word, &d)) {
+			code = finish_device(s, &d);
+			device_free(&d);
+		}
+	}
+	return code < 0 ? no_such_tier(s, word) : code;
+}
+
+int cmd_remove(const struct args *args)
+{
+	struct set_list list;
+	struct set *s = need_changeable(&list, args->word[0]);
+	int rank = -1, code = EXIT_FAILED;
+	char *again;
+
+	if (s && args->given[OPT_ABORT])
+		code = undo_remove(s, args->word[1]);
+	else if (s)
+		code = start_remove(args, s, &rank);
+	sets_free(&list);
+	if (code || rank < 0)
+		return code;
+	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
+	code = reshape_take_out(args->word[0], rank, args->given[OPT_BACKGROUND], again);
+	free(again);
+	return code;
+}
+
+/*
+ * replace: the new device becomes the tier right behind the old one.  So the old
+ * one keeps its rank until it is gone, and an evacuation, which goes to the next
+ * slower tier first, fills the new one.
+ */
+
+struct replacement {
+	struct set_list list;
+	struct set *s;
+	const char *old_word;
+	int old;		/* rank or -1 */
+	struct candidate new;
+	int new_rank;		/* or -1 */
+	bool leftover;
+};
+
+static bool check_new(struct replacement *r)
+{
+	struct candidate *d = &r->new;
+	uint64_t places;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	struct member m;
+
+	if (!candidate_usable(d, &r->list))
+		return false;
+	places = plan_places(d->dev.size / SECTOR_SIZE, r->s->chunk_sectors);
+	if (!places) {
+		err("%s: is too small (%s) for a chunk of %s beside the label.", d->typed,
+		    format_size(a, d->dev.size), format_size(b, r->s->chunk_sectors * SECTOR_SIZE));
+		return false;
+	}
+	if (d->dev.logical_block > r->s->info.logical_block_size) {
+		err("%s: has blocks of %u bytes, %s of %u; it cannot join.", d->typed, d->dev.logical_block,
+		    r->s->name, r->s->info.logical_block_size);
+		return false;
+	}
+	if (r->s->nr_tiers == TIER_MAX_TIERS) {
+		err("%s: has %u tiers, and more cannot be, not even for a while.", r->s->name, r->s->nr_tiers);
+		return false;
+	}
+	if (!check_room(r->s, r->old, places, "replace"))
+		return false;
+	member_read(&d->dev, &m);
+	r->leftover = reshape_is_leftover(r->s, &m);
+	member_free(&m);
+	return r->leftover || candidate_look_inside(d, false);
+}
+
+static int add_new(struct replacement *r)
+{
+	struct candidate *d = &r->new;
+	struct table t;
+	char *number;
+	int failed;
+
+	if (!check_new(r))
+		return EXIT_FAILED;
+	if (d->carries && global.test)
+		say("Would wipe %s (%s).\n", d->typed, d->carries);
+	if (d->carries && !global.test && !ask("Wipe %s (%s)?", d->typed, d->carries))
+		return EXIT_FAILED;
+	if (!global.test && ((r->leftover && wipe_labels(&d->dev)) || (d->carries && wipe_all(&d->dev))))
+		return EXIT_FAILED;
+	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
+	reshape_table(r->s, &t);
+	reshape_insert(&t, r->old + 1, number);
+	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
+	if (!failed && global.test) {
+		/* What follows, as the set is not what it would be by then. */
+		send_message(r->s, "evacuate %d", r->old);
+		say("Would wait until tier %d is empty.\n", r->old);
+		reshape_drop(&t, r->old);
+		reshape_reload(r->s, &t, r->s->dm.length, "drop");
+		reshape_clean_device(r->s, &r->s->tier[r->old].dev);
+	} else if (!failed) {
+		say("%s: %s added as tier %d, which becomes %d.\n", r->s->name, d->dev.name, r->old + 1, r->old);
+	}
+	table_free(&t);
+	free(number);
+	return failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* The old one is no tier, or is the new one: the last steps, if they are not done. */
+static int finish_replace(struct replacement *r)
+{
+	struct set *s = r->s;
+	struct device d;
+	uint64_t n;
+	int code;
+
+	if (!parse_number(r->old_word, &n)) {
+		code = finish_all(s);
+	} else if (device_from_name(r->old_word, &d)) {
+		code = -1;
+	} else {
+		code = finish_device(s, &d);
+		device_free(&d);
+	}
+	if (code <= 0)
+		say("%s: %s is tier %d of it, in the place of the old one.\n", s->name, r->new.dev.name, r->new_rank);
+	return code < 0 ? EXIT_DONE : code;
+}
+
+/* 0: the old tier can be emptied now; -1: all is done. */
+static int start_replace(struct replacement *r)
+{
+	struct set *s = r->s;
+
+	if (r->new_rank < 0) {
+		if (r->old < 0)
+			return no_such_tier(s, r->old_word);
+		return add_new(r);
+	}
+	if (r->old < 0 || r->old == r->new_rank) {
+		int code = finish_replace(r);
+
+		return code ? code : -1;
+	}
+	if (r->new_rank != r->old + 1) {
+		err("%s: %s is tier %d of it already. To take tier %d out: tierctl remove %s %d", s->name,
+		    r->new.typed, r->new_rank, r->old, s->name, r->old);
+		return EXIT_FAILED;
+	}
+	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
+	return EXIT_DONE;
+}
+
+/* Backwards: the old one is used again, the new one emptied and taken out. */
+static int undo_replace(const struct args *args, struct replacement *r)
+{
+	struct set *s = r->s;
+	struct member m;
+	bool left;
+	char *again;
+	int code = EXIT_DONE;
+
+	if (r->new_rank < 0) {
+		member_read(&r->new.dev, &m);
+		left = reshape_is_leftover(s, &m);
+		member_free(&m);
+		if (left)
+			return reshape_clean_device(s, &r->new.dev);
+		say("%s: nothing to undo.\n", s->name);
+		return EXIT_DONE;
+	}
+	if (r->old < 0 || r->old + 1 != r->new_rank) {
+		err("%s: %s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name, r->old_word,
+		    r->new.typed, s->name, r->new.typed, r->old_word);
+		return EXIT_FAILED;
+	}
+	if (s->tier[r->old].state == 'E')
+		code = admit(s, r->old);
+	if (code || global.test)
+		return code;
+	again = xasprintf("tierctl replace --abort %s %s %s", args->word[0], args->word[1], args->word[2]);
+	code = reshape_take_out(args->word[0], r->new_rank, args->given[OPT_BACKGROUND], again);
+	free(again);
+	return code;
+}
+
+int cmd_replace(const struct args *args)
+{
+	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
+	int code = EXIT_FAILED, old = -1;
+	char *again;
+
+	r.s = need_changeable(&r.list, args->word[0]);
+	if (r.s && candidate_find(&r.new)) {
+		r.old = reshape_find(r.s, r.old_word);
+		r.new_rank = reshape_rank(r.s, r.new.dev.dev);
+		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);
+		if (!code && !args->given[OPT_ABORT] && (!global.test || r.new_rank >= 0))
+			old = r.old;
+	}
+	candidate_free(&r.new);
+	sets_free(&r.list);
+	if (code || old < 0)
+		return code < 0 ? EXIT_DONE : code;
+	again = xasprintf("tierctl replace %s %s %s", args->word[0], args->word[1], args->word[2]);
+	code = reshape_take_out(args->word[0], old, args->given[OPT_BACKGROUND], again);
+	free(again);
+	return code;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "lvm.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "size.h"
+#include "util.h"
+
+#define TAG	"dm-tier"
+
+void lvm_volume_free(struct lvm_volume *v)
+{
+	free(v->vg);
+	free(v->lv);
+	memset(v, 0, sizeof(*v));
+}
+
+char *lvm_name(const struct lvm_volume *v)
+{
+	return xasprintf("%s/%s", v->vg, v->lv);
+}
+
+static char *join(const char *const *argv)
+{
+	struct text line = { 0 };
+
+	for (; *argv; argv++)
+		text_add(&line, "%s%s", line.len ? " " : "", *argv);
+	return line.s;
+}
+
+static void become(const char *const *argv, int out)
+{
+	/* What it says is read here, and it must not complain of our descriptors. */
+	setenv("LC_ALL", "C", 1);
+	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	execvp(argv[0], (char *const *)argv);
+	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* The last line that says something, without LVM's indentation. */
+static char *last_line(const char *text)
+{
+	const char *end = text + strlen(text), *start;
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	for (start = end; start > text && start[-1] != '\n'; start--)
+		;
+	while (start < end && isspace((unsigned char)*start))
+		start++;
+	return xstrndup(start, end - start);
+}
+
+/* 0, or -1 with the error said.  *output, if wanted, is for the caller to free. */
+static int run(const char *const *argv, char **output)
+{
+	char *command = join(argv), buf[1024], *why;
+	struct text said = { 0 };
+	int fds[2], status = 0, r = -1;
+	ssize_t n = 0;
+	pid_t pid;
+
+	verbose("running: %s", command);
+	if (pipe(fds)) {
+		err("%s: %s.", command, strerror(errno));
+		free(command);
+		return -1;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		become(argv, fds[1]);
+	close(fds[1]);
+	text_add(&said, "%s", "");
+	while (pid > 0 && ((n = read(fds[0], buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)))
+		if (n > 0)
+			text_add(&said, "%.*s", (int)n, buf);
+	close(fds[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		r = 0;
+	} else {
+		why = last_line(said.s);
+		err("%s: %s.", command, *why ? why : "failed");
+		free(why);
+	}
+	if (!r && output)
+		*output = said.s;
+	else
+		text_free(&said);
+	free(command);
+	return r;
+}
+
+static int change(const char *const *argv)
+{
+	char *command;
+
+	if (!global.test)
+		return run(argv, NULL);
+	command = join(argv);
+	say("Would run: %s\n", command);
+	free(command);
+	return 0;
+}
+
+/* Calls for each line of an answer with its blank-separated words; returns how many there were. */
+static unsigned int split(char *line, char **word, unsigned int max)
+{
+	unsigned int n = 0;
+	char *save, *w;
+
+	for (w = strtok_r(line, " \t", &save); w && n < max; w = strtok_r(NULL, " \t", &save))
+		word[n++] = w;
+	return n;
+}
+
+static bool installed(const char *command)
+{
+	const char *path = getenv("PATH"), *end;
+	bool found = false;
+	char *file;
+
+	for (; path && *path && !found; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		file = xasprintf("%.*s/%s", (int)(end - path), path, command);
+		found = !access(file, X_OK);
+		free(file);
+	}
+	return found;
+}
+
+bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr)
+{
+	char *tag = xasprintf("@" TAG ".set=%s", set_hex), *output = NULL, *line, *save, *word[3];
+	const char *const argv[] = {
+		"lvs", "--noheadings", "--units", "b", "--nosuffix", "-o", "vg_name,lv_name,lv_size",
+		tag, NULL
+	};
+	int r = installed(argv[0]) ? run(argv, &output) : 0;
+
+	*list = NULL;
+	*nr = 0;
+	free(tag);
+	if (!r && !output)
+		return true;
+	if (r)
+		return false;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		struct lvm_volume *v;
+		uint64_t size;
+
+		/* Warnings come along with the answer. */
+		if (split(line, word, 3) != 3 || parse_number(word[2], &size))
+			continue;
+		*list = xrealloc(*list, *nr + 1, sizeof(**list));
+		v = &(*list)[(*nr)++];
+		v->vg = xstrdup(word[0]);
+		v->lv = xstrdup(word[1]);
+		v->size = size;
+	}
+	free(output);
+	return true;
+}
+
+void lvm_made_free(struct lvm_volume *list, unsigned int nr)
+{
+	while (nr)
+		lvm_volume_free(&list[--nr]);
+	free(list);
+}
+
+static bool volume_exists(const char *vg, const char *lv, const char *all)
+{
+	char *name = xasprintf(" %s/%s ", vg, lv);
+	bool there = strstr(all, name);
+
+	free(name);
+	return there;
+}
+
+/* A set's name may have letters that a volume's may not. */
+static char *free_name(const char *vg, const char *set_name, const char *all)
+{
+	char *base = xstrdup(set_name), *c, *lv;
+	unsigned int i;
+
+	for (c = base; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("+_.-", *c))
+			*c = '_';
+	if (*base == '-')
+		*base = '_';
+	for (i = 0;; i++) {
+		lv = xasprintf("%s_tvol%u", base, i);
+		if (!volume_exists(vg, lv, all))
+			break;
+		free(lv);
+	}
+	free(base);
+	return lv;
+}
+
+bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v)
+{
+	const char *const pvs[] = {
+		"pvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
+		"pv_free,vg_extent_size,vg_name", pv, NULL
+	};
+	const char *const lvs[] = { "lvs", "--noheadings", "--separator", "/", "-o", "vg_name,lv_name", NULL };
+	char *output = NULL, *line, *save, *word[3], a[SIZE_TEXT], b[SIZE_TEXT], *c;
+	uint64_t room, extent = 0;
+	struct text all = { 0 };
+	bool good = false;
+
+	memset(v, 0, sizeof(*v));
+	if (run(pvs, &output))
+		return false;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (split(line, word, 3) == 3 && !parse_number(word[0], &room) &&
+		    !parse_number(word[1], &extent) && extent) {
+			v->vg = xstrdup(word[2]);
+			break;
+		}
+	}
+	free(output);
+	if (!v->vg) {
+		err("%s: belongs to no volume group. Type: vgextend VG %s", pv, pv);
+		return false;
+	}
+	v->size = (size + extent - 1) / extent * extent;
+	if (v->size > room) {
+		err("%s: %s free, %s asked for.", pv, format_size(a, room), format_size(b, v->size));
+		return false;
+	}
+
+	if (run(lvs, &output))
+		return false;
+	for (c = output; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	text_add(&all, " %s ", output);
+	free(output);
+	if (lv && volume_exists(v->vg, lv, all.s))
+		err("%s/%s: exists already. Choose another --name.", v->vg, lv);
+	else
+		good = true;
+	v->lv = lv ? xstrdup(lv) : free_name(v->vg, set_name, all.s);
+	text_free(&all);
+	return good;
+}
+
+int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex)
+{
+	char *size = xasprintf("%llub", (unsigned long long)v->size);
+	char *set_tag = xasprintf(TAG ".set=%s", set_hex);
+	const char *const argv[] = {
+		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", v->lv, "--addtag", TAG, "--addtag", set_tag,
+		"--addtag", TAG ".role=tvol", v->vg, pv, NULL
+	};
+	int r = change(argv);
+
+	free(size);
+	free(set_tag);
+	return r;
+}
+
+int lvm_remove(const struct lvm_volume *v)
+{
+	char *name = lvm_name(v);
+	const char *const argv[] = { "lvremove", "-y", name, NULL };
+	int r = change(argv);
+
+	free(name);
+	return r;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Logical volumes made to be tiers.  Their tags say so from the moment they
+ * exist, so that one which an interrupted command left is found again.
+ */
+#ifndef TIERCTL_LVM_H
+#define TIERCTL_LVM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lvm_volume {
+	char *vg;
+	char *lv;
+	uint64_t size;		/* bytes */
+};
+void lvm_volume_free(struct lvm_volume *v);
+
+/* "VG/LV"; the caller frees. */
+char *lvm_name(const struct lvm_volume *v);
+
+/*
+ * What lvcreate would need: the volume group of the physical volume, and room.
+ * Rounds the size up to whole extents.  false with the error said.
+ */
+bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v);
+
+/* The volumes tagged as made for this set, none without LVM; false with the error said. */
+bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr);
+void lvm_made_free(struct lvm_volume *list, unsigned int nr);
+
+/* With --dry-run these say the command.  0 or -1 with the error said. */
+int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);
+int lvm_remove(const struct lvm_volume *v);
+
+#endif

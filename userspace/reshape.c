@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "reshape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "lib/metadata.h"
+#include "lvm.h"
+#include "size.h"
+#include "util.h"
+#include "wipe.h"
+
+/* Another program may have a look at a device that has just become free. */
+#define FREE_TRIES	30
+#define FREE_MS		100
+
+#ifdef TIERCTL_STEPS
+void reshape_step(const char *what, const char *step)
+{
+	const char *wanted = getenv("TIERCTL_DIE_AT");
+	char *name = xasprintf("%s-%s", what, step);
+
+	if (wanted && !strcmp(wanted, name)) {
+		fflush(NULL);
+		kill(getpid(), SIGKILL);
+	}
+	free(name);
+}
+#endif
+
+/*
+ * Tables
+ */
+
+void reshape_table(const struct set *s, struct table *t)
+{
+	const struct status *st = &s->status;
+	unsigned int i;
+
+	memset(t, 0, sizeof(*t));
+	t->metadata = xstrdup(s->table.metadata);
+	t->chunk_sectors = s->table.chunk_sectors;
+	t->policy = xstrdup(s->table.policy);
+	for (i = 0; i < s->table.nr_tiers; i++)
+		t->tier[t->nr_tiers++] = xstrdup(s->table.tier[i]);
+	for (i = 0; i < st->features.nr; i++)
+		strings_add(&t->features, st->features.s[i]);
+	for (i = 0; i < s->table.core.nr + s->table.policy_args.nr; i++) {
+		bool core = i < s->table.core.nr;
+		const struct pair *p = core ? &s->table.core.pair[i] :
+				       &s->table.policy_args.pair[i - s->table.core.nr];
+		const char *now = status_tunable(st, p->key);
+
+		if (now && !strcmp(now, p->value))
+			pairs_add(core ? &t->core : &t->policy_args, p->key, p->value);
+	}
+}
+
+/* tierN.key of the table: by places further down, or away where drop says so. */
+static void renumber(struct table *t, unsigned int from, int by, int drop)
+{
+	struct pairs old = t->core;
+	unsigned int i;
+
+	memset(&t->core, 0, sizeof(t->core));
+	for (i = 0; i < old.nr; i++) {
+		const char *key = old.pair[i].key, *dot = strchr(key, '.');
+		unsigned int rank;
+		char *renamed;
+
+		if (!dot || sscanf(key, "tier%u.", &rank) != 1) {
+			pairs_add(&t->core, key, old.pair[i].value);
+		} else if ((int)rank != drop) {
+			renamed = xasprintf("tier%u%s", rank >= from ? rank + by : rank, dot);
+			pairs_add(&t->core, renamed, old.pair[i].value);
+			free(renamed);
+		}
+	}
+	pairs_free(&old);
+}
+
+void reshape_insert(struct table *t, unsigned int rank, const char *device)
+{
+	unsigned int i;
+
+	for (i = t->nr_tiers++; i > rank; i--)
+		t->tier[i] = t->tier[i - 1];
+	t->tier[rank] = xstrdup(device);
+	renumber(t, rank, 1, -1);
+}
+
+void reshape_drop(struct table *t, unsigned int rank)
+{
+	unsigned int i;
+
+	free(t->tier[rank]);
+	t->nr_tiers--;
+	for (i = rank; i < t->nr_tiers; i++)
+		t->tier[i] = t->tier[i + 1];
+	t->tier[t->nr_tiers] = NULL;
+	renumber(t, rank, -1, rank);
+}
+
+/*
+ * Changing the table
+ */
+
+/* Goes with the process, however that ends.  A descriptor, or -1 with the error said. */
+static int lock_set(const struct set *s)
+{
+	struct device d;
+	int fd;
+
+	if (device_from_number(s->dm.dev, &d)) {
+		err("%s: is gone.", s->name);
+		return -1;
+	}
+	fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	device_free(&d);
+	if (fd < 0) {
+		err("%s: cannot be opened: %s.", s->name, strerror(errno));
+	} else if (flock(fd, LOCK_EX | LOCK_NB)) {
+		err("%s: another tierctl is changing it. Try again.", s->name);
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool still_the_same(const struct set *s)
+{
+	struct set_list list;
+	const struct set *now;
+	bool same;
+
+	sets_load(&list, false);
+	now = sets_find(&list, s->dm.name);
+	same = now && now->dm.dev == s->dm.dev && now->dm.table && s->dm.table &&
+	       !strcmp(now->dm.table, s->dm.table);
+	sets_free(&list);
+	if (!same)
+		err("%s: was changed by somebody else meanwhile. Try again.", s->name);
+	return same;
+}
+
+static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
+{
+	char *reason;
+
+	if (dm_load(s->dm.name, length, params, s->dm.read_only, &reason)) {
+		err("%s: %s: the kernel refused it: %s. Nothing was changed.", s->name, what, reason);
+		free(reason);
+		return -1;
+	}
+	reshape_step(what, "loaded");
+	if (!dm_resume(s->dm.name, &reason))
+		return 0;
+
+	err("%s: %s: the kernel could not do it: %s.", s->name, what, reason);
+	free(reason);
+	reshape_step(what, "failed");
+	if (dm_load(s->dm.name, s->dm.length, s->dm.table, s->dm.read_only, &reason) ||
+	    dm_resume(s->dm.name, &reason)) {
+		err("%s: cannot be put back: %s. It is suspended: I/O to it waits.", s->name, reason);
+		free(reason);
+	}
+	return -1;
+}
+
+int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what)
+{
+	char *params = table_build(t);
+	int fd, r = -1;
+
+	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
+	if (global.test) {
+		say("Would load the table:\n0 %llu tier %s\n", (unsigned long long)length, params);
+		free(params);
+		return 0;
+	}
+	fd = lock_set(s);
+	if (fd >= 0) {
+		if (still_the_same(s))
+			r = load_and_resume(s, params, length, what);
+		close(fd);
+	}
+	free(params);
+	if (!r)
+		reshape_step(what, "done");
+	return r;
+}
+
+/*
+ * A set in order
+ */
+
+static int read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
+{
+	const char *reason;
+	int fd, r, tries;
+
+	/* The set is live, so that a commit may come in between. */
+	for (tries = 0; tries < 5; tries++) {
+		s->have_info = false;
+		r = set_read_info(s);
+		if (r)
+			continue;
+		fd = device_open(&s->meta_dev, O_RDONLY);
+		if (fd < 0)
+			return fd;
+		r = md_read_tiers(fd, &s->roots, records, nr, &reason);
+		close(fd);
+		if (!r)
+			return 0;
+	}
+	return r;
+}
+
+static const struct member *member_of(const struct member_list *list, const u8 *tier_uuid)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (list->member[i].kind == MEMBER_TIER &&
+		    !memcmp(list->member[i].label.tier_uuid, tier_uuid, TIER_UUID_SIZE))
+			return &list->member[i];
+	return NULL;
+}
+
+/*
+ * A table that was loaded and never made the live one: it holds its devices and
+ * keeps a tier from being admitted.  false with the error said.
+ */
+static bool forget_loaded(const struct set *s)
+{
+	char *reason;
+	int fd, r;
+
+	if (!s->dm.table_waits || global.test)
+		return true;
+	fd = lock_set(s);
+	if (fd < 0)
+		return false;
+	r = dm_clear(s->dm.name, &reason);
+	if (r) {
+		err("%s: a loaded table cannot be forgotten: %s.", s->name, reason);
+		free(reason);
+	} else {
+		say("%s: a table that was loaded and not used is forgotten.\n", s->name);
+	}
+	close(fd);
+	return !r;
+}
+
+/* The table that the metadata and the labels stand for. */
+static bool table_from_records(struct set *s, struct table *t)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	struct member_list members;
+	unsigned int i, nr;
+	bool good = true;
+
+	memset(t, 0, sizeof(*t));
+	if (read_records(s, records, &nr))
+		return false;
+	members_scan(&members, false);
+	t->metadata = xstrdup(s->table.metadata);
+	t->chunk_sectors = s->info.chunk_sectors;
+	t->policy = xstrdup(*s->info.policy ? s->info.policy : "default");
+	t->nr_tiers = nr;
+	for (i = 0; i < nr; i++) {
+		const struct member *m = member_of(&members, records[i].uuid);
+
+		if (!m || records[i].rank >= nr || t->tier[records[i].rank]) {
+			good = false;
+			break;
+		}
+		t->tier[records[i].rank] = xasprintf("%u:%u", major(m->dev.dev), minor(m->dev.dev));
+	}
+	members_free(&members);
+	return good;
+}
+
+/*
+ * The kernel suspends the device before it changes the tiers.  If it cannot change
+ * them and the command that asked for it is killed before it can put things back,
+ * the device stays suspended, with a table that does not work.
+ */
+static bool mend(struct set *s)
+{
+	char *params, *reason;
+	struct table t;
+	int r = -1;
+
+	if (table_from_records(s, &t)) {
+		params = table_build(&t);
+		verbose("table: 0 %llu tier %s", (unsigned long long)s->info.length, params);
+		r = dm_load(s->dm.name, s->info.length, params, s->dm.read_only, &reason);
+		if (!r)
+			r = dm_resume(s->dm.name, &reason);
+		if (r) {
+			err("%s: cannot be put back: %s.", s->name, reason);
+			free(reason);
+		}
+		free(params);
+	}
+	table_free(&t);
+	if (!r)
+		say("%s: a change that could not be made had left it suspended; it works again.\n", s->name);
+	return !r;
+}
+
+struct set *need_changeable(struct set_list *list, const char *name)
+{
+	struct set *s;
+	char *full;
+
+	sets_load(list, false);
+	s = sets_find(list, name);
+	if (s && s->active && s->have_table && s->dm.suspended && s->status.kind != STATUS_OK && !global.test) {
+		full = xstrdup(s->dm.name);
+		mend(s);
+		sets_free(list);
+		s = need_active(list, full);
+		free(full);
+	} else {
+		sets_free(list);
+		s = need_active(list, name);
+	}
+	if (!s)
+		return NULL;
+	if (s->dm.suspended)
+		err("%s: is suspended. Type: dmsetup resume %s", s->name, s->dm_name);
+	else if (set_missing(s))
+		err("%s: a tier is missing. Its tiers stay as they are until it is back.", s->name);
+	else if (s->status.needs_check)
+		err("%s: its metadata needs a check first.", s->name);
+	else if (s->status.read_only)
+		err("%s: is read-only.", s->name);
+	else if (s->status.nr_tiers != s->nr_tiers || set_read_info(s))
+		err("%s: its metadata cannot be read.", s->name);
+	else if (forget_loaded(s))
+		return s;
+	return NULL;
+}
+
+int reshape_rank(const struct set *s, dev_t dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].dev.dev == dev)
+			return i;
+	return -1;
+}
+
+int reshape_find(const struct set *s, const char *word)
+{
+	struct device d;
+	uint64_t n;
+	int rank;
+
+	if (!parse_number(word, &n))
+		return n < s->nr_tiers ? (int)n : -1;
+	if (device_from_name(word, &d))
+		return -1;
+	rank = reshape_rank(s, d.dev);
+	device_free(&d);
+	return rank;
+}
+
+bool reshape_is_leftover(struct set *s, const struct member *m)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	unsigned int i, nr;
+
+	if (m->kind != MEMBER_TIER || memcmp(m->label.set_uuid, s->uuid, TIER_UUID_SIZE) ||
+	    reshape_rank(s, m->dev.dev) >= 0 || read_records(s, records, &nr))
+		return false;
+	/* A copy of a tier, or one that newer metadata than this knows, is none of ours to wipe. */
+	for (i = 0; i < nr; i++)
+		if (!memcmp(records[i].uuid, m->label.tier_uuid, TIER_UUID_SIZE))
+			return false;
+	return m->label.generation <= s->info.next_generation;
+}
+
+/*
+ * Taking a tier out
+ */
+
+static void wait_until_free(const struct device *d)
+{
+	int tries, fd;
+
+	for (tries = 0; tries < FREE_TRIES; tries++) {
+		fd = open(d->path, O_RDWR | O_EXCL | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		if (fd >= 0 || errno != EBUSY)
+			return;
+		sleep_ms(FREE_MS);
+	}
+}
+
+int reshape_clean_device(const struct set *s, const struct device *d)
+{
+	struct lvm_volume *made;
+	int code = EXIT_DONE;
+	unsigned int i, nr;
+	struct member m;
+	char *name;
+
+	member_read(d, &m);
+	if (m.kind == MEMBER_TIER && global.test)
+		say("Would wipe the label on %s.\n", d->name);
+	if (m.kind == MEMBER_TIER && !global.test) {
+		wait_until_free(d);
+		if (wipe_labels(d))
+			code = EXIT_FAILED;
+	}
+	member_free(&m);
+	reshape_step("clean", "wiped");
+	/* Whatever is no LV does not make us run LVM. */
+	name = device_attribute(d->dev, "dm/uuid");
+	if (code || !name || strncmp(name, "LVM-", 4) || !lvm_made(s->hex, &made, &nr)) {
+		free(name);
+		return code;
+	}
+	free(name);
+	for (i = 0; i < nr && !code; i++) {
+		name = lvm_name(&made[i]);
+		if (!strcmp(name, d->name))
+			code = lvm_remove(&made[i]) ? EXIT_FAILED : EXIT_DONE;
+		free(name);
+	}
+	lvm_made_free(made, nr);
+	reshape_step("clean", "done");
+	return code;
+}
+
+static int drop_tier(const char *set_name, const struct device *d)
+{
+	struct set_list list;
+	struct set *s = need_changeable(&list, set_name);
+	int rank = s ? reshape_rank(s, d->dev) : -1, code = EXIT_FAILED;
+	struct table t;
+
+	if (s && rank < 0) {
+		err("%s: %s is no tier of it any more.", s->name, d->name);
+	} else if (s) {
+		reshape_table(s, &t);
+		reshape_drop(&t, rank);
+		if (!reshape_reload(s, &t, s->dm.length, "drop"))
+			code = reshape_clean_device(s, d);
+		table_free(&t);
+		if (!code && !global.test)
+			say("%s: %s is out of it and free.\n", s->name, d->name);
+	}
+	sets_free(&list);
+	return code;
+}
+
+static void say_work(const struct set *s, unsigned int rank)
+{
+	const char *limit = status_tunable(&s->status, "migration_bandwidth");
+	uint64_t kib = 0, left = s->status.tier[rank].used * s->chunk_sectors * SECTOR_SIZE, seconds;
+	char size[SIZE_TEXT], speed[SIZE_TEXT];
+
+	if (!left)
+		return;
+	if (limit)
+		parse_number(limit, &kib);
+	seconds = kib ? left / 1024 / kib : 0;
+	if (!kib)
+		say("%s: %s to move off tier %u, as fast as the devices can.\n", s->name,
+		    format_size(size, left), rank);
+	else if (seconds < 120)
+		say("%s: %s to move off tier %u, about %llu s at %s/s.\n", s->name, format_size(size, left),
+		    rank, (unsigned long long)seconds + 1, format_size(speed, kib * 1024));
+	else
+		say("%s: %s to move off tier %u, about %llu min at %s/s.\n", s->name, format_size(size, left),
+		    rank, (unsigned long long)seconds / 60 + 1, format_size(speed, kib * 1024));
+}
+
+int reshape_take_out(const char *set_name, unsigned int rank, bool background, const char *again)
+{
+	struct set_list list;
+	struct set *s = need_changeable(&list, set_name);
+	struct device d = { 0 };
+	struct table t;
+	int code = EXIT_FAILED;
+
+	if (!s || !check_room(s, rank, 0, "remove"))
+		goto out;
+	device_copy(&d, &s->tier[rank].dev);
+	if (global.test) {
+		say_work(s, rank);
+		send_message(s, "evacuate %u", rank);
+		say("Would wait until tier %u is empty.\n", rank);
+		reshape_table(s, &t);
+		reshape_drop(&t, rank);
+		reshape_reload(s, &t, s->dm.length, "drop");
+		table_free(&t);
+		code = reshape_clean_device(s, &d);
+		goto out;
+	}
+	if (s->tier[rank].state != 'E' && send_message(s, "evacuate %u", rank))
+		goto out;
+	reshape_step("evacuate", "begun");
+	say_work(s, rank);
+	if (background) {
+		say("%s: tier %u is being emptied. Then, and to see how far it is: %s\n", s->name, rank, again);
+		code = EXIT_DONE;
+		goto out;
+	}
+	code = wait_for(s, rank, 0);
+	if (code == EXIT_DETACHED)
+		warn("%s: to finish: %s. To stay as it was: %s --abort", s->name, again, again);
+	if (!code) {
+		reshape_step("evacuate", "done");
+		sets_free(&list);
+		code = drop_tier(set_name, &d);
+		device_free(&d);
+		return code;
+	}
+out:
+	device_free(&d);
+	sets_free(&list);
+	return code;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the commands that change a live set share.  There is no journal: each of
+ * them is a row of steps that the metadata, the labels or LVM's tags record as
+ * they are done, so that the same command, called again, sees how far it came.
+ */
+#ifndef TIERCTL_RESHAPE_H
+#define TIERCTL_RESHAPE_H
+
+#include "member.h"
+#include "set.h"
+#include "table.h"
+
+/*
+ * As need_active(), but of a set whose tiers may change now: complete, writable,
+ * not suspended.  What a change that was cut short left in the kernel, a table
+ * that waits or does not work, is put in order first.
+ */
+struct set *need_changeable(struct set_list *list, const char *name);
+
+/* The live table as it has to be loaded again: what a message has set since is left out. */
+void reshape_table(const struct set *s, struct table *t);
+/* Tunables that name a tier by its rank follow it. */
+void reshape_insert(struct table *t, unsigned int rank, const char *device);
+void reshape_drop(struct table *t, unsigned int rank);
+
+/*
+ * Makes the table the live one.  what names the change in messages and steps.
+ * 0, or -1 with the error said and the set as it was.  With --dry-run only says
+ * the table.
+ */
+int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what);
+
+/* Rank of the tier on that device, or -1. */
+int reshape_rank(const struct set *s, dev_t dev);
+/* DEV or RANK; -1 if it is no tier, of which nothing is said. */
+int reshape_find(const struct set *s, const char *word);
+
+/*
+ * A label of this set on a device that is none of its tiers, by the metadata's
+ * word: what an add or a remove that was cut short leaves.
+ */
+bool reshape_is_leftover(struct set *s, const struct member *m);
+
+/*
+ * Empties a tier and takes it out: evacuate, wait, reload, wipe the label.  May
+ * be called at any stage of that.  An exit code.
+ */
+int reshape_take_out(const char *set_name, unsigned int rank, bool background, const char *again);
+/* The last steps: the label, and the logical volume if tierctl made it. */
+int reshape_clean_device(const struct set *s, const struct device *d);
+
+/*
+ * Whether the set fits on the tiers other than this one and those on their way
+ * out, and on so many places besides; false with the figures said.
+ */
+bool check_room(struct set *s, unsigned int rank, uint64_t extra_places, const char *command);
+
+/*
+ * In a test build, the process dies here when TIERCTL_DIE_AT names the step (see
+ * tests/functional/reshape.sh).
+ */
+#ifdef TIERCTL_STEPS
+void reshape_step(const char *what, const char *step);
+#else
+static inline void reshape_step(const char *what, const char *step)
+{
+	(void)what;
+	(void)step;
+}
+#endif
+
+#endif
