@@ -162,7 +162,7 @@ static int load_table(struct addition *a, const char *device)
 	int r;
 
 	reshape_table(a->s, &t);
-	reshape_insert(&t, a->rank, device);
+	table_insert(&t, a->rank, device);
 	r = reshape_reload(a->s, &t, a->s->dm.length, "add");
 	table_free(&t);
 	if (!r && !global.test)

@@ -40,7 +40,7 @@ run_page()
 		truncate -s 32M "$tmp/pv"
 		pv=$(losetup -f --show "$tmp/pv")
 		# The volume is a dm device of ours; what it lies on goes after it.
-		trap 'clean; losetup -d "$pv"' EXIT
+		trap 'set +e; trap - ERR; clean; losetup -d "$pv"' EXIT
 		vgcreate -q -y -s 1m tt_vg "$pv" >/dev/null
 	fi
 	ctl create "$set" -q -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
