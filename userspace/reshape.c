@@ -466,7 +466,8 @@ int reshape_take_out(const char *set_name, unsigned int rank, bool background, c
 		code = reshape_clean_device(s, &d);
 		goto out;
 	}
-	if (s->tier[rank].state != 'E' && send_message(s, "evacuate %u", rank))
+	/* Once more if it is on its way already: what could not be moved is tried again. */
+	if (send_message(s, "evacuate %u", rank))
 		goto out;
 	reshape_step("evacuate", "begun");
 	say_work(s, rank);
