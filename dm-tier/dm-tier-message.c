@@ -346,8 +346,13 @@ static int do_evacuate(struct call *c)
 		return r;
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing; what lies on it cannot be moved");
-	if (t->rec.flags & TIER_RECORD_EVACUATE)
+	if (t->rec.flags & TIER_RECORD_EVACUATE) {
+		/* What could not be moved is tried once more. */
+		tier_forget_missed(set);
+		tier_mark_astray(set);
+		tier_kick_mover(set);
 		return 0;
+	}
 	for (i = 0; i < set->nr_tiers; i++)
 		if (set->tiers[i] != t && tier_present(set->tiers[i]) &&
 		    !(set->tiers[i]->rec.flags & TIER_RECORD_EVACUATE))

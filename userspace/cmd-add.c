@@ -162,7 +162,7 @@ static int load_table(struct addition *a, const char *device)
 	int r;
 
 	reshape_table(a->s, &t);
-	reshape_insert(&t, a->rank, device);
+	table_insert(&t, a->rank, device);
 	r = reshape_reload(a->s, &t, a->s->dm.length, "add");
 	table_free(&t);
 	if (!r && !global.test)
@@ -213,7 +213,10 @@ static int add_volume(const struct args *args, struct addition *a)
 	if (a->have_volume) {
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
-		if (candidate_find(&a->new))
+		/* It holds nothing of anybody's; what lay there before it may look as if. */
+		if (candidate_find(&a->new) &&
+		    (global.test || reshape_rank(a->s, a->new.dev.dev) >= 0 ||
+		     (candidate_usable(&a->new, &a->list) && !wipe_all(&a->new.dev))))
 			code = add_device(args, a);
 		goto out;
 	}

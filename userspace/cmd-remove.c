@@ -218,13 +218,13 @@ static int add_new(struct replacement *r)
 		return EXIT_FAILED;
 	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
 	reshape_table(r->s, &t);
-	reshape_insert(&t, r->old + 1, number);
+	table_insert(&t, r->old + 1, number);
 	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
 	if (!failed && global.test) {
 		/* What follows, as the set is not what it would be by then. */
 		send_message(r->s, "evacuate %d", r->old);
 		say("Would wait until tier %d is empty.\n", r->old);
-		reshape_drop(&t, r->old);
+		table_drop(&t, r->old);
 		reshape_reload(r->s, &t, r->s->dm.length, "drop");
 		reshape_clean_device(r->s, &r->s->tier[r->old].dev);
 	} else if (!failed) {

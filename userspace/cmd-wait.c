@@ -15,6 +15,8 @@
 #define POLL_MS		250
 /* Between two moves of a queue nothing may be in flight for a moment. */
 #define QUIET_MS	1000
+/* A tier that does not get emptier for so long while moves fail needs a word. */
+#define STUCK_MS	10000
 
 struct wait {
 	struct set *s;
@@ -25,6 +27,10 @@ struct wait {
 	uint64_t total;		/* chunks on the tier at the start */
 	uint64_t quiet_since;	/* ms; the last time something moved */
 	uint64_t moved;		/* sectors at the last poll */
+	uint64_t left;		/* chunks on the tier when that last changed */
+	uint64_t left_since;	/* ms */
+	uint64_t failed;	/* moves, at the start */
+	bool warned;
 };
 
 /* "  about 3 min left", from how it went so far; "" while that says little. */
@@ -102,6 +108,22 @@ static void warn_if_stuck(const struct wait *w)
 		     w->s->name, w->rank, w->s->name);
 }
 
+/* What cannot be read cannot be moved, and is not tried again by itself; said once. */
+static void warn_if_failing(struct wait *w)
+{
+	const struct status *st = &w->s->status;
+	uint64_t left = w->rank < 0 ? 0 : st->tier[w->rank].used;
+
+	if (left != w->left || st->in_flight) {
+		w->left = left;
+		w->left_since = now_ms();
+	} else if (left && st->failed > w->failed && !w->warned && now_ms() - w->left_since >= STUCK_MS) {
+		warn("%s: %llu chunk%s of tier %d cannot be moved, for I/O errors; the kernel log and tierctl explain say more. When that is mended, the same command again tries once more.",
+		     w->s->name, (unsigned long long)left, left == 1 ? "" : "s", w->rank);
+		w->warned = true;
+	}
+}
+
 /* The set may go, fail or change its mind while we look: EXIT_DONE to go on. */
 static int check_still_possible(struct wait *w)
 {
@@ -142,6 +164,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		if (code)
 			return code;
 		show_progress(w);
+		warn_if_failing(w);
 		if (finished(w))
 			return EXIT_DONE;
 		if (interrupted)
@@ -166,6 +189,8 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		.total = rank >= 0 ? s->status.tier[rank].used : 0,
 		.quiet_since = now_ms(),
 		.moved = s->status.migrated,
+		.left_since = now_ms(),
+		.failed = s->status.failed,
 	};
 	int code;
 

@@ -63,51 +63,6 @@ void reshape_table(const struct set *s, struct table *t)
 	}
 }
 
-/* tierN.key of the table: by places further down, or away where drop says so. */
-static void renumber(struct table *t, unsigned int from, int by, int drop)
-{
-	struct pairs old = t->core;
-	unsigned int i;
-
-	memset(&t->core, 0, sizeof(t->core));
-	for (i = 0; i < old.nr; i++) {
-		const char *key = old.pair[i].key, *dot = strchr(key, '.');
-		unsigned int rank;
-		char *renamed;
-
-		if (!dot || sscanf(key, "tier%u.", &rank) != 1) {
-			pairs_add(&t->core, key, old.pair[i].value);
-		} else if ((int)rank != drop) {
-			renamed = xasprintf("tier%u%s", rank >= from ? rank + by : rank, dot);
-			pairs_add(&t->core, renamed, old.pair[i].value);
-			free(renamed);
-		}
-	}
-	pairs_free(&old);
-}
-
-void reshape_insert(struct table *t, unsigned int rank, const char *device)
-{
-	unsigned int i;
-
-	for (i = t->nr_tiers++; i > rank; i--)
-		t->tier[i] = t->tier[i - 1];
-	t->tier[rank] = xstrdup(device);
-	renumber(t, rank, 1, -1);
-}
-
-void reshape_drop(struct table *t, unsigned int rank)
-{
-	unsigned int i;
-
-	free(t->tier[rank]);
-	t->nr_tiers--;
-	for (i = rank; i < t->nr_tiers; i++)
-		t->tier[i] = t->tier[i + 1];
-	t->tier[t->nr_tiers] = NULL;
-	renumber(t, rank, -1, rank);
-}
-
 /*
  * Changing the table
  */
@@ -456,7 +411,7 @@ static int drop_tier(const char *set_name, const struct device *d)
 		err("%s: %s is no tier of it any more.", s->name, d->name);
 	} else if (s) {
 		reshape_table(s, &t);
-		reshape_drop(&t, rank);
+		table_drop(&t, rank);
 		if (!reshape_reload(s, &t, s->dm.length, "drop"))
 			code = reshape_clean_device(s, d);
 		table_free(&t);
@@ -505,13 +460,14 @@ int reshape_take_out(const char *set_name, unsigned int rank, bool background, c
 		send_message(s, "evacuate %u", rank);
 		say("Would wait until tier %u is empty.\n", rank);
 		reshape_table(s, &t);
-		reshape_drop(&t, rank);
+		table_drop(&t, rank);
 		reshape_reload(s, &t, s->dm.length, "drop");
 		table_free(&t);
 		code = reshape_clean_device(s, &d);
 		goto out;
 	}
-	if (s->tier[rank].state != 'E' && send_message(s, "evacuate %u", rank))
+	/* Once more if it is on its way already: what could not be moved is tried again. */
+	if (send_message(s, "evacuate %u", rank))
 		goto out;
 	reshape_step("evacuate", "begun");
 	say_work(s, rank);

@@ -20,9 +20,6 @@ struct set *need_changeable(struct set_list *list, const char *name);
 
 /* The live table as it has to be loaded again: what a message has set since is left out. */
 void reshape_table(const struct set *s, struct table *t);
-/* Tunables that name a tier by its rank follow it. */
-void reshape_insert(struct table *t, unsigned int rank, const char *device);
-void reshape_drop(struct table *t, unsigned int rank);
 
 /*
  * Makes the table the live one.  what names the change in messages and steps.

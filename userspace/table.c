@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,51 @@ int table_parse(const char *params, struct table *t)
 	}
 	words_free(&w);
 	return r;
+}
+
+/* tierN.key of the table: by places further down, or away where drop says so. */
+static void renumber(struct table *t, unsigned int from, int by, int drop)
+{
+	struct pairs old = t->core;
+	unsigned int i;
+
+	memset(&t->core, 0, sizeof(t->core));
+	for (i = 0; i < old.nr; i++) {
+		const char *key = old.pair[i].key, *dot = strchr(key, '.');
+		unsigned int rank;
+		char *renamed;
+
+		if (!dot || sscanf(key, "tier%u.", &rank) != 1) {
+			pairs_add(&t->core, key, old.pair[i].value);
+		} else if ((int)rank != drop) {
+			renamed = xasprintf("tier%u%s", rank >= from ? rank + by : rank, dot);
+			pairs_add(&t->core, renamed, old.pair[i].value);
+			free(renamed);
+		}
+	}
+	pairs_free(&old);
+}
+
+void table_insert(struct table *t, unsigned int rank, const char *device)
+{
+	unsigned int i;
+
+	for (i = t->nr_tiers++; i > rank; i--)
+		t->tier[i] = t->tier[i - 1];
+	t->tier[rank] = xstrdup(device);
+	renumber(t, rank, 1, -1);
+}
+
+void table_drop(struct table *t, unsigned int rank)
+{
+	unsigned int i;
+
+	free(t->tier[rank]);
+	t->nr_tiers--;
+	for (i = rank; i < t->nr_tiers; i++)
+		t->tier[i] = t->tier[i + 1];
+	t->tier[t->nr_tiers] = NULL;
+	renumber(t, rank, -1, rank);
 }
 
 void table_free(struct table *t)

@@ -25,6 +25,10 @@ char *table_build(const struct table *t);
 /* The reverse.  -EINVAL leaves *t empty. */
 int table_parse(const char *params, struct table *t);
 
+/* Another list of tiers; tunables that name a tier by its rank follow it, or go with it. */
+void table_insert(struct table *t, unsigned int rank, const char *device);
+void table_drop(struct table *t, unsigned int rank);
+
 void table_free(struct table *t);
 
 #endif

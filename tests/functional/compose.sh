@@ -16,7 +16,7 @@
 . "$(dirname "$0")/lib-reshape.sh"
 
 need lvm mdadm cryptsetup losetup
-modprobe -a loop brd dm-crypt dm-raid dm-thin-pool dm-writecache raid1 2>/dev/null || true
+modprobe -a loop dm-crypt dm-raid dm-thin-pool dm-writecache raid1 2>/dev/null || true
 export LVM_SUPPRESS_FD_WARNINGS=1
 vg=tt_vg
 loops=()
@@ -25,6 +25,8 @@ loops=()
 tidy()
 {
 	local loop
+	set +e
+	trap - ERR
 	clean
 	[ ! -e /dev/md127 ] || mdadm --quiet --stop /dev/md127
 	for loop in "${loops[@]}"; do losetup -d "$loop"; done
@@ -160,7 +162,7 @@ add_by_size()
 	still_data check
 	# More than there is.
 	ctl_code 1 add "$set" --size 1g --pv "${loops[0]}" --at 0
-	one_line "${loops[0]}: .* mib free, 1.0 gib asked for"
+	one_line "${loops[0]}: [0-9]+ mib free, 1 gib asked for"
 	load_off
 }
 test_case "add --size makes a volume, remove takes it away" add_by_size
@@ -177,6 +179,8 @@ killed_volume()
 	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
 	killed add-volume "${words[@]}"
 	same "vg-fast vg-slow" "$(layout)"
+	# As if something had been there before the volume was.
+	dd if="/dev/$vg/slow" of="/dev/$vg/tt_set_tvol0" bs=8k count=1 oflag=direct status=none
 	ctl_code 0 "${words[@]}"
 	same "vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
 	same 4 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
@@ -205,8 +209,8 @@ test_case "killed while a volume is made or removed" killed_volume
 raid1_lv()
 {
 	make_vg
-	lv meta 4m --type raid1 -m1 --nosync "$vg"
-	lv fast 16m --type raid1 -m1 --nosync "$vg"
+	lv meta 4m --type raid1 -m1 --nosync --monitor n "$vg"
+	lv fast 16m --type raid1 -m1 --nosync --monitor n "$vg"
 	lv slow 24m "$vg"
 	set_of "$vg/meta" "$vg/fast" "$vg/slow"
 	ctl_code 0 status "$set"
@@ -314,11 +318,9 @@ thin_on_top()
 	top=/dev/mapper/tt_thin
 	io write "$top" at=0 len=8m seed=9
 	goes top_check
-	dmsetup message tt_pool 0 "create_snap 1 0" 2>/dev/null || {
-		dmsetup suspend tt_thin
-		dmsetup message tt_pool 0 "create_snap 1 0"
-		dmsetup resume tt_thin
-	}
+	dmsetup suspend tt_thin
+	dmsetup message tt_pool 0 "create_snap 1 0"
+	dmsetup resume tt_thin
 	io write "$top" at=0 len=1m seed=10
 	dmsetup create tt_snap --table "0 65536 thin /dev/mapper/tt_pool 1"
 	io check /dev/mapper/tt_snap at=0 len=8m seed=9

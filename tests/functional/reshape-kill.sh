@@ -98,4 +98,28 @@ rows replace-dev add-done:restart drop-done:again clean-wiped:again
 rows resize resize-loaded:again,abort,restart resize-done:again
 rows rename rename-device:again,abort,restart rename-loaded:again,abort rename-done:again,abort
 
+# The same at moments that nobody chose: each call has a little longer to live
+# than the one before.
+at_random()
+{
+	local from=$fast to=$third n kills=0 try
+	make_small
+	load_on
+	for n in 1 2 3 4; do
+		for try in {1..40}; do
+			timeout -s KILL "$((try / 4)).$((RANDOM % 100 + 10))" "$tierctl" replace "$set" "$from" "$to" \
+				</dev/null >"$tmp/killed" 2>&1 && break
+			[ "$?" = 137 ] || fail "replace $from $to: $(<"$tmp/killed")"
+			kills=$((kills + 1))
+			still_data check
+		done
+		same "${to#/dev/tt_} slow" "$(layout)"
+		blank "$from"
+		n=$from from=$to to=$n
+	done
+	load_off
+	note "replace      killed $kills times at random moments, four replacements done"
+}
+test_case "killed at random moments" at_random
+
 run_tests

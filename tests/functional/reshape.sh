@@ -167,6 +167,27 @@ remove_detached()
 }
 test_case "remove in the background, undone, detached, finished" remove_detached
 
+# What cannot be read keeps its tier in the set, and somebody says so.
+remove_unreadable()
+{
+	local rc=0
+	make_small
+	chunk_info 96
+	echo "+$((C[place] * 128))-$((C[place] * 128 + 7))" >"$configfs/tt_slow/badblocks"
+	timeout -s INT 40 "$tierctl" remove "$set" 1 </dev/null >"$tmp/remove" 2>&1 &
+	wait_for 38 grep -q '1 chunk of tier 1 cannot be moved' "$tmp/remove"
+	kill "$!"
+	wait "$!" || rc=$?
+	is "rc != 0"
+	same "E 1" "$(info state1) $(info used1)"
+	same "fast slow" "$(layout)"
+	echo "-0-$(($(sectors_of "$slow") - 1))" >"$configfs/tt_slow/badblocks"
+	ctl_code 0 remove "$set" 1
+	same fast "$(layout)"
+	still_data check
+}
+test_case "remove says what it cannot move, and waits for it" remove_unreadable
+
 replace_tier()
 {
 	make_small

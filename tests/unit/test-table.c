@@ -80,11 +80,45 @@ static void cut(void)
 	ok(!whole, "no beginning of a line passes for one: %u", whole);
 }
 
+static void becomes(struct table *t, const char *wanted)
+{
+	char *line = table_build(t);
+
+	ok(!strcmp(line, wanted), "becomes: %s", line);
+	free(line);
+}
+
+/* What names a tier by its rank goes along with the tier. */
+static void other_lists(void)
+{
+	struct table t;
+
+	if (!ok(!table_parse("m 128 2 a b 0 6 tier0.reserve 1 migration_depth 8 tier1.landing 0 heat 0", &t),
+		"parses"))
+		return;
+	table_insert(&t, 0, "c");
+	becomes(&t, "m 128 3 c a b 0 6 tier1.reserve 1 migration_depth 8 tier2.landing 0 heat 0");
+	table_insert(&t, 2, "d");
+	becomes(&t, "m 128 4 c a d b 0 6 tier1.reserve 1 migration_depth 8 tier3.landing 0 heat 0");
+	table_insert(&t, 4, "e");
+	becomes(&t, "m 128 5 c a d b e 0 6 tier1.reserve 1 migration_depth 8 tier3.landing 0 heat 0");
+	table_drop(&t, 1);
+	becomes(&t, "m 128 4 c d b e 0 4 migration_depth 8 tier2.landing 0 heat 0");
+	table_drop(&t, 3);
+	becomes(&t, "m 128 3 c d b 0 4 migration_depth 8 tier2.landing 0 heat 0");
+	table_drop(&t, 0);
+	becomes(&t, "m 128 2 d b 0 4 migration_depth 8 tier1.landing 0 heat 0");
+	table_drop(&t, 1);
+	becomes(&t, "m 128 1 d 0 2 migration_depth 8 heat 0");
+	table_free(&t);
+}
+
 int main(void)
 {
 	fields();
 	built();
 	cut();
+	other_lists();
 	round_trip(full);
 	round_trip("/dev/mapper/meta 128 1 /dev/sdb 0 0 static 0");
 	round_trip("a 1 16 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1 name:value 0 default 0");
