@@ -34,6 +34,12 @@ check-kill:			## guests killed while they work (ROUNDS=2)
 check-faults:			## devices that fail, in every way they can, in a guest
 	@TESTS='faults/*' ci/check $(or $(KERNEL),6.1)
 
+check-debug:			## tests on a kernel with KASAN, lockdep, kmemleak (SHORT=1)
+	@ci/check-debug $(or $(KERNEL),debug)
+
+coverage:			## lines of the modules that the functional tests execute
+	@ci/coverage $(TESTS)
+
 check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
 	@ci/check-build $(KERNEL)
@@ -98,5 +104,5 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-crash check-faults check-kill check-build check-style check-abi check-ci demo \
+.PHONY: all modules userspace check check-crash check-faults check-kill check-debug coverage check-build check-style check-abi check-ci demo \
 	install install-modules install-userspace install-dkms clean help

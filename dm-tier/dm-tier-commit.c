@@ -73,7 +73,7 @@ bool tier_settle_commit(struct tier_set *set)
 		tier_set_mode(set, TIER_MODE_FAIL, "the superblock cannot be read back");
 		return false;
 	}
-	set->needs_check = true;
+	WRITE_ONCE(set->needs_check, true);
 	if (tier_metadata_abort(set->metadata) ||
 	    tier_metadata_set_needs_check(set->metadata)) {
 		tier_set_mode(set, TIER_MODE_FAIL, "needs_check cannot be recorded");

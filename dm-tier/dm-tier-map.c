@@ -95,11 +95,9 @@ static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t statu
 	if (io->migration)
 		tier_guarded_write_end(set, io);
 	if (unlikely(io->sampled)) {
-		struct tier_stats *stats = get_cpu_ptr(t->stats);
-
-		stats->sampled_ns += ktime_get_ns() - io->start_ns;
-		stats->sampled++;
-		put_cpu_ptr(t->stats);
+		/* Not by `+=`, as another bio may end in an interrupt. */
+		this_cpu_add(t->stats->sampled_ns, ktime_get_ns() - io->start_ns);
+		this_cpu_inc(t->stats->sampled);
 	}
 	tier_srcu_leave(&t->readers, io->srcu_idx);
 	io->tier = NULL;

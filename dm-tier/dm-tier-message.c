@@ -133,8 +133,8 @@ static int set_policy_key(struct call *c, const char *key, const char *word)
 	mutex_unlock(&set->commit);
 	if (r)
 		return r;
-	set->policy_tunables[i] = value;
-	set->bound->policy_core[i].given = false;
+	WRITE_ONCE(set->policy_tunables[i], value);
+	WRITE_ONCE(set->bound->policy_core[i].given, false);
 	mutex_lock(&set->policy_lock);
 	if (set->policy && type->set)
 		type->set(set->policy, i, value);
@@ -142,32 +142,49 @@ static int set_policy_key(struct call *c, const char *key, const char *word)
 	return 0;
 }
 
+/* Returns what was there. */
+static u64 exchange_tier_value(struct tier_meta_tier *rec, int i, u64 value)
+{
+	u64 old;
+
+	switch (i) {
+	case TIER_TIER_ENDURANCE:
+		old = rec->endurance;
+		WRITE_ONCE(rec->endurance, value);
+		break;
+	case TIER_TIER_RESERVE:
+		old = rec->reserve;
+		WRITE_ONCE(rec->reserve, value);
+		break;
+	default:
+		old = rec->landing;
+		WRITE_ONCE(rec->landing, value);
+		break;
+	}
+	return old;
+}
+
 static int set_tier_key(struct call *c, unsigned int rank, int i, u64 value)
 {
 	struct tier *t = c->set->tiers[rank];
-	struct tier_meta_tier old = t->rec;
+	u64 old;
 	int r;
 
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing, and nothing of it changes while it is away");
-	switch (i) {
-	case TIER_TIER_ENDURANCE:
-		t->rec.endurance = value;
-		t->wear_stamp = 0;
-		break;
-	case TIER_TIER_RESERVE:
-		t->rec.reserve = value;
-		break;
-	case TIER_TIER_LANDING:
-		t->rec.landing = value;
-		break;
-	}
+	old = exchange_tier_value(&t->rec, i, value);
 	r = write_record(c->set, t);
-	if (r)
-		t->rec = old;
-	else
-		c->set->bound->tier_core[rank][i].given = false;
-	return r;
+	if (r) {
+		exchange_tier_value(&t->rec, i, old);
+		return r;
+	}
+	WRITE_ONCE(c->set->bound->tier_core[rank][i].given, false);
+	if (i == TIER_TIER_ENDURANCE) {
+		spin_lock_irq(&c->set->lock);
+		t->wear_stamp = 0;
+		spin_unlock_irq(&c->set->lock);
+	}
+	return 0;
 }
 
 static int do_set(struct call *c)
@@ -195,8 +212,8 @@ static int do_set(struct call *c)
 		r = commit_change(set, r);
 		mutex_unlock(&set->commit);
 		if (!r) {
-			set->tunables[i] = value;
-			set->bound->core[i].given = false;
+			WRITE_ONCE(set->tunables[i], value);
+			WRITE_ONCE(set->bound->core[i].given, false);
 		}
 	}
 	tier_kick_mover(set);
@@ -364,14 +381,14 @@ static int do_evacuate(struct call *c)
 		      (set->nr_chunks + set->info.reserve - room) << set->chunk_shift);
 		return -ENOSPC;
 	}
-	t->rec.flags |= TIER_RECORD_EVACUATE;
+	WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
 	r = write_record(set, t);
 	if (r) {
-		t->rec.flags &= ~TIER_RECORD_EVACUATE;
+		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
 		return r;
 	}
 	tier_drop_requests(set, t);
-	t->evacuating = true;
+	WRITE_ONCE(t->evacuating, true);
 	tier_forget_missed(set);
 	tier_mark_astray(set);
 	tier_kick_mover(set);
@@ -394,14 +411,14 @@ static int do_admit(struct call *c)
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		t->rec.flags &= ~TIER_RECORD_EVACUATE;
+		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
 		r = write_record(set, t);
 		if (r) {
-			t->rec.flags |= TIER_RECORD_EVACUATE;
+			WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
 			return r;
 		}
 	}
-	t->evacuating = false;
+	WRITE_ONCE(t->evacuating, false);
 	clear_bit(TIER_FLAG_WRITE_FAILED, &t->flags);
 	clear_bit(TIER_FLAG_ERRORS, &t->flags);
 	tier_forget_missed(set);
@@ -437,7 +454,7 @@ static int do_heat(struct call *c)
 
 		for (; chunk < end; chunk++) {
 			u64 word = tier_get_word(set, chunk);
-			u32 h = set->heat[chunk], temperature;
+			u32 h = READ_ONCE(set->heat[chunk]), temperature;
 
 			if (word & TIER_ENTRY_MAPPED) {
 				mapped++;
@@ -480,7 +497,7 @@ static int do_chunk(struct call *c)
 	unsigned int pin;
 	struct tier *t;
 	u64 chunk, word;
-	u32 heat;
+	u32 heat, counters;
 
 	if (tier_parse_u64(c->argv[1], U32_MAX, &chunk) || chunk >= set->nr_chunks)
 		return refuse_word(c, c->argv[1], "is not a chunk of the set");
@@ -501,8 +518,9 @@ static int do_chunk(struct call *c)
 			word & TIER_WORD_NEW ? "new" : "mapped";
 		DMEMIT("rank %u place %llu", t->rec.rank, tier_word_place(word));
 	}
-	DMEMIT(" heat %u reads %u writes %u pin ", heat, TIER_HEAT_READS(set->heat[chunk]),
-	       TIER_HEAT_WRITES(set->heat[chunk]));
+	counters = READ_ONCE(set->heat[chunk]);
+	DMEMIT(" heat %u reads %u writes %u pin ", heat, TIER_HEAT_READS(counters),
+	       TIER_HEAT_WRITES(counters));
 	pin = tier_word_pin(word);
 	if (pin && set->by_id[pin - 1])
 		DMEMIT("%u", set->by_id[pin - 1]->rec.rank);

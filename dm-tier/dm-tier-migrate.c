@@ -87,7 +87,7 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 		*again = true;
 		goto out;
 	}
-	held = (*word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0);
+	held = (*word & TIER_WORD_HELD) || (READ_ONCE(m->pressing) && m->quota <= 0);
 	if (held && (bio->bi_opf & REQ_NOWAIT)) {
 		spin_unlock_irqrestore(&set->lock, flags);
 		bio_wouldblock_error(bio);
@@ -463,7 +463,7 @@ static void step_copy(struct tier_migration *m)
 	m->passes++;
 	if (bitmap_weight(m->dirty, m->nr_pieces) > TIER_STEP_PIECES) {
 		if (m->passes >= PASSES_UNTIL_PRESSING)
-			m->pressing = true;
+			WRITE_ONCE(m->pressing, true);
 		next_step(m, step_copy);
 		return;
 	}
@@ -520,7 +520,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	else if (m->to->rec.rank > m->from->rec.rank)
 		set->demotions++;
 	if (set->home_owner && set->home_id == m->to->rec.id)
-		set->home_owner[m->to_place - m->to->rec.first_place] = m->chunk;
+		WRITE_ONCE(set->home_owner[m->to_place - m->to->rec.first_place], m->chunk);
 	spin_unlock_irq(&set->lock);
 	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);

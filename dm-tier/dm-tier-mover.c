@@ -129,18 +129,20 @@ static void measure(struct tier_set *set)
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
 		u64 ns = 0, nr = 0, mean;
+		u32 chunk_ns;
 		int cpu;
 
 		for_each_possible_cpu(cpu) {
 			struct tier_stats *s = per_cpu_ptr(t->stats, cpu);
 
-			ns += s->sampled_ns;
-			nr += s->sampled;
+			ns += READ_ONCE(s->sampled_ns);
+			nr += READ_ONCE(s->sampled);
 		}
 		/* A cost so high that nothing moves would never be measured again. */
-		if (t->chunk_ns && ktime_get_ns() - t->copied_ns > FADE_NS) {
-			WRITE_ONCE(t->chunk_ns, t->chunk_ns - t->chunk_ns / 8);
-			t->copied_ns = ktime_get_ns();
+		chunk_ns = READ_ONCE(t->chunk_ns);
+		if (chunk_ns && ktime_get_ns() - READ_ONCE(t->copied_ns) > FADE_NS) {
+			WRITE_ONCE(t->chunk_ns, chunk_ns - chunk_ns / 8);
+			WRITE_ONCE(t->copied_ns, ktime_get_ns());
 		}
 		if (nr < t->last_sampled + 8)
 			continue;
@@ -363,7 +365,7 @@ static bool place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *ch
 
 	for (;;) {
 		if (set->home_owner && set->home_id == t->rec.id) {
-			*chunk = set->home_owner[bit];
+			*chunk = READ_ONCE(set->home_owner[bit]);
 			word = *chunk < set->nr_chunks ? tier_get_word(set, *chunk) : 0;
 			if ((word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id &&
 			    tier_word_place(word) == place)
@@ -511,8 +513,8 @@ static void evacuation_progress(struct tier_set *set)
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
 
-		if (t->evacuating && !t->used) {
-			t->evacuating = false;
+		if (READ_ONCE(t->evacuating) && !READ_ONCE(t->used)) {
+			WRITE_ONCE(t->evacuating, false);
 			DMINFO("%s: tier %u is evacuated", dm_device_name(set->md), rank);
 			tier_set_event(set);
 		}
@@ -524,7 +526,7 @@ static bool evacuating(struct tier_set *set)
 	unsigned int rank;
 
 	for (rank = 0; rank < set->nr_tiers; rank++)
-		if (set->tiers[rank]->evacuating)
+		if (READ_ONCE(set->tiers[rank]->evacuating))
 			return true;
 	return false;
 }
@@ -545,7 +547,7 @@ static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *rea
 			return to;
 		}
 	}
-	if (at->rec.flags & TIER_RECORD_EVACUATE) {
+	if (READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE) {
 		*reason = TIER_REASON_EVACUATE;
 		return refuge(set, at);
 	}
@@ -682,12 +684,12 @@ static bool next_proposal(struct tier_set *set)
 /* A mean that one slow copy cannot spoil. */
 static void average_copy(struct tier *t, u64 ns)
 {
-	u32 old = t->chunk_ns;
+	u32 old = READ_ONCE(t->chunk_ns);
 
 	if (old)
 		ns = (old * 7ULL + min_t(u64, ns, old * 4ULL)) / 8;
 	WRITE_ONCE(t->chunk_ns, clamp_t(u64, ns, 1, U32_MAX));
-	t->copied_ns = ktime_get_ns();
+	WRITE_ONCE(t->copied_ns, ktime_get_ns());
 }
 
 /*

@@ -18,13 +18,19 @@ DEFINE_MUTEX(tier_registry_lock);
 static LIST_HEAD(sets);
 static LIST_HEAD(targets);
 
-/* ---- tunables in force ---- */
+/*
+ * ---- tunables in force ----
+ *
+ * Messages change them under set->config while the mover and first writes read
+ * them without a lock: any order of the two will do.
+ */
 
 u64 tier_tunable(struct tier_set *set, enum tier_tunable key)
 {
 	const struct tier_target *tt = set->bound;
 
-	return tt && tt->core[key].given ? tt->core[key].value : set->tunables[key];
+	return tt && READ_ONCE(tt->core[key].given) ? tt->core[key].value :
+						      READ_ONCE(set->tunables[key]);
 }
 
 u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tunable key)
@@ -32,15 +38,15 @@ u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tu
 	const struct tier_target *tt = set->bound;
 	const struct tier_meta_tier *rec = &set->tiers[rank]->rec;
 
-	if (tt && tt->tier_core[rank][key].given)
+	if (tt && READ_ONCE(tt->tier_core[rank][key].given))
 		return tt->tier_core[rank][key].value;
 	switch (key) {
 	case TIER_TIER_ENDURANCE:
-		return rec->endurance;
+		return READ_ONCE(rec->endurance);
 	case TIER_TIER_RESERVE:
-		return rec->reserve;
+		return READ_ONCE(rec->reserve);
 	default:
-		return rec->landing;
+		return READ_ONCE(rec->landing);
 	}
 }
 

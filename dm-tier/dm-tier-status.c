@@ -32,8 +32,8 @@ static void sum_stats(struct tier *t, u64 *reads, u64 *writes)
 	*reads = 0;
 	*writes = 0;
 	for_each_possible_cpu(cpu) {
-		*reads += per_cpu_ptr(t->stats, cpu)->reads;
-		*writes += per_cpu_ptr(t->stats, cpu)->writes;
+		*reads += READ_ONCE(per_cpu_ptr(t->stats, cpu)->reads);
+		*writes += READ_ONCE(per_cpu_ptr(t->stats, cpu)->writes);
 	}
 }
 
@@ -116,13 +116,15 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 		       READ_ONCE(t->used), t->rec.places, reads, writes,
 		       (s64)atomic64_read(&t->errors));
 	}
+	spin_lock_irq(&set->lock);
 	DMEMIT(" %llu %llu %llu %llu %u %llu", set->promotions, set->demotions,
 	       set->aborted, set->failed, set->nr_migrations, set->migrated_sectors);
+	spin_unlock_irq(&set->lock);
 	sz = emit_features(tt, result, maxlen, sz);
 	sz = emit_tunables(set, result, maxlen, sz);
 	sz = emit_policy(set, result, maxlen, sz);
 	DMEMIT(" %s %s %s", tier_set_frozen(set) ? "ro" : "rw",
-	       set->needs_check ? "needs_check" : "-",
+	       READ_ONCE(set->needs_check) ? "needs_check" : "-",
 	       tier_paused(set) ? "paused" : "running");
 }
 

@@ -116,8 +116,8 @@ struct tier {
 
 	bool evacuating;		/* an event is due when it is empty */
 
-	/* Measured by the mover; read without a lock. */
-	u32 random_ns;
+	u32 random_ns;			/* of the mover */
+	/* Means of measurements, of which one may get lost: no lock. */
 	u32 chunk_ns;
 	u64 copied_ns;			/* when chunk_ns changed last */
 	u64 last_sampled_ns, last_sampled;
@@ -361,7 +361,7 @@ struct tier_migration {
 	bool waiting_for_writers;
 	bool cancelled;
 	bool stopped;			/* cancelled by a suspend */
-	bool pressing;			/* writes pass a few at a time */
+	bool pressing;			/* writes pass a few at a time; of the work */
 	int quota;			/* pieces that may be written until the next step */
 
 	unsigned int passes;
@@ -469,7 +469,7 @@ void __tier_free_place(struct tier *t, u64 place);
 void __tier_wake_starved(struct tier_set *set);
 static inline u64 tier_free_places(const struct tier *t)
 {
-	return t->rec.places - t->used;
+	return t->rec.places - READ_ONCE(t->used);
 }
 
 int tier_alloc_init(struct tier *t);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=240
+# stock kernels only: it measures time and memory
 #
 # A virtual device of 1 TiB on disks that take memory only where they are
 # written: how long activation takes and how much memory a chunk costs.

@@ -174,10 +174,13 @@ fails()
 exec {nap_fd}<> <(:)
 nap() { read -r -t "$1" -u "$nap_fd" || true; }
 
+# How many times longer than on a quiet machine things may take here.
+patience=${DM_TIER_TIMEOUT_FACTOR:-1}
+
 # wait_for SECONDS COMMAND...: until it succeeds
 wait_for()
 {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * patience))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || fail "still not true in time: $*"
@@ -188,7 +191,7 @@ wait_for()
 # ---------------------------------------------------------------- kernel log
 
 klog_serial=0
-klog_patience=10
+klog_patience=$((10 * patience))
 
 # One dmesg for all of the file, which is faster than one for each look.
 klog_start()
@@ -200,7 +203,7 @@ klog_start()
 	until klog_write "$test_name begins" && klog_until "$klog_at" >/dev/null; do
 		kill -0 "$klog_pid" 2>/dev/null || skip_all "dmesg --follow-new does not work"
 	done
-	klog_patience=10
+	klog_patience=$((10 * patience))
 }
 
 # klog_until TEXT: pass on what the kernel log says until a line with TEXT
@@ -482,11 +485,11 @@ move()
 # quiet SECONDS DISK...: wait until nothing has touched the disks for so long
 quiet()
 {
-	local seconds=$1 before now n=0 end=$((SECONDS + 60))
+	local seconds=$1 before now n=0 end=$((SECONDS + 60 * patience))
 	shift
 	before=$(io_counts "$@")
 	while [ "$n" -lt "$seconds" ]; do
-		[ $SECONDS -lt $end ] || fail "no silence on $* within 60 s: $before -> $now"
+		[ $SECONDS -lt $end ] || fail "no silence on $* in time: $before -> $now"
 		nap 1
 		now=$(io_counts "$@")
 		if [ "$now" = "$before" ]; then n=$((n + 1)); else n=0; fi

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=400
 # alone: it measures speed
+# stock kernels only: it measures speed
 #
 # 4 KiB random reads of mapped chunks against dm-linear on the same disk, in
 # interleaved rounds; dm-linear against itself shows the noise.

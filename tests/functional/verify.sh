@@ -207,7 +207,7 @@ torture_4k()
 	core=(migration_bandwidth 0)
 	activate
 	disturb
-	io torture "$dev" at=4k len=20m chunk=64k seconds=6 seed=9 model="$tmp/model"
+	io torture "$dev" at=4k len=20m chunk=64k seconds=$((5 + patience)) seed=9 model="$tmp/model"
 	end_disturbance
 	io recheck "$dev" at=4k len=20m model="$tmp/model"
 }

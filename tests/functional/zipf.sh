@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=240
 # alone: it measures speed
+# stock kernels only: it measures speed
 #
 # A zipf working set that fits the fast tier and lies cold on the slow one must
 # be served at least 90% from the fast tier within two minutes.
