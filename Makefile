@@ -56,6 +56,15 @@ check-ci:			## does the test runner notice what it should?
 	@ci/setup
 	@ci/guest --kernel $(or $(KERNEL),6.1) ci/selftest/run
 
+check-mutants:			## do the tests catch the defects they are for? (MUTANT=name for one)
+	@ci/setup
+	@ci/check-mutants --kernel $(or $(KERNEL),6.1) $(MUTANT)
+
+fuzz:				## nonsense for the modules (N=20000 lines, SEED=1) and the metadata reader
+	@ci/setup
+	@$(MAKE) -s -C tests/fuzz/reader run SECONDS=$(or $(SECONDS),30)
+	@N=$(or $(N),1000) SEED=$(or $(SEED),1) ci/fuzz $(or $(KERNEL),6.1)
+
 demo:				## a guest with a fast and a slow disk shows what this is about
 	@ci/setup
 	@ci/build-modules $(or $(KERNEL),6.1)
@@ -104,5 +113,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-crash check-faults check-kill check-debug coverage check-build check-style check-abi check-ci demo \
+.PHONY: all modules userspace check check-crash check-faults check-kill check-debug coverage \
+	check-build check-style check-abi check-ci check-mutants fuzz demo \
 	install install-modules install-userspace install-dkms clean help

@@ -44,8 +44,12 @@ static void passed_down(struct bio *bio)
 	tier_unhook_bio(bio);
 	tier_mark_unflushed(u->tier);
 	tier_note_error(u->tier, false, status);
+	if (TIER_MUTANT(discard_before_commit)) {
+		tier_queue_op(u->set, &u->op);
+		return;
+	}
 	/* The chunk reads as zeroes whatever the device made of it. */
-	unmap_end(u, true, BLK_STS_OK);
+	unmap_end(u, !TIER_MUTANT(place_freed_before_discard), BLK_STS_OK);
 }
 
 void tier_pass_down_unmapped(struct tier_set *set)
@@ -61,6 +65,11 @@ void tier_pass_down_unmapped(struct tier_set *set)
 		if (!u)
 			return;
 		if (set->discard_passdown && bdev_max_discard_sectors(u->tier->bdev)) {
+			if (TIER_MUTANT(place_freed_before_discard)) {
+				spin_lock_irq(&set->lock);
+				__tier_free_place(u->tier, tier_word_place(u->word));
+				spin_unlock_irq(&set->lock);
+			}
 			tier_hook_bio(u->bio, passed_down, u);
 			tier_submit_to(set, u->bio, u->tier, tier_word_place(u->word));
 		} else {
@@ -85,6 +94,10 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 {
 	struct tier_unmap *u = container_of(op, struct tier_unmap, op);
 
+	if (committed && TIER_MUTANT(discard_before_commit)) {
+		unmap_end(u, true, BLK_STS_OK);
+		return;
+	}
 	if (committed) {
 		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
 		return;
@@ -145,7 +158,10 @@ again:
 	WRITE_ONCE(set->map[chunk], word & TIER_WORD_PIN_MASK);
 	set->mapped--;
 	set->freeing++;
-	__tier_queue_op(set, &u->op);
+	if (TIER_MUTANT(discard_before_commit))
+		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
+	else
+		__tier_queue_op(set, &u->op);
 	spin_unlock_irq(&set->lock);
 	return;
 

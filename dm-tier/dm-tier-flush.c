@@ -54,8 +54,11 @@ static void flush_endio(struct bio *bio)
 	unsigned long flags;
 
 	bio_uninit(bio);
+	if (!status && TIER_MUTANT(unmarked_after_flush))
+		xchg(&t->unflushed, 0);
 	if (status) {
-		tier_mark_unflushed(t);
+		if (!TIER_MUTANT(flush_error_forgotten))
+			tier_mark_unflushed(t);
 		tier_note_error(t, true, status);
 	}
 	spin_lock_irqsave(&set->lock, flags);
@@ -94,7 +97,8 @@ static void flush_endio(struct bio *bio)
 static void send_flush(struct tier *t)
 {
 	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
-	xchg(&t->unflushed, 0);
+	if (!TIER_MUTANT(unmarked_after_flush))
+		xchg(&t->unflushed, 0);
 	bio_init(&t->flush_bio, t->bdev, NULL, 0,
 		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
 	t->flush_bio.bi_end_io = flush_endio;
@@ -158,7 +162,8 @@ static void cycle_flushed(struct tier_set *set)
 	spin_lock_irqsave(&set->lock, flags);
 	if (!status && tier_births_lost(set))
 		status = BLK_STS_IOERR;
-	if (!status && set->ops_queued != set->ops_decided) {
+	if (!status && set->ops_queued != set->ops_decided &&
+	    !TIER_MUTANT(flush_without_commit)) {
 		set->cycle_wants_commit = true;
 		commit = true;
 	}
@@ -204,7 +209,7 @@ static void run_cycle(struct tier_set *set)
 		struct tier *t = set->tiers[i];
 		struct tier_flush_wait *wait = &set->cycle_wait[i];
 
-		if (!tier_present(t))
+		if (!tier_present(t) || (i && TIER_MUTANT(flush_skips_tier)))
 			continue;
 		written = READ_ONCE(t->unflushed) || !list_empty(&t->births);
 		/* A flush under way covers all if nothing was written since. */

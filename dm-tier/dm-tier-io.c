@@ -53,6 +53,10 @@ static void zeroed(int read_err, unsigned long write_err, void *context)
 	birth_written(context, write_err ? BLK_STS_IOERR : BLK_STS_OK);
 }
 
+static void zeroed_unnoticed(int read_err, unsigned long write_err, void *context)
+{
+}
+
 static void whole_endio(struct bio *bio)
 {
 	struct tier_birth *b = tier_bio_io(bio)->owner;
@@ -137,6 +141,10 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 		tier_submit_to(set, b->whole, b->tier, b->place);
 	} else if (set->skip_zeroing) {
 		birth_written(b, BLK_STS_OK);
+	} else if (TIER_MUTANT(zeroing_not_awaited)) {
+		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0,
+			       zeroed_unnoticed, NULL);
+		birth_written(b, BLK_STS_OK);
 	} else {
 		b->by_command = bdev_write_zeroes_sectors(where.bdev);
 		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0, zeroed, b);
@@ -213,6 +221,8 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 bool tier_births_lost(struct tier_set *set)
 {
 	lockdep_assert_held(&set->lock);
+	if (TIER_MUTANT(lost_birth_hidden))
+		return false;
 	return set->births_lost || !list_empty(&set->unwritten);
 }
 
@@ -300,14 +310,17 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	strays = pin && tier_word_pin(pin) - 1 != b->tier->rec.id;
 	set->mapped++;
 	list_del(&b->list);
-	list_add_tail(&b->op.list, &b->tier->births);
+	if (TIER_MUTANT(birth_unflushed))
+		__tier_queue_op(set, &b->op);
+	else
+		list_add_tail(&b->op.list, &b->tier->births);
 	spin_unlock_irq(&set->lock);
 
 	/* From here on b belongs to the commit. */
 	if (strays)
 		tier_mark_astray(set);
 	tier_arm_commit_timer(set);
-	if (whole && (whole->bi_opf & REQ_FUA))
+	if (whole && (whole->bi_opf & REQ_FUA) && !TIER_MUTANT(fua_without_commit))
 		tier_flush_births(t, whole);
 	else if (whole)
 		bio_endio(whole);
@@ -324,7 +337,7 @@ static void bring_up_births(struct tier_set *set)
 		spin_unlock_irq(&set->lock);
 		if (!b)
 			return;
-		if (b->status)
+		if (b->status && !(b->whole && TIER_MUTANT(failed_write_stays_mapped)))
 			birth_failed(set, b);
 		else
 			birth_succeeded(set, b);

@@ -233,7 +233,8 @@ again:
 	io->tier = t;
 	if (unlikely(io->sampled))
 		io->start_ns = ktime_get_ns();
-	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)))
+	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)) &&
+	    !TIER_MUTANT(fua_without_commit))
 		tier_hook_bio(bio, fua_endio, set);
 	point_at(set, bio, t, tier_word_place(word));
 	return DM_MAPIO_REMAPPED;

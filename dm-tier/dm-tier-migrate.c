@@ -98,6 +98,8 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 		taken = true;
 		goto out;
 	}
+	if (TIER_MUTANT(write_unguarded))
+		goto out;
 	io->migration = m;
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
@@ -116,7 +118,8 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 
 	/* Marked after the data is on the device: a copy that clears the bit sees it. */
 	for (piece = io->first_piece; piece <= io->last_piece; piece++)
-		set_bit(piece, m->dirty);
+		if (!TIER_MUTANT(piece_not_marked))
+			set_bit(piece, m->dirty);
 	io->migration = NULL;
 	spin_lock_irqsave(&set->lock, flags);
 	if (!--m->writers && m->waiting_for_writers) {
@@ -222,6 +225,13 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 		m->error = blk_status_to_errno(status);
 		next_step(m, step_abort);
 	} else {
+		if (TIER_MUTANT(place_freed_before_commit)) {
+			unsigned long flags;
+
+			spin_lock_irqsave(&m->set->lock, flags);
+			__tier_free_place(m->from, m->from_place);
+			spin_unlock_irqrestore(&m->set->lock, flags);
+		}
 		tier_queue_op(m->set, &m->op);
 	}
 }
@@ -317,6 +327,8 @@ out:
 	spin_unlock_irq(&set->lock);
 	if (r)
 		kvfree(m);
+	else if (TIER_MUTANT(start_not_quiesced))
+		next_step(m, step_copy);
 	else
 		call_srcu(&m->from->readers, &m->rcu, quiesced);
 	return r;
@@ -362,7 +374,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 {
 	struct tier_migration *m = context;
 
-	if (read_err || write_err) {
+	if ((read_err || write_err) && !TIER_MUTANT(copy_error_ignored)) {
 		tier_note_error(write_err ? m->to : m->from, write_err, BLK_STS_IOERR);
 		m->error = -EIO;
 	}
@@ -488,7 +500,16 @@ static void step_last(struct tier_migration *m)
 		}
 	}
 	tier_mark_unflushed(m->to);
-	tier_flush_tier(m->to, &m->flush);
+	if (TIER_MUTANT(held_released_early)) {
+		spin_lock_irq(&m->set->lock);
+		change_word(m->set, m->chunk, TIER_WORD_HELD, 0);
+		spin_unlock_irq(&m->set->lock);
+		release_held(m);
+	}
+	if (TIER_MUTANT(move_unflushed))
+		tier_queue_op(m->set, &m->op);
+	else
+		tier_flush_tier(m->to, &m->flush);
 }
 
 /* ---- end ---- */
@@ -525,7 +546,10 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);
 	release_held(m);
-	call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
+	if (TIER_MUTANT(place_freed_under_readers))
+		next_step(m, step_end);
+	else
+		call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
 	tier_kick_mover(set);
 }
 
@@ -536,9 +560,9 @@ static void finish(struct tier_migration *m, bool moved)
 	tier_migration_ended(set, m, moved);
 	spin_lock_irq(&set->lock);
 	list_del(&m->list);
-	if (moved)
+	if (moved && !TIER_MUTANT(place_freed_before_commit))
 		__tier_free_place(m->from, m->from_place);
-	else
+	else if (!moved)
 		__tier_free_place(m->to, m->to_place);
 	set->nr_migrations--;
 	__tier_wake_starved(set);

@@ -332,7 +332,8 @@ static int load_entry(void *context, u32 chunk, u64 entry)
 	}
 	t = set->by_id[tier_word_id(entry)];
 	if (!t || !place_in_range(t, place) ||
-	    test_bit(place - t->rec.first_place, t->used_map))
+	    (test_bit(place - t->rec.first_place, t->used_map) &&
+	     !TIER_MUTANT(shared_place_accepted)))
 		return -EILSEQ;
 	__set_bit(place - t->rec.first_place, t->used_map);
 	t->used++;
@@ -715,7 +716,7 @@ void tier_set_resume(struct tier_target *tt)
 
 	/* While it was suspended, anyone may have written to a tier's cache. */
 	for (i = 0; i < set->nr_tiers; i++)
-		if (tier_present(set->tiers[i]))
+		if (tier_present(set->tiers[i]) && !TIER_MUTANT(resume_not_marked))
 			tier_mark_unflushed(set->tiers[i]);
 	start_work(set);
 }
@@ -764,7 +765,7 @@ void tier_set_postsuspend(struct tier_target *tt)
 		return;
 	noio = memalloc_noio_save();
 	wait_event(set->idle_wait, quiet(set));
-	if (!set->no_writes) {
+	if (!set->no_writes && !TIER_MUTANT(suspend_without_commit)) {
 		r = tier_flush_all(set);
 		if (r)
 			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
@@ -782,7 +783,7 @@ void tier_set_postsuspend(struct tier_target *tt)
 	tier_policy_drain(set);
 	mutex_unlock(&set->policy_lock);
 	mutex_lock(&set->commit);
-	if (!tier_set_frozen(set)) {
+	if (!tier_set_frozen(set) && !TIER_MUTANT(suspend_without_commit)) {
 		r = 0;
 		if (set->heat_changed)
 			r = tier_metadata_save_heat(set->metadata, set->heat);

@@ -159,16 +159,6 @@ test_case "many flushes at once" many_flushes
 
 # ---- power cuts
 
-# cut DISK...: null_blk drops what was not flushed, even under an open dm device,
-# to which the disk is dead from then on.
-cut()
-{
-	local disk
-	for disk; do echo 0 >"$configfs/${disk#/dev/}/power"; done
-	for disk; do echo 1 >"$configfs/${disk#/dev/}/power"; done
-	for disk; do wait_for 10 test -b "$disk"; done
-}
-
 # The set loses its disks in the order given, and comes back.
 power_cut()
 {

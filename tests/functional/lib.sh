@@ -12,6 +12,9 @@
 # Every case starts with no disks, unless keep_disks is set; then disks, and the
 # dm device that keep_dm names, stay until the end.  `disk fast 16` makes $fast, a null_blk disk
 # of 16 MiB that holds data; `make_set` makes the usual three and a set on them.
+#
+# CASES='pattern' in the environment runs those cases alone whose description
+# matches; MUTANT=name chooses the defect of a test build (ci/check-mutants).
 
 set -Eeuo pipefail
 export LC_ALL=C
@@ -76,6 +79,8 @@ need()
 # test_case DESCRIPTION FUNCTION [ARGUMENT]...
 test_case()
 {
+	# shellcheck disable=SC2053	# a pattern is what it is
+	[[ $1 == ${CASES:-*} ]] || return 0
 	descriptions+=("$1")
 	shift
 	functions+=("$(printf '%q ' "$@")")
@@ -103,6 +108,10 @@ run_tests()
 	local i rc failed=0 passed=0 skipped=0 number start
 
 	echo "TAP version 13"
+	if [ ${#functions[@]} = 0 ]; then
+		echo "Bail out! no case is called ${CASES:-anything}"
+		exit 1
+	fi
 	echo "1..${#functions[@]}"
 	for i in "${!functions[@]}"; do
 		number=$((i + 1))
@@ -285,6 +294,16 @@ disk_gone()
 {
 	echo 0 >"$configfs/tt_$1/power"
 	rmdir "$configfs/tt_$1"
+}
+
+# cut DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
+# even under an open dm device, to which the disk is dead from then on.
+cut()
+{
+	local disk
+	for disk; do echo 0 >"$configfs/${disk#/dev/}/power"; done
+	for disk; do echo 1 >"$configfs/${disk#/dev/}/power"; done
+	for disk; do wait_for 10 test -b "$disk"; done
 }
 
 # wrap NAME TABLE: a dm device tt_NAME with a single target in front of a disk
@@ -672,7 +691,7 @@ modprobe null_blk nr_devices=0 2>/dev/null || [ -d "$configfs" ] ||
 	skip_all "null_blk is not available"
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 [ -d "$configfs" ] || skip_all "null_blk has no configfs interface"
-modprobe dm-tier 2>/dev/null || dmsetup targets | grep -q '^tier ' ||
+modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} 2>/dev/null || dmsetup targets | grep -q '^tier ' ||
 	skip_all "dm-tier is not available"
 klog_start
 tierio=$here/tierio

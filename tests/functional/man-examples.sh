@@ -46,6 +46,7 @@ run_page()
 	fi
 	ctl create "$set" -q -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
 	write_chunks 0 60 1
+	[ "$1" != wait ] || ctl evacuate -q --background "$set" 1
 	while read -r line; do
 		n=$((n + 1))
 		line=$(on_this_machine <<<"$line")

@@ -369,10 +369,32 @@ read_only_reload()
 }
 test_case "to read_only and back by reload" read_only_reload
 
+# Two chunks that the mapping puts on one place: a damage that no checksum shows.
+shared_place()
+{
+	local offset
+	damaged
+	make_set
+	write_chunks 0 4 1
+	deactivate
+	# The entries of chunks 0 and 1, on places 16 and 17 of tier 0, wherever a
+	# copy of their block lies.  ARRAY_CSUM_XOR is the kernel's.
+	dd if="$meta" of="$tmp/meta" bs=1M iflag=direct status=none
+	grep -obUaP '\x10\x00{6}\x01\x11\x00{6}\x01' "$tmp/meta" | cut -d: -f1 >"$tmp/offsets"
+	[ -s "$tmp/offsets" ] || fail "no block of the mapping was found"
+	while read -r offset; do
+		printf '\020' | dd of="$meta" bs=1 seek=$((offset + 8)) conv=notrunc,fsync status=none
+		io seal "$meta" at=$((offset / 4096 * 4096)) len=4096 xor=595846735
+	done <"$tmp/offsets"
+	refused 'mapping is damaged' activate
+}
+test_case "two chunks on one place are refused" shared_place
+
 # The mapping's root names the heat array, whose values are half as large: whole
 # blocks, all, and yet nothing that may be read as a mapping.
 wrong_array()
 {
+	damaged
 	make_set
 	write_chunks 0 4 1
 	deactivate

@@ -6,7 +6,7 @@
  * written for, so that a check can say not only that data is wrong but whose
  * data it is.  Seed 0 stands for zeroes.
  *
- *   tierio write   DEV at= len= seed= [block=] [as=] [flags=fua|nowait|buffered]
+ *   tierio write   DEV at= len= seed= [block=] [as=] [flags=fua|fua_alone|nowait|buffered]
  *   tierio check   DEV at= len= seed= [block=] [as=] [flags=nowait|buffered]
  *   tierio sync    DEV
  *   tierio sums    DEV...             a line each that tells whether it has changed
@@ -16,11 +16,13 @@
  *   tierio recheck DEV at= len= model=FILE
  *
  * Sizes are bytes and take k, m, g.  as= is the offset that the data is (to be)
- * stamped with, if it is not at=.  The exit status is the errno of the first
+ * stamped with, if it is not at=.  After a write with fua the kernel sends a
+ * FLUSH as well; with fua_alone, as file systems do it, it does not.  The exit status is the errno of the first
  * I/O that failed, 200 for wrong data, 201 for wrong usage.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/aio_abi.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <signal.h>
@@ -30,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,7 +51,7 @@ static const char *device;
 static uint64_t at, len, block = 65536, stamp_at, chunk, xor_with;
 static uint32_t seed;
 static unsigned int seconds;
-static bool stamp_given, fua, nowait, buffered, discards = true;
+static bool stamp_given, fua, fua_alone, nowait, buffered, discards = true;
 static const char *model_path;
 static int fd;
 static unsigned char *buffer;
@@ -122,6 +125,34 @@ static void report(uint64_t sector, uint32_t want, const unsigned char *found)
 			(unsigned long long)word[0], (unsigned long long)word[1]);
 }
 
+/* An asynchronous write is not followed by a FLUSH when it ends. */
+static ssize_t write_fua_alone(const struct iovec *iov, uint64_t offset)
+{
+	static aio_context_t context;
+	struct iocb cb = {
+		.aio_fildes = fd,
+		.aio_lio_opcode = IOCB_CMD_PWRITE,
+		.aio_rw_flags = RWF_DSYNC,
+		.aio_buf = (uintptr_t)iov->iov_base,
+		.aio_nbytes = iov->iov_len,
+		.aio_offset = offset,
+	};
+	struct iocb *cbs[] = { &cb };
+	struct io_event event;
+
+	if (!context && syscall(SYS_io_setup, 1, &context))
+		return -1;
+	if (syscall(SYS_io_submit, context, 1, cbs) != 1)
+		return -1;
+	if (syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1)
+		return -1;
+	if (event.res < 0) {
+		errno = -event.res;
+		return -1;
+	}
+	return event.res;
+}
+
 static void transfer(bool write, uint64_t offset, uint64_t count)
 {
 	struct iovec iov = { .iov_base = buffer, .iov_len = count };
@@ -130,7 +161,8 @@ static void transfer(bool write, uint64_t offset, uint64_t count)
 
 	while (count) {
 		iov.iov_len = count;
-		done = write ? pwritev2(fd, &iov, 1, offset, flags)
+		done = write && fua_alone ? write_fua_alone(&iov, offset) :
+		       write ? pwritev2(fd, &iov, 1, offset, flags)
 			     : preadv2(fd, &iov, 1, offset, flags);
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -427,6 +459,8 @@ static void parse(char *word)
 		stamp_at = number(value), stamp_given = true;
 	else if (!strcmp(word, "flags") && !strcmp(value, "fua"))
 		fua = true;
+	else if (!strcmp(word, "flags") && !strcmp(value, "fua_alone"))
+		fua_alone = true;
 	else if (!strcmp(word, "flags") && !strcmp(value, "nowait"))
 		nowait = true;
 	else if (!strcmp(word, "flags") && !strcmp(value, "buffered"))

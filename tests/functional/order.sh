@@ -1,0 +1,496 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What must wait for what: data for the mapping, the mapping for a place's next
+# use, a FLUSH for the commit.  Each disk lies below a dm device that can hold
+# its I/O up for as long as a case wants, so that the moment between two steps
+# lasts, or make it fail; and power cuts drop what was not flushed.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Udev reads devices that come and change: it would be held up, too.
+udevadm control --stop-exec-queue 2>/dev/null || true
+trap 'udevadm control --start-exec-queue 2>/dev/null; on_exit' EXIT
+export DM_DISABLE_UDEV=1
+
+# ---- disks that wait
+
+# The lower device of NAME is /dev/tt_NAME, the one the set uses:
+upper() { echo "/dev/mapper/tt_u_$1"; }
+
+# lower NAME LINE...: a new table for the device above a disk; what the old one
+# held up goes on
+lower()
+{
+	local name=$1
+	shift
+	printf '%s\n' "$@" | dmsetup load "tt_u_$name"
+	dmsetup resume "tt_u_$name"
+}
+
+linear_line() { echo "0 $(sectors_of "/dev/tt_$1") linear /dev/tt_$1 0"; }
+
+# hold_up NAME reads|writes|flushes; go_on NAME
+hold_up()
+{
+	local name=$1 d=/dev/tt_$1 read=0 write=0 flush=0
+	case $2 in
+	reads) read=600000 ;;
+	writes) write=600000 ;;
+	flushes) flush=600000 ;;
+	esac
+	lower "$name" "0 $(sectors_of "$d") delay $d 0 $read $d 0 $write $d 0 $flush"
+}
+go_on() { lower "$1" "$(linear_line "$1")"; }
+
+# held_up NAME: some I/O is
+held_up() { [[ ! $(dmsetup status "tt_u_$1") =~ delay\ 0\ 0\ 0 ]]; }
+
+# fail_writes NAME: and flushes
+fail_writes()
+{
+	lower "$1" "0 $(sectors_of "/dev/tt_$1") flakey /dev/tt_$1 0 0 1000 1 error_writes"
+}
+
+# Three small disks: 16 places on fast (from 16), 32 on slow, 46 chunks.
+make_small()
+{
+	local name
+	disk meta 4 cache_size=4
+	disk fast 2 cache_size=2
+	disk slow 3 cache_size=3
+	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done
+	# A case that fails must not leave anything waiting.
+	trap 'for name in meta fast slow; do go_on "$name"; done' EXIT
+	metadata=$(upper meta)
+	tiers=("$(upper fast)" "$(upper slow)")
+	core=(migration_bandwidth 0)
+	length=$((46 * 128))
+	activate
+}
+
+# The set as it would be found after a power cut now.
+lose_power()
+{
+	local name
+	cut "$meta" "$fast" "$slow"
+	remove "$set"
+	for name in meta fast slow; do remove "tt_u_$name"; done
+	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done
+	activate
+}
+
+# What lies on the disks now, and the set as that would have it.
+take_image()
+{
+	local name
+	for name in meta fast slow; do
+		dd if="/dev/tt_$name" of="$tmp/$name.img" bs=1M iflag=direct status=none
+	done
+}
+go_back()
+{
+	local name
+	remove "$set"
+	for name in meta fast slow; do
+		dd if="$tmp/$name.img" of="/dev/tt_$name" bs=1M oflag=direct status=none
+	done
+	activate
+}
+
+# later COMMAND...: in the background; ended PID: with success
+later()
+{
+	background "$@"
+	pid=$last_pid
+}
+runs() { kill -0 "$1" 2>/dev/null; }
+
+# ---- a migration
+
+place_and_commit()
+{
+	make_small
+	write_chunks 0 16 1
+	io sync "$dev"
+	hold_up meta writes
+	msg migrate 0 1 1
+	wait_for 10 held_up meta
+	# Fast is full but for the place that chunk 0 leaves.
+	write_chunks 20 1 2
+	take_image
+	held_up meta
+	go_on meta
+	wait_for 10 all_on_rank 0 1 1
+	check_chunks 20 1 2
+	go_back
+	check_chunks 0 16 1
+	chunk_info 0
+	same 0 "${C[rank]}" "rank of a chunk whose move was not committed"
+}
+test_case "a place that a move leaves is not reused before the commit" place_and_commit
+
+place_and_readers()
+{
+	make_small
+	write_chunks 0 16 1
+	hold_up slow writes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	hold_up fast reads
+	later io check "$dev" at=0 len=64k seed=1
+	wait_for 10 held_up fast
+	go_on slow
+	wait_for 10 all_on_rank 0 1 1
+	write_chunks 20 1 2
+	go_on fast
+	wait "$pid" || fail "a read that had begun before the move found other data"
+	check_chunks 0 16 1
+	check_chunks 20 1 2
+}
+test_case "a place that a move leaves is not reused before its readers have ended" \
+	place_and_readers
+
+move_and_flush()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	move 0 4 1
+	lose_power
+	check_chunks 0 4 1
+}
+test_case "moved data is on stable storage before the mapping says so" move_and_flush
+
+write_during_copy()
+{
+	make_small
+	write_chunks 0 2 1
+	hold_up slow writes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	write_chunks 0 1 2
+	go_on slow
+	wait_for 10 all_on_rank 0 1 1
+	check_chunks 0 1 2
+}
+test_case "what was written during the copy is copied once more" write_during_copy
+
+write_beyond_copy()
+{
+	make_small
+	write_chunks 0 2 1
+	hold_up slow writes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	hold_up fast writes
+	later io write "$dev" at=0 len=64k seed=2
+	wait_for 10 held_up fast
+	go_on slow
+	# Time for the move to go on without the write, if it does.
+	nap 1
+	go_on fast
+	wait "$pid"
+	wait_for 10 all_on_rank 0 1 1
+	check_chunks 0 1 2
+}
+test_case "a move waits for a write that began during the copy" write_beyond_copy
+
+write_before_copy()
+{
+	make_small
+	write_chunks 0 2 1
+	hold_up fast writes
+	later io write "$dev" at=0 len=64k seed=2
+	wait_for 10 held_up fast
+	msg migrate 0 1 1
+	nap 1
+	go_on fast
+	wait "$pid"
+	wait_for 10 all_on_rank 0 1 1
+	check_chunks 0 1 2
+}
+test_case "a move waits for a write that began before it" write_before_copy
+
+write_during_commit()
+{
+	make_small
+	write_chunks 0 2 1
+	# So that it is the move's commit that is held up.
+	io sync "$dev"
+	hold_up meta writes
+	msg migrate 0 1 1
+	wait_for 10 held_up meta
+	later io write "$dev" at=0 len=64k seed=2
+	nap 0.5
+	held_up meta
+	go_on meta
+	wait "$pid"
+	wait_for 10 all_on_rank 0 1 1
+	check_chunks 0 1 2
+}
+test_case "a write during the commit of a move is not lost" write_during_commit
+
+# ---- first writes
+
+# Every place holds old data, on stable storage.
+make_dirty()
+{
+	features=(no_discard_passdown)
+	make_small
+	write_chunks 0 46 9
+	io sync "$dev"
+	discard_chunks 0 46
+	wait_for 10 none_mapped
+	io sync "$dev"
+}
+none_mapped() { [ "$(info mapped)" = 0 ]; }
+
+first_write_and_zeroes()
+{
+	make_dirty
+	hold_up fast writes
+	later io write "$dev" at="$(at_chunk 3)" len=4k seed=1
+	wait_for 10 held_up fast
+	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+	go_on fast
+	wait "$pid"
+	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
+	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+}
+test_case "a first write is not seen before the zeroes around it" first_write_and_zeroes
+
+# Nobody flushes: the set commits by itself after a second.
+first_write_and_flush()
+{
+	local n before
+	make_dirty
+	before=$(writes_of meta)
+	write_chunks 0 4 1
+	wait_for 10 wrote_more meta "$before"
+	quiet 1 "$meta"
+	lose_power
+	for n in 0 1 2 3; do
+		check_chunks "$n" 1 1 || check_chunks "$n" 1 0
+	done
+}
+writes_of()
+{
+	local f
+	read -ra f <"/sys/block/tt_$1/stat"
+	echo "${f[4]}"
+}
+flushes_of()
+{
+	local f
+	read -ra f <"/sys/block/tt_$1/stat"
+	echo "${f[15]}"
+}
+wrote_more() { [ "$(writes_of "$1")" -gt "$2" ]; }
+test_case "a new chunk's data is on stable storage before the mapping says so" \
+	first_write_and_flush
+
+# waits_for_commit COMMAND...: it does not end before the commit has
+waits_for_commit()
+{
+	hold_up meta writes
+	later "$@"
+	wait_for 10 held_up meta
+	nap 0.3
+	runs "$pid" || fail "has ended before the commit: $*"
+	go_on meta
+	wait "$pid"
+}
+
+fua_and_commit()
+{
+	make_small
+	waits_for_commit io write "$dev" at="$(at_chunk 3)" len=4k seed=1 flags=fua_alone
+	waits_for_commit io write "$dev" at="$(at_chunk 5)" len=64k seed=1 flags=fua_alone
+	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
+	check_chunks 5 1 1
+}
+test_case "FUA on a new chunk waits for the commit" fua_and_commit
+
+flush_and_commit()
+{
+	make_small
+	write_chunks 3 2 1
+	waits_for_commit io sync "$dev"
+	check_chunks 3 2 1
+}
+test_case "FLUSH waits for the commit of what was written before" flush_and_commit
+
+# Neither tier takes it: the chunk is as if it had never been written.
+failed_first_write()
+{
+	make_small
+	write_chunks 0 2 1
+	io sync "$dev"
+	fail_writes fast
+	fail_writes slow
+	fails io write "$dev" at="$(at_chunk 5)" len=64k seed=1
+	same 2 "$(info mapped)" "mapped chunks"
+	go_on fast
+	go_on slow
+	check_chunks 5 1 0
+	check_chunks 0 2 1
+	msg admit 0
+	msg admit 1
+	write_chunks 5 1 2
+	check_chunks 5 1 2
+}
+test_case "a first write that failed leaves nothing mapped" failed_first_write
+
+# ---- discard
+
+discard_and_commit()
+{
+	local place
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	chunk_info 2
+	place=${C[place]}
+	hold_up meta writes
+	later discard_chunks 2 1
+	wait_for 10 held_up meta
+	nap 0.3
+	io check "$fast" at=$((place * 65536)) len=64k seed=1 as="$(at_chunk 2)"
+	go_on meta
+	wait "$pid"
+	wait_for 10 io check "$fast" at=$((place * 65536)) len=64k seed=0
+	check_chunks 2 1 0
+}
+test_case "a discard is passed down after the commit" discard_and_commit
+
+discard_and_place()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	hold_up fast writes
+	later discard_chunks 2 1
+	wait_for 10 held_up fast
+	same 4 "$(info used0)" "places used while a discard is under way below"
+	go_on fast
+	wait "$pid"
+	wait_for 10 used_is 3
+}
+used_is() { [ "$(info used0)" = "$1" ]; }
+test_case "a place is free once its discard below has ended" discard_and_place
+
+# ---- flush
+
+write_during_flush()
+{
+	local before
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	write_chunks 0 1 2
+	hold_up fast flushes
+	later io sync "$dev"
+	wait_for 10 held_up fast
+	write_chunks 1 1 2
+	go_on fast
+	wait "$pid"
+	before=$(flushes_of fast)
+	io sync "$dev"
+	is "$(flushes_of fast) > $before"
+}
+test_case "what is written during a flush is for the next one" write_during_flush
+
+failed_flush()
+{
+	local before
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	write_chunks 0 1 2
+	fail_writes fast
+	io_fails 5 io sync "$dev"
+	go_on fast
+	before=$(flushes_of fast)
+	io sync "$dev"
+	is "$(flushes_of fast) > $before"
+	check_chunks 0 1 2
+}
+test_case "after a flush that failed, the next one flushes" failed_flush
+
+suspend_and_flush()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	write_chunks 0 1 2
+	write_chunks 4 1 2
+	suspend "$@"
+	lose_power
+	check_chunks 0 1 2
+	check_chunks 1 3 1
+	check_chunks 4 1 2
+}
+test_case "a suspend makes everything durable" suspend_and_flush
+test_case "a suspend without flush makes everything durable" suspend_and_flush --noflush
+
+# ---- a commit that fails
+
+# The superblock can be written and flushed, and nothing else be written.
+break_metadata()
+{
+	local rest
+	rest=$(($(sectors_of "$meta") - 8))
+	wrap void "0 $rest error"
+	lower meta "0 8 linear $meta 0" \
+		"8 $rest delay $meta 8 0 /dev/mapper/tt_void 0 0 $meta 8 0"
+}
+
+commit_fails()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	break_metadata
+	write_chunks 5 1 1
+	io_fails 5 io sync "$dev"
+	same ro "$(info mode)"
+	same needs_check "$(info check)"
+	io_fails 5 io sync "$dev"
+	check_chunks 0 4 1
+}
+test_case "a FLUSH fails once a commit it needs has failed" commit_fails
+
+needs_check_stays()
+{
+	commit_fails
+	lose_power
+	same needs_check "$(info check)"
+	same ro "$(info mode)"
+	check_chunks 0 4 1
+}
+test_case "needs_check survives a power cut" needs_check_stays
+
+move_not_committed()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	break_metadata
+	msg migrate 0 1 1
+	wait_for 10 is_ro
+	wait_for 10 settled
+	# Its place is decided, so the chunk can still be written.
+	write_chunks 0 1 2
+	check_chunks 0 1 2
+	go_on meta
+	remove "$set"
+	activate
+	check_chunks 0 1 2
+	check_chunks 1 3 1
+}
+is_ro() { [ "$(info mode)" = ro ]; }
+test_case "a move whose commit failed has not taken place" move_not_committed
+
+run_tests

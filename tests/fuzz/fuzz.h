@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of tierfuzz share. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- random numbers: the same seed gives the same run ---- */
+
+struct rng {
+	uint64_t state;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* 0 to n - 1 */
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+	return rng_next(r) % n;
+}
+
+static inline bool rng_chance(struct rng *r, uint32_t of)
+{
+	return !rng_below(r, of);
+}
+
+#define PICK(r, array) ((array)[rng_below(r, sizeof(array) / sizeof((array)[0]))])
+
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
+
+/* ---- words.c: lines that are nearly right ---- */
+
+#define LINE_MAX_BYTES 16384
+
+struct devices {
+	char **path;		/* the first two sets of three are metadata and two tiers */
+	unsigned int nr;
+};
+
+/* What follows "tier" in a table line, and the message's words. */
+void make_table(struct rng *r, const struct devices *d, char *line);
+void make_message(struct rng *r, char *line);
+/* A length for that line, in sectors. */
+uint64_t make_length(struct rng *r, uint64_t good);
+
+/* ---- ioctl.c: device-mapper without a process for each call ---- */
+
+/* 0 or a negative errno. */
+int dm_load(const char *name, const char *type, uint64_t length, const char *params);
+int dm_clear(const char *name);
+int dm_resume(const char *name);
+int dm_message(const char *name, uint64_t sector, const char *text);
+/* Whether a warning or an oops has tainted the kernel. */
+bool kernel_tainted(void);
+
+/* ---- image.c ---- */
+
+int fuzz_images(int argc, char **argv);
+int damage_image(int argc, char **argv);
+
+#endif

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=3600
+#
+# Nonsense that nearly makes sense: table lines, messages and damaged metadata.
+# Nothing may crash, warn or hang; what is refused changes nothing.  N= is how
+# many lines and messages, with one image for 20 of them; SEED= is where to begin.
+
+# shellcheck source=../functional/lib.sh
+. "$(dirname "$0")/../functional/lib.sh"
+tierfuzz=$here/../../build/fuzz/tierfuzz
+[ -x "$tierfuzz" ] || skip_all "tierfuzz is not built"
+
+: "${N:=1000}" "${SEED:=1}"
+
+# fuzz COMMAND...: its last line is for the reader
+fuzz()
+{
+	local rc=0
+	"$tierfuzz" "$@" >"$tmp/fuzz" 2>&1 || rc=$?
+	note "$(tail -n 1 "$tmp/fuzz" | tr '\r' '\n' | tail -n 1)"
+	[ "$rc" = 0 ] || {
+		tr '\r' '\n' <"$tmp/fuzz" | tail -n 3
+		fail "tierfuzz $1"
+	}
+}
+
+# A refusal is a line in the kernel log, which need not go to the console.
+quietly()
+{
+	local level
+	read -r level _ </proc/sys/kernel/printk
+	# shellcheck disable=SC2064	# the level as it is now
+	trap "dmesg -n $level" EXIT
+	dmesg -n 1
+}
+
+# A set that is not active, another one's worth of blank disks.
+tables()
+{
+	local disks=("$meta" "$fast" "$slow" "$meta2" "$third" "$spare") sums counts
+	quietly
+	disk meta 1
+	disk fast 2
+	disk slow 3
+	disk meta2 1
+	disk third 2
+	disk spare 3
+	activate
+	write_chunks 0 40 1
+	deactivate
+	dmsetup create tt_fuzz --notable
+	sums=$(checksums "${disks[@]}")
+	counts=$(write_counts "${disks[@]}")
+	fuzz tables tt_fuzz "$N" "$SEED" "$length" "${disks[@]}"
+	same "$counts" "$(write_counts "${disks[@]}")" "writes"
+	same "$sums" "$(checksums "${disks[@]}")" "contents"
+	remove tt_fuzz
+	activate
+	check_chunks 0 40 1
+}
+test_case "table lines change nothing, neither refused nor only loaded" tables
+
+live_tables()
+{
+	quietly
+	disk meta 1
+	disk fast 2
+	disk slow 3
+	activate
+	background io torture "$dev" at=0 len=2m chunk=64k seconds=3000 seed=5 model="$tmp/model"
+	fuzz tables "$set" $((N / 4)) $((SEED + N)) "$length" "$meta" "$fast" "$slow"
+	still_works
+}
+# The I/O that was going on met no error, and there is none.
+still_works()
+{
+	kill -0 "$last_pid" || fail "the I/O has ended"
+	kill "$last_pid"
+	wait "$last_pid" || true
+	write_chunks 0 46 3
+	check_chunks 0 46 3
+	same rw "$(info mode)"
+}
+test_case "table lines for a set in use" live_tables
+
+settle()
+{
+	msg admit 0
+	msg admit 1
+	msg set migration_bandwidth 0
+	msg set migration_depth 4
+	msg resume
+	wait_for 60 settled
+	msg pause
+	quiet 2 "$meta" "$fast" "$slow"
+}
+
+messages()
+{
+	local round sums counts
+	quietly
+	disk meta 1
+	disk fast 2
+	disk slow 3
+	activate
+	background io torture "$dev" at=0 len=2m chunk=64k seconds=3000 seed=5 model="$tmp/model"
+	fuzz messages "$set" "$N" "$SEED" "$tmp/refused"
+	still_works
+	# Those that are refused once more, and nothing but those, one after the other.
+	for round in 1 2 3 4 5 6; do
+		settle
+		sums=$(checksums "$meta" "$fast" "$slow")
+		counts=$(io_counts "$meta" "$fast" "$slow")
+		fuzz replay "$set" "$tmp/refused"
+		! grep -q ' 0 accepted' "$tmp/fuzz" || break
+	done
+	grep -q ' 0 accepted' "$tmp/fuzz" || fail "some messages are still accepted after $round rounds"
+	same "$counts" "$(io_counts "$meta" "$fast" "$slow")" "I/O during refused messages"
+	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "contents"
+	check_chunks 0 46 3
+	deactivate
+	activate
+	check_chunks 0 46 3
+}
+test_case "messages, with I/O going on; those refused change nothing" messages
+
+images()
+{
+	local name
+	damaged
+	quietly
+	disk meta 1
+	disk fast 2
+	disk slow 3
+	activate
+	# 16 chunks on fast, 25 on slow, 5 nowhere; see image.c.
+	write_chunks 0 41 1
+	msg pin 0 2 0
+	msg set latency_guard 1
+	deactivate
+	for name in meta fast slow; do
+		dd if="/dev/tt_$name" of="$tmp/$name" bs=1M iflag=direct status=none
+	done
+	dmsetup create tt_fuzz --table "0 $length error"
+	# Nobody else is to look at the device that comes and goes.
+	udevadm control --stop-exec-queue
+	trap 'udevadm control --start-exec-queue; dmesg -n 8' EXIT
+	fuzz images tt_fuzz $(((N + 19) / 20)) "$SEED" "$length" "$meta" "$fast" "$slow" \
+		"$tmp/meta" "$tmp/fast" "$tmp/slow"
+	# The sound one is one still.
+	for name in meta fast slow; do
+		dd if="$tmp/$name" of="/dev/tt_$name" bs=1M oflag=direct status=none
+	done
+	udevadm control --start-exec-queue
+	remove tt_fuzz
+	activate
+	check_chunks 0 41 1
+}
+test_case "damaged metadata" images
+
+run_tests
