@@ -22,6 +22,9 @@ userspace:			## tierctl and its like
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
 	@ci/check $(or $(KERNEL),6.1)
 
+check-all:			## every kind of test there is; takes hours (CUTS=500)
+	@CUTS='$(CUTS)' ci/check-all
+
 check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5)
 	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' \
 		ci/check $(or $(KERNEL),6.1)
@@ -113,6 +116,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-crash check-faults check-kill check-debug coverage \
+.PHONY: all modules userspace check check-all check-crash check-faults check-kill check-debug coverage \
 	check-build check-style check-abi check-ci check-mutants fuzz demo \
 	install install-modules install-userspace install-dkms clean help

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=900
+# long
 #
 # Tiers of every kind: logical volumes, RAID1, md, dm-crypt, loop files, a RAM
 # disk.  And what is put on top: dm-crypt, a thin pool, a volume group of its

@@ -72,6 +72,7 @@ load_off()
 still_data() { io "$1" "$dev" at=6m len=4m seed=77; }
 
 # 14 MiB, so that each tier can do without the other; they have 15 and 31 MiB.
+# shellcheck disable=SC2120	# options of create, from some
 make_small()
 {
 	make_disks

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=1200
+# long
 #
 # add, remove, replace, resize and rename, killed at each of their steps while
 # the set is in use: called again they finish what is left, with --abort they

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=600
+# long
 #
 # A set changes its shape while it is in use: add, remove, replace, resize,
 # rename; refused when misused.  reshape-kill.sh has what follows a kill.
