@@ -286,7 +286,8 @@ static void warn_of_loss(const struct creation *c)
 	char *raid = device_attribute(c->meta.dev.dev, "md/level");
 
 	if (!raid || !strcmp(raid, "raid0") || !strcmp(raid, "linear"))
-		warn("if %s is lost, so is the whole set: keep the metadata on a mirror.", c->meta.dev.name);
+		warn("if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
+		     c->meta.dev.name, c->name);
 	free(raid);
 }
 

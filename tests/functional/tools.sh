@@ -383,6 +383,8 @@ wrong_arguments()
 	complains tier_check '--tiers' -i "$meta" "$fast"
 	complains tier_check 'wants devices' -i "$meta" --tiers
 	complains tier_dump 'is blank' -i "$meta"
+	complains tier_dump 'A dump goes to a file' -i "$meta" -o "$meta"
+	complains tier_dump 'is the input' -i "$tmp/file" -o "$tmp/file"
 	complains tier_dump 'no format' -i "$meta" --format yaml
 	complains tier_dump 'too many' -i "$meta" more
 	complains tier_restore 'no output' -i "$tmp/file"

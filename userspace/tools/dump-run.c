@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../lib/record.h"
@@ -51,6 +52,24 @@ static bool write_dump(const struct dump_run *run, const struct md_content *c, F
 	return !fflush(f) && !ferror(f);
 }
 
+/* Text over metadata would be the end of the set. */
+static bool may_write(const struct dump_run *run)
+{
+	struct stat in, out;
+
+	if (!run->output || stat(run->output, &out))
+		return true;
+	if (S_ISBLK(out.st_mode)) {
+		err("%s: is a block device. A dump goes to a file.", run->output);
+		return false;
+	}
+	if (!stat(run->input, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+		err("%s: is the input. Name another file.", run->output);
+		return false;
+	}
+	return true;
+}
+
 static bool write_file(const struct dump_run *run, const struct md_content *c)
 {
 	FILE *f = run->output ? fopen(run->output, "we") : stdout;
@@ -78,7 +97,7 @@ bool dump_run(const struct dump_run *run)
 	struct md_source src;
 	bool good;
 
-	if (!tool_open_source(run->input, run->snapshot, &src))
+	if (!may_write(run) || !tool_open_source(run->input, run->snapshot, &src))
 		return false;
 	good = read_whole(run, &src, &content);
 	tool_close_source(&src);
