@@ -272,12 +272,6 @@ void tier_flush_queue(struct tier_set *set, struct bio *bio)
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
-void tier_flush_bio(struct tier_set *set, struct bio *bio)
-{
-	tier_flush_queue(set, bio);
-	queue_work(set->wq, &set->cycle_work);
-}
-
 void tier_flush_births(struct tier *t, struct bio *bio)
 {
 	unsigned long flags;

@@ -504,15 +504,11 @@ void tier_flush_init(struct tier_set *set);
 void tier_flush_init_tier(struct tier *t);
 /* Flushes one tier; wait->fn is called when done, wait may be NULL. */
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
-/*
- * Completes the bio once all that completed before it is durable and reachable.
- * Any context.
- */
-void tier_flush_bio(struct tier_set *set, struct bio *bio);
 /* Completes the bio once the tier is flushed and its new chunks are committed.  Any context. */
 void tier_flush_births(struct tier *t, struct bio *bio);
-/* The same in two steps, for a caller in process context that saves the work's latency. */
+/* Completes the bio once all that completed before it is durable and reachable. */
 void tier_flush_queue(struct tier_set *set, struct bio *bio);
+/* Starts on what was queued; process context. */
 void tier_flush_run(struct tier_set *set);
 /* The commit that a cycle waited for ended. */
 void tier_flush_committed(struct tier_set *set, bool ok);

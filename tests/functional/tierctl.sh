@@ -440,10 +440,11 @@ evacuation()
 	same E "$(info state0)"
 	ctl_code 0 admit "$set" 0
 	same A "$(info state0)"
-	ctl set -q "$set" migration_bandwidth=1m
+	ctl set -q "$set" migration_bandwidth=128k
 	ctl_code 0 evacuate --background "$set" 1
 	same evacuating "$(json '.sets[0].tiers[1].state' status "$set")"
 	same evacuate "$(json '.sets[0].operation.type' status "$set")"
+	ctl set -q "$set" migration_bandwidth=0
 	ctl_code 0 wait --evacuated 1 "$set"
 	same 0 "$(info used1)"
 	ctl admit -q "$set" 1
