@@ -271,6 +271,7 @@ comes_back()
 # ---------------------------------------------------------------- tiers
 
 # bad_sectors DISK FIRST COUNT: they cannot be read or written any more
+# (at most 512 in one go)
 bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
 good_sectors() { echo "-$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
 

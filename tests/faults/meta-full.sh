@@ -103,7 +103,7 @@ full_works()
 	same ro "$(mode_now)" "mode"
 	check_chunks 0 20 1
 	write_chunks 5 10 2
-	write_chunks 5 10 1 flags=fua
+	write_chunks 5 10 1
 	check_chunks 21 10 0
 	io_fails 5 write_chunks 30 1 1
 	fails discard_chunks 0 1

@@ -42,11 +42,11 @@ make_by_tool()
 errors()
 {
 	make_by_tool
-	bad_sectors "$fast" 0 "$(sectors_of "$fast")"
+	bad_sectors "$fast" 2048 512
 	io_fails 5 write_chunks 0 1 2
 	attention tier_errors
 	matches "tierctl admit $set 0" "$output" "status"
-	good_sectors "$fast" 0 "$(sectors_of "$fast")"
+	good_sectors "$fast" 2048 512
 
 	ctl_code 0 admit "$set" 0
 	content
@@ -61,8 +61,8 @@ dying()
 	make_by_tool 12800k
 	ctl_code 0 evacuate "$set" 0
 	ctl_code 0 wait "$set"
-	same 0 "$(json '.sets[0].tiers[0].used' status "$set")" "used"
-	bad_sectors "$fast" 0 "$(sectors_of "$fast")"
+	same 0 "$(info used0)" "places used"
+	bad_sectors "$fast" 2048 512
 	check_chunks 0 20 1
 	write_chunks 0 20 2
 }
@@ -74,7 +74,7 @@ gone()
 	make_by_tool
 	echo 0 >"$configfs/tt_slow/power"
 	io_fails 5 check_chunks 10 1 1
-	attention tier_errors
+	attention tier_missing
 
 	ctl_code 0 deactivate "$set"
 	ctl_code 1 activate "$set"
