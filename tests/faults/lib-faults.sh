@@ -178,6 +178,8 @@ fail_commit()
 	never_flushes) up_flushes ;;
 	dead) up_dead ;;
 	esac
+	# It reads what has a new table, and must not be taken for the set.
+	udevadm settle
 	provoke
 	case $1 in
 	new)
