@@ -55,7 +55,7 @@ spots_io()
 touch_spots() { spots_io write "$@"; }
 verify_spots() { spots_io read "$@" || fail "spots $*: $(<"$tmp/fio")"; }
 
-# fill STEP: first writes with a FLUSH now and then, until the set is ro.  Sets
+# fill STEP (a divisor of spots): first writes with a FLUSH now and then, until the set is ro.  Sets
 # filled to the number of those that a FLUSH covered.
 fill()
 {
@@ -123,6 +123,7 @@ becomes_full()
 	klog_mark
 	fill "$1"
 	note "ro after $filled blocks, $(info meta_used)/$(info meta_total) used"
+	wait_for 5 klog_has 'mode ro'
 	klog >"$tmp/said"
 	grep -q 'nearly full' "$tmp/said" || fail "full without a warning before"
 	[ "$(grep -n 'nearly full' "$tmp/said" | head -n 1 | cut -d: -f1)" -lt \
@@ -166,12 +167,12 @@ grown()
 }
 event_seen() { [ "$(events)" -gt "$1" ]; }
 test_case "full at once, grown" grown "$spots"
-test_case "full by small steps, grown" grown 50
+test_case "full by small steps, grown" grown 49
 
 # With a reload instead of suspend and resume.
 grown_reload()
 {
-	becomes_full 200
+	becomes_full 245
 	grow 1200
 	reload
 	same rw "$(mode_now)" "mode after growth"
@@ -183,7 +184,7 @@ test_case "grown, then a reload" grown_reload
 # Or the snapshot goes, which is what took the space.
 released()
 {
-	becomes_full 200
+	becomes_full 245
 	msg release_metadata_snap
 	same rw "$(mode_now)" "mode without the snapshot"
 	io sync "$dev"
@@ -199,7 +200,7 @@ test_case "the snapshot is released" released
 # Neither: a new activation has what a flush covered, and is as full as before.
 activated_full()
 {
-	becomes_full 200
+	becomes_full 245
 	deactivate
 	activate
 	check_chunks 0 20 1

@@ -167,8 +167,15 @@ needs_check()
 	cmp -n 1310720 "$tmp/saved" "$dev"
 	check_chunks 0 20 1
 	ctl_code 0 deactivate "$set"
+
+	ctl_code 0 check "$set"
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 20 1
+	write_chunks 30 1 3
+	io sync "$dev"
 }
-test_case "the metadata needs a check: what is in the set can be saved" needs_check
+test_case "the metadata needs a check: save what is in the set, check" needs_check
 
 # A format was cut short: the labels cannot be written.
 half_formatted()
