@@ -126,8 +126,8 @@ becomes_full()
 	wait_for 5 klog_has 'mode ro'
 	klog >"$tmp/said"
 	grep -q 'nearly full' "$tmp/said" || fail "full without a warning before"
-	[ "$(grep -n 'nearly full' "$tmp/said" | head -n 1 | cut -d: -f1)" -lt \
-	  "$(grep -n 'mode ro' "$tmp/said" | head -n 1 | cut -d: -f1)" ] ||
+	[ "$(sed -n '/nearly full/=' "$tmp/said" | head -n 1)" -lt \
+	  "$(sed -n '/mode ro/=' "$tmp/said" | head -n 1)" ] ||
 		fail "the warning came after the end"
 	[ "$(events)" -gt "$before" ] || fail "no event"
 	full_works
