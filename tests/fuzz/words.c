@@ -272,7 +272,7 @@ void make_table(struct rng *r, const struct devices *d, char *line)
 		add(&w, "0");
 	else
 		add_pairs(r, &w, heat_keys, 3);
-	if (!rng_chance(r, 50))
+	if (!rng_chance(r, 10))
 		spoil(r, d, &w);
 	join(r, &w, line);
 }
