@@ -682,6 +682,9 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	tier_metadata_set_info(md, &info);
 	if (!r)
 		r = tier_metadata_commit(md, false);
+	if (r == -ENOSPC)
+		return refuse(plan, r, "Metadata %pg: there is no room for a new generation; grow it",
+			      tt->metadata->bdev);
 	if (r)
 		return refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
 	plan->info = info;

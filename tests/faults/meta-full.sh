@@ -197,20 +197,29 @@ released()
 }
 test_case "the snapshot is released" released
 
-# Neither: a new activation has what a flush covered, and is as full as before.
+# Neither: it can be activated to be read, and once the device has grown.
 activated_full()
 {
 	becomes_full 245
 	deactivate
+	refused 'metadata .*no room.*grow' dmsetup create "$set" --table "$(table_line)"
+	note "$refusal"
+	features=(skip_zeroing read_only)
 	activate
 	check_chunks 0 20 1
 	[ "$filled" = 0 ] || verify_spots 0 "$filled"
-	note "after an activation: $(mode_now)"
 	same "$held" "$(info held)" "snapshot"
+	deactivate
+	features=(skip_zeroing)
+	grow 400
+	activate
+	same rw "$(mode_now)" "mode"
+	check_chunks 0 20 1
+	[ "$filled" = 0 ] || verify_spots 0 "$filled"
 	msg release_metadata_snap
-	same rw "$(mode_now)" "mode without the snapshot"
 	touch_spots "$filled" $((spots - filled))
 	io sync "$dev"
+	verify_spots 0 "$spots"
 }
 test_case "a new activation of a set that is full" activated_full
 
