@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=240
+# long
 #
 # tierctl with files: pin, unpin, migrate, explain and heatmap of paths.  Which
 # chunks a file has is checked against where its data is found on the device.

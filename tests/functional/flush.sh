@@ -162,7 +162,7 @@ test_case "many flushes at once" many_flushes
 # The set loses its disks in the order given, and comes back.
 power_cut()
 {
-	cut "$@"
+	cut_power "$@"
 	remove "$set"
 	activate
 }
@@ -183,11 +183,11 @@ cut_loses()
 {
 	disk spare 16 cache_size=8
 	io write "$spare" at=0 len=1m seed=1
-	cut "$spare"
+	cut_power "$spare"
 	fails io check "$spare" at=0 len=1m seed=1
 	io write "$spare" at=0 len=1m seed=1
 	io sync "$spare"
-	cut "$spare"
+	cut_power "$spare"
 	io check "$spare" at=0 len=1m seed=1
 }
 test_case "a power cut takes what was not flushed (the method works)" cut_loses

@@ -296,9 +296,9 @@ disk_gone()
 	rmdir "$configfs/tt_$1"
 }
 
-# cut DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
+# cut_power DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
 # even under an open dm device, to which the disk is dead from then on.
-cut()
+cut_power()
 {
 	local disk
 	for disk; do echo 0 >"$configfs/${disk#/dev/}/power"; done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=400
+# long
 #
 # The examples in the manual pages do what they say they do: each is run, page by
 # page, in order, on a set of its own.

@@ -74,7 +74,7 @@ make_small()
 lose_power()
 {
 	local name
-	cut "$meta" "$fast" "$slow"
+	cut_power "$meta" "$fast" "$slow"
 	remove "$set"
 	for name in meta fast slow; do remove "tt_u_$name"; done
 	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done

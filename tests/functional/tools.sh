@@ -104,7 +104,7 @@ after_power_loss()
 	msg migrate 0 60 1
 	background io write "$dev" at="$(at_chunk 100)" len="$(at_chunk 300)" seed=2
 	nap 0.5
-	cut "$meta" "$fast" "$slow"
+	cut_power "$meta" "$fast" "$slow"
 	wait "$last_pid" || true
 	remove "$set"
 	good "$meta"
