@@ -39,6 +39,7 @@ run_page()
 	disk third 16
 	disk spare 8
 	if [ "$1" = add ]; then
+		modprobe loop
 		truncate -s 32M "$tmp/pv"
 		pv=$(losetup -f --show "$tmp/pv")
 		# The volume is a dm device of ours; what it lies on goes after it.
