@@ -40,15 +40,8 @@ warm_up()
 	sleep 0.2
 }
 
-# The order by heat, worked out from the chunk messages.
-by_heat()
-{
-	local i
-	for ((i = 0; i < 731; i++)); do
-		chunk_info "$i"
-		[ "${C[heat]}" = 0 ] || echo "${C[heat]} $i"
-	done | sort -k1,1nr -k2,2n
-}
+# "HEAT CHUNK", the hottest first
+by_heat() { msg heat 0 731 731 | awk '$6 { print $6, $1 }' | sort -k1,1nr -k2,2n; }
 
 top_batch()
 {
