@@ -49,7 +49,7 @@ found()
 {
 	sync -f "$mnt"
 	echo 3 >/proc/sys/vm/drop_caches
-	LC_ALL=C grep -obUaF "$1" "${2:-$dev}" | command cut -d: -f1 |
+	LC_ALL=C grep -obUaF "$1" "${2:-$dev}" | cut -d: -f1 |
 		awk -v c="$chunk_bytes" '{ n = int($1 / c); if (n != last) print n; last = n }' last=-1 |
 		sort -nu | paste -sd' ' -
 }

@@ -53,7 +53,7 @@ top_batch()
 	done
 	by_heat >"$tmp/heat"
 	is "$(wc -l <"$tmp/heat") >= 40"
-	want=$(head -n 10 "$tmp/heat" | command cut -d' ' -f1 | paste -sd' ' -)
+	want=$(head -n 10 "$tmp/heat" | cut -d' ' -f1 | paste -sd' ' -)
 	same "$want" "$(json '[.sets[0].hot_chunks[].heat | tostring] | join(" ")' top "$set")" "the ten hottest"
 	same 7 "$(jq '.sets[0].hot_chunks[0].first' "$tmp/json")" "the hottest chunk"
 	same null "$(jq '.sets[0].hot_files' "$tmp/json")" "hot files"
@@ -155,7 +155,7 @@ heatmap()
 	same 731 "$(jq '[.sets[0].cells[].count] | add' "$tmp/json")" "chunks"
 	same 40 "$(jq '[.sets[0].cells[].mapped] | add' "$tmp/json")" "mapped chunks"
 	same "35 5" "$(jq -r '[.sets[0].cells[].tiers] | "\(map(.[0]) | add) \(map(.[1]) | add)"' "$tmp/json")" "chunks by tier"
-	same "$(msg heat 0 731 1 | command cut -d' ' -f6)" "$(jq '[.sets[0].cells[].heat] | add' "$tmp/json")" "heat"
+	same "$(msg heat 0 731 1 | cut -d' ' -f6)" "$(jq '[.sets[0].cells[].heat] | add' "$tmp/json")" "heat"
 	# Parts of it, named in any order and twice.
 	same "5 7 20 21 22" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" 20-22 7 5 21)" "cells"
 	same "32 33" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" --offset 2m --length 128k)" "cells"
