@@ -170,7 +170,7 @@ int cmd_metrics(const struct args *args)
 	if (global.json) {
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);
-	} else {
+	} else if (nr) {
 		print_set_metrics(reports, nr);
 		print_tier_metrics(reports, nr);
 	}

@@ -15,6 +15,8 @@
 #define POLL_MS		250
 /* Between two moves of a queue nothing may be in flight for a moment. */
 #define QUIET_MS	1000
+/* A new chunk, or one that is pinned, takes a while to be on its way. */
+#define PATIENCE_MS	10000
 /* A tier that does not get emptier for so long while moves fail needs a word. */
 #define STUCK_MS	10000
 
@@ -86,16 +88,22 @@ static uint64_t quiet_enough(const struct set *s)
 	return QUIET_MS + 2000 * chunk_kib / kib;
 }
 
-static bool finished(struct wait *w)
+/* Whether nothing has moved for so long. */
+static bool is_quiet(struct wait *w, uint64_t ms)
 {
 	const struct status *st = &w->s->status;
 
-	if (w->rank >= 0)
-		return !st->tier[w->rank].used;
 	if (st->in_flight || st->migrated != w->moved)
 		w->quiet_since = now_ms();
 	w->moved = st->migrated;
-	return now_ms() - w->quiet_since >= quiet_enough(w->s);
+	return now_ms() - w->quiet_since >= ms;
+}
+
+static bool finished(struct wait *w)
+{
+	if (w->rank >= 0)
+		return !w->s->status.tier[w->rank].used;
+	return is_quiet(w, quiet_enough(w->s));
 }
 
 /* Why it would never end; said once. */
@@ -246,7 +254,7 @@ int wait_for_chunks(struct set *s, const struct ranges *chunks, unsigned int ran
 			break;
 		progress_bar(&progress, what, there, mapped);
 		code = EXIT_DONE;
-		if (there == mapped || finished(&w))
+		if (there == mapped || is_quiet(&w, PATIENCE_MS + quiet_enough(s)))
 			break;
 		code = EXIT_DETACHED;
 		if (interrupted)

@@ -169,13 +169,13 @@ static void print_legend(const struct picture *p, enum depth depth)
 		}
 		printf("%c %s  ", rank_letter(rank), t->present ? t->dev.name : "missing");
 	}
-	printf("\nheat       \"%s\", %s; %s nothing written; ", ramp,
-	       p->hottest > 0 ? "from none to the hottest" : "there is none",
-	       depth == DEPTH_NONE ? "tier ." : "grey:");
+	printf("\nheat       \"%s\", %s\n", ramp,
+	       p->hottest > 0 ? "from none to the hottest" : "there is none");
+	printf("%s  nothing written", depth == DEPTH_NONE ? ".        " : "grey     ");
 	if (per_cell > 1)
-		printf("a character is %.3g chunks\n", per_cell);
+		printf("; a character is %.3g chunks\n", per_cell);
 	else
-		puts("a character is a chunk");
+		puts("; a character is a chunk");
 }
 
 void picture_print(const struct picture *p)

@@ -424,7 +424,8 @@ progress()
 	matches '40 chunks are on tier 1' "$(<"$tmp/screen")"
 	same 40 "$(on_rank 0 40 1)"
 	# Interrupted, the work goes on.
-	("$tierctl" migrate --wait "$set" 0-39 --tier 0 </dev/null >"$tmp/wait" 2>&1; echo "$?" >"$tmp/rc") &
+	(rc=0; "$tierctl" migrate --wait "$set" 0-39 --tier 0 </dev/null >"$tmp/wait" 2>&1 || rc=$?
+	 echo "$rc" >"$tmp/rc") &
 	sleep 1.5
 	pkill -INT -P "$!" -x tierctl
 	wait
