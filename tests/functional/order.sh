@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# long
 #
 # What must wait for what: data for the mapping, the mapping for a place's next
 # use, a FLUSH for the commit.  Each disk lies below a dm device that can hold

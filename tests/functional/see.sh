@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=240
+# long
 #
 # What a set does: tierctl top, heatmap, explain, events and metrics, and that
 # every report keeps to its schema.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# long
 #
 # tier_check, tier_dump, tier_restore, tier_repair and tier_metadata_size on
 # metadata that the kernel wrote, and the kernel on metadata that they wrote.
