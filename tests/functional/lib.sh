@@ -254,8 +254,8 @@ klog_has() { [[ $(klog) =~ $1 ]]; }
 
 own_line='device-mapper: (table: .*: )?tier: '
 # refused REGEX COMMAND...: fails, with exactly one line of the target in the
-# kernel log that says why (dm's own "error adding target to table" follows
-# it), and what it says matches REGEX in lower case.  It is left in $refusal.
+# kernel log that says why (dm's own "error adding target to table" or "preresume
+# failed" follows it), and what it says matches REGEX in lower case.  It is left in $refusal.
 refused()
 {
 	local want=$1 line lines=()
@@ -263,7 +263,7 @@ refused()
 	klog_mark
 	fails "$@"
 	while read -r line; do
-		[[ ! $line =~ $own_line ]] || lines+=("$line")
+		[[ ! $line =~ $own_line || $line == *' preresume failed'* ]] || lines+=("$line")
 	done <<<"$(klog)"
 	same 1 "${#lines[@]}" "lines in the kernel log, ${lines[*]-none} (error: $output); number"
 	refusal=${lines[0]#*tier: }
