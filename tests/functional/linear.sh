@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=400
+# long
 # alone: it measures speed
 # stock kernels only: it measures speed
 #
