@@ -501,7 +501,7 @@ schemas()
 	# The check can fail.
 	mkdir "$tmp/bad"
 	jq '.sets[0].size = "big"' "$tmp/json" >"$tmp/bad/status.0.json"
-	ctl list --json | jq '.more = 1' >"$tmp/bad/list.0.json"
+	{ ctl list --json || [ $? = 3 ]; } | jq '.more = 1' >"$tmp/bad/list.0.json"
 	for command in status list; do
 		fails "$here/check-json.py" "$here/../../userspace/schema" "$tmp/bad/$command.0.json"
 	done
