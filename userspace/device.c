@@ -52,7 +52,7 @@ char *device_attribute(dev_t dev, const char *attribute)
 	return line;
 }
 
-static uint64_t number_attribute(dev_t dev, const char *attribute)
+uint64_t device_attribute_number(dev_t dev, const char *attribute)
 {
 	char *text = device_attribute(dev, attribute);
 	uint64_t n = 0;
@@ -162,15 +162,15 @@ int device_from_number(dev_t dev, struct device *d)
 	d->path = xasprintf("/dev/%s", kname);
 	d->name = user_name(dev, kname);
 	free(kname);
-	d->size = number_attribute(dev, "size") * SECTOR_SIZE;
-	d->read_only = number_attribute(dev, "ro");
+	d->size = device_attribute_number(dev, "size") * SECTOR_SIZE;
+	d->read_only = device_attribute_number(dev, "ro");
 
 	/* A partition has no queue of its own. */
 	text = device_attribute(dev, "../dev");
-	if (number_attribute(dev, "partition") && parse_devno(text, &whole))
-		d->logical_block = number_attribute(whole, "queue/logical_block_size");
+	if (device_attribute_number(dev, "partition") && parse_devno(text, &whole))
+		d->logical_block = device_attribute_number(whole, "queue/logical_block_size");
 	else
-		d->logical_block = number_attribute(dev, "queue/logical_block_size");
+		d->logical_block = device_attribute_number(dev, "queue/logical_block_size");
 	free(text);
 	return 0;
 }
@@ -246,7 +246,7 @@ int devices_for_each(int (*fn)(void *context, dev_t dev), void *context)
 	if (!dir)
 		return -errno;
 	while (!r && (e = readdir(dir)))
-		if (parse_devno(e->d_name, &dev) && number_attribute(dev, "size"))
+		if (parse_devno(e->d_name, &dev) && device_attribute_number(dev, "size"))
 			r = fn(context, dev);
 	closedir(dir);
 	return r;

@@ -46,6 +46,8 @@ void decode_octal(char *s);
 
 /* The text of /sys/dev/block/MAJOR:MINOR/attribute, NULL if there is none; the caller frees. */
 char *device_attribute(dev_t dev, const char *attribute);
+/* The same as a number, 0 if there is none. */
+uint64_t device_attribute_number(dev_t dev, const char *attribute);
 
 /* Calls fn for every block device with a size; stops at the first non-zero answer. */
 int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);

@@ -47,27 +47,16 @@ static struct layer *new_layer(struct stack_device *d)
 	return &d->layer[d->nr_layers++];
 }
 
-static uint64_t number_of(dev_t dev, const char *attribute)
-{
-	char *text = device_attribute(dev, attribute);
-	uint64_t n = 0;
-
-	if (text && parse_number(text, &n))
-		n = 0;
-	free(text);
-	return n;
-}
-
 /* A partition is a linear piece of its disk. */
 static bool load_partition(struct stack_device *d)
 {
 	char *disk = device_attribute(d->dev, "../dev");
 	char params[64];
-	bool is_one = number_of(d->dev, "partition") && disk;
+	bool is_one = device_attribute_number(d->dev, "partition") && disk;
 
 	if (is_one) {
 		snprintf(params, sizeof(params), "%.20s %llu", disk,
-			 (unsigned long long)number_of(d->dev, "start"));
+			 (unsigned long long)device_attribute_number(d->dev, "start"));
 		layer_parse(0, d->sectors, "linear", params, new_layer(d));
 	}
 	free(disk);
@@ -122,7 +111,7 @@ static void load_device(struct stack *stack, dev_t dev, struct stack_device *d)
 			d->set = &stack->sets->set[i];
 	if (d->set)
 		return;
-	d->sectors = number_of(dev, "size");
+	d->sectors = device_attribute_number(dev, "size");
 	dm_name = device_attribute(dev, "dm/name");
 	if (dm_name)
 		load_table(stack, d);
@@ -192,7 +181,7 @@ static int note_set(void *context, struct set *s, uint64_t at, uint64_t count)
 struct set *stack_find_set(struct stack *stack, dev_t dev)
 {
 	struct set *s = NULL;
-	uint64_t sectors = number_of(dev, "size");
+	uint64_t sectors = device_attribute_number(dev, "size");
 
 	stack_map(stack, dev, 0, sectors ? sectors : UINT64_MAX, note_set, &s);
 	return s;

@@ -40,9 +40,7 @@ static const struct option options[] = {
 	{ "clear-needs-check-flag", no_argument, NULL, CLEAR },
 	{ "ignore-non-fatal-errors", no_argument, NULL, IGNORE },
 	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	TOOL_OPTIONS,
 };
 
 /* Options that do not go together, in words; NULL if all is well. */
@@ -56,11 +54,7 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 		return "--clear-needs-check-flag wants a whole check, without any other option";
 	if (run->superblock_only && (tiers || run->snapshot))
 		return "--super-block-only checks neither tiers nor the metadata snapshot";
-	if (run->nr_tiers && !tiers)
-		return "devices want --tiers before them";
-	if (tiers && !run->nr_tiers)
-		return "--tiers wants devices";
-	return NULL;
+	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 
 int main(int argc, char **argv)
@@ -71,7 +65,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_check";
-	while ((c = tool_option(argc, argv, ":i:mqhV", options)) != -1) {
+	while ((c = tool_option(argc, argv, ":i:mqhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -98,14 +92,6 @@ int main(int argc, char **argv)
 		case IGNORE:
 			run.ignore_minor = true;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return tool_finish(TOOL_FINE);
-		case 'V':
-			puts("tier_check " TIERCTL_VERSION);
-			return tool_finish(TOOL_FINE);
-		default:
-			return tool_finish(TOOL_FAILED);
 		}
 	}
 	run.tiers = (const char *const *)argv + optind;

@@ -33,9 +33,7 @@ static const struct option options[] = {
 	{ "metadata-snap", no_argument, NULL, 'm' },
 	{ "format", required_argument, NULL, FORMAT },
 	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	TOOL_OPTIONS,
 };
 
 int main(int argc, char **argv)
@@ -44,7 +42,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_dump";
-	while ((c = tool_option(argc, argv, ":i:o:mqhV", options)) != -1) {
+	while ((c = tool_option(argc, argv, ":i:o:mqhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -64,14 +62,6 @@ int main(int argc, char **argv)
 			break;
 		case 'q':
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return tool_finish(TOOL_FINE);
-		case 'V':
-			puts("tier_dump " TIERCTL_VERSION);
-			return tool_finish(TOOL_FINE);
-		default:
-			return tool_finish(TOOL_FAILED);
 		}
 	}
 	if (!run.input || optind < argc) {

@@ -30,9 +30,7 @@ static const struct option options[] = {
 	{ "chunksize", required_argument, NULL, 'c' },
 	{ "minimum", no_argument, NULL, MINIMUM },
 	{ "numeric-only", no_argument, NULL, 'n' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	TOOL_OPTIONS,
 };
 
 /* False with the error said. */
@@ -77,7 +75,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_metadata_size";
-	while ((c = tool_option(argc, argv, ":s:c:nhV", options)) != -1) {
+	while ((c = tool_option(argc, argv, ":s:c:nhV", options, help)) != -1) {
 		switch (c) {
 		case 's':
 			have_size = true;
@@ -94,14 +92,6 @@ int main(int argc, char **argv)
 		case 'n':
 			numeric = true;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return tool_finish(TOOL_FINE);
-		case 'V':
-			puts("tier_metadata_size " TIERCTL_VERSION);
-			return tool_finish(TOOL_FINE);
-		default:
-			return tool_finish(TOOL_FAILED);
 		}
 	}
 	if (!have_size || optind < argc) {

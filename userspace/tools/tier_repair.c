@@ -33,9 +33,7 @@ static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "tiers", no_argument, NULL, TIERS },
 	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	TOOL_OPTIONS,
 };
 
 static const char *what_is_missing(const struct repair_run *run, bool tiers)
@@ -44,11 +42,7 @@ static const char *what_is_missing(const struct repair_run *run, bool tiers)
 		return "no input: -i FILE";
 	if (!run->output)
 		return "no output: -o FILE";
-	if (run->nr_tiers && !tiers)
-		return "devices want --tiers before them";
-	if (tiers && !run->nr_tiers)
-		return "--tiers wants devices";
-	return NULL;
+	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 
 int main(int argc, char **argv)
@@ -59,7 +53,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_repair";
-	while ((c = tool_option(argc, argv, ":i:o:qhV", options)) != -1) {
+	while ((c = tool_option(argc, argv, ":i:o:qhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -73,14 +67,6 @@ int main(int argc, char **argv)
 		case 'q':
 			global.quiet = true;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return tool_finish(TOOL_FINE);
-		case 'V':
-			puts("tier_repair " TIERCTL_VERSION);
-			return tool_finish(TOOL_FINE);
-		default:
-			return tool_finish(TOOL_FAILED);
 		}
 	}
 	run.tiers = (const char *const *)argv + optind;

@@ -28,9 +28,7 @@ static const struct option options[] = {
 	{ "input", required_argument, NULL, 'i' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	TOOL_OPTIONS,
 };
 
 int main(int argc, char **argv)
@@ -39,7 +37,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_restore";
-	while ((c = tool_option(argc, argv, ":i:o:qhV", options)) != -1) {
+	while ((c = tool_option(argc, argv, ":i:o:qhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			input = optarg;
@@ -50,14 +48,6 @@ int main(int argc, char **argv)
 		case 'q':
 			global.quiet = true;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return tool_finish(TOOL_FINE);
-		case 'V':
-			puts("tier_restore " TIERCTL_VERSION);
-			return tool_finish(TOOL_FINE);
-		default:
-			return tool_finish(TOOL_FAILED);
 		}
 	}
 	if (!input || !output || optind < argc) {

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int tool_option(int argc, char **argv, const char *letters, const struct option *options)
+int tool_option(int argc, char **argv, const char *letters, const struct option *options,
+		const char *help)
 {
 	char letter[3] = "-?";
 	const char *spelt;
@@ -16,8 +18,19 @@ int tool_option(int argc, char **argv, const char *letters, const struct option 
 
 	opterr = 0;
 	c = getopt_long(argc, argv, letters, options, NULL);
-	if (c != '?' && c != ':')
+	switch (c) {
+	case 'h':
+		fputs(help, stdout);
+		exit(tool_finish(TOOL_FINE));
+	case 'V':
+		printf("%s %s\n", program, TIERCTL_VERSION);
+		exit(tool_finish(TOOL_FINE));
+	case '?':
+	case ':':
+		break;
+	default:
 		return c;
+	}
 	spelt = argv[optind - 1];
 	if (optopt && optopt < 256 && strncmp(spelt, "--", 2)) {
 		letter[1] = optopt;
@@ -27,7 +40,16 @@ int tool_option(int argc, char **argv, const char *letters, const struct option 
 		err("%s needs a value. Try: %s --help", spelt, program);
 	else
 		err("no option %s. Try: %s --help", spelt, program);
-	return '?';
+	exit(tool_finish(TOOL_FAILED));
+}
+
+const char *tool_tiers_wrong(unsigned int nr, bool announced)
+{
+	if (nr && !announced)
+		return "devices want --tiers before them";
+	if (announced && !nr)
+		return "--tiers wants devices";
+	return NULL;
 }
 
 static int open_device(const char *path, int flags)

@@ -9,11 +9,21 @@
 #include "../lib/source.h"
 #include "../util.h"
 
+/* What every tool has. */
+#define TOOL_OPTIONS						\
+	{ "help", no_argument, NULL, 'h' },			\
+	{ "version", no_argument, NULL, 'V' },			\
+	{ NULL, 0, NULL, 0 }
+
 /*
- * The next option, -1 after the last, as getopt_long() but for the messages.
- * '?' : the error was said.
+ * The next option, -1 after the last, as getopt_long() but for the messages.  Does
+ * not return from TOOL_OPTIONS, nor from a wrong option, with the error said.
  */
-int tool_option(int argc, char **argv, const char *letters, const struct option *options);
+int tool_option(int argc, char **argv, const char *letters, const struct option *options,
+		const char *help);
+
+/* What is wrong with so many devices, given or not given after --tiers; or NULL. */
+const char *tool_tiers_wrong(unsigned int nr, bool announced);
 
 /* Exit codes. */
 #define TOOL_FINE	0
