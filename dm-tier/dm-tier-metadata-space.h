@@ -66,7 +66,7 @@ static inline u64 tier_md_change_cost(u64 nr_chunks, u64 nr_entries)
 	return nr_entries + 2 * (paths < nodes ? paths : nodes);
 }
 
-/* What a set of nr_chunks needs at least. */
+/* 4 KiB blocks that a set of nr_chunks needs at least. */
 static inline u64 tier_md_blocks_needed(u64 nr_chunks)
 {
 	u64 mapping = tier_md_array_blocks(nr_chunks, sizeof(__le64)) +

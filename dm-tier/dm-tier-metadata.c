@@ -133,11 +133,6 @@ u64 tier_metadata_max_blocks(void)
 	return DM_SM_METADATA_MAX_BLOCKS;
 }
 
-u64 tier_metadata_blocks_needed(u64 nr_chunks)
-{
-	return tier_md_blocks_needed(nr_chunks);
-}
-
 u64 __tier_md_free(struct tier_metadata *md)
 {
 	dm_block_t nr;
@@ -476,7 +471,7 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 		*reason = "metadata cannot describe this set";
 		return ERR_PTR(-EINVAL);
 	}
-	if (tier_md_device_blocks(bdev) < tier_metadata_blocks_needed(info->nr_chunks)) {
+	if (tier_md_device_blocks(bdev) < tier_md_blocks_needed(info->nr_chunks)) {
 		*reason = "metadata device is too small";
 		return ERR_PTR(-ENOSPC);
 	}

@@ -42,7 +42,7 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
  * Formats a device: writes and commits a superblock with the fields of info
  * (state, uuid, name and so on; trans_id 0) and an all-unmapped mapping of
  * info->nr_chunks.  A metadata device too small for nr_chunks is refused with
- * *reason before anything is written (see tier_metadata_blocks_needed()).
+ * *reason before anything is written (see tier_md_blocks_needed()).
  */
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 					   const struct tier_meta_info *info,
@@ -51,8 +51,6 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 /* Drops what is not committed. */
 void tier_metadata_close(struct tier_metadata *md);
 
-/* 4 KiB blocks that a set of nr_chunks needs at least.  Pure arithmetic. */
-u64 tier_metadata_blocks_needed(u64 nr_chunks);
 /* 4 KiB blocks that can be used at most. */
 u64 tier_metadata_max_blocks(void);
 

@@ -320,7 +320,7 @@ static int check_length(struct tier_target *tt, struct tier_plan *plan, struct r
 		return refuse(plan, -EINVAL,
 			"The length of %llu sectors cuts off chunks that hold data; the set is %llu sectors long",
 			      (u64)tt->ti->len, plan->info.length);
-	needed = tier_metadata_blocks_needed(nr_chunks) * TIER_METADATA_BLOCK_SECTORS;
+	needed = tier_md_blocks_needed(nr_chunks) * TIER_METADATA_BLOCK_SECTORS;
 	if (needed > tier_metadata_max_blocks() * TIER_METADATA_BLOCK_SECTORS)
 		return refuse(plan, -EINVAL,
 			"%llu chunks are more than metadata can hold; use larger chunks",
@@ -683,7 +683,8 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	if (!r)
 		r = tier_metadata_commit(md, false);
 	if (r == -ENOSPC)
-		return refuse(plan, r, "Metadata %pg: there is no room for a new generation; grow it",
+		return refuse(plan, r,
+			      "Metadata %pg: there is no room for a new generation; grow it",
 			      tt->metadata->bdev);
 	if (r)
 		return refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
