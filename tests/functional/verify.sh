@@ -176,7 +176,9 @@ torture()
 	deactivate
 	activate
 	recheck
-	# Some are unmapped.
+	# Some are unmapped.  A policy at work would take the hot ones back.
+	policy=static
+	reload
 	msg migrate 0 200 1
 	wait_for 60 all_gone
 	recheck
