@@ -58,8 +58,10 @@ unchanged()
 # one_line REGEX: the last ctl_code said one line on stderr, and nothing else
 one_line()
 {
+	local lines
 	same "" "$output" "stdout"
-	same 1 "$(wc -l <"$tmp/stderr")" "lines on stderr ($errors); number"
+	mapfile -t lines <"$tmp/stderr"
+	same 1 "${#lines[@]}" "lines on stderr ($errors); number"
 	matches '^tierctl: .+' "$errors" "message"
 	[[ ${errors,,} =~ $1 ]] || fail "the message does not say /$1/: $errors"
 }

@@ -610,23 +610,30 @@ check_metadata()
 
 # ---------------------------------------------------------------- cleaning up
 
-# ours: the names of our dm devices but one that is to be kept; those first that
-# came last, as they may stand on the others
-ours()
+# find_ours [NAME]: fill ours with the names of our dm devices but one that is to be
+# kept; those first that came last, as they may stand on the others
+find_ours()
 {
-	local file name names=()
+	local file name
+	ours=()
 	for file in /sys/block/dm-*/dm/name; do
 		[ -e "$file" ] || continue
 		name=$(<"$file")
-		[[ $name != tt_* ]] || [ "$name" = "${1:-}" ] || names=("$name" "${names[@]}")
+		[[ $name != tt_* ]] || [ "$name" = "${1:-}" ] || ours=("$name" "${ours[@]}")
 	done
-	[ ${#names[@]} = 0 ] || printf '%s\n' "${names[@]}"
+}
+
+# only_device NAME [WHAT]: it is the one dm device of ours
+only_device()
+{
+	find_ours
+	same "$1" "${ours[*]}" "${2:-dm devices}"
 }
 
 # clean [keep]: no dm device, process or disk of ours; with `keep` disks stay.
 clean()
 {
-	local name left pid item items=() round rc=0
+	local name pid item items=() round rc=0
 
 	[ ! -s "$tmp/pids" ] || while read -r pid; do
 		# A function in the background has a command of its own.
@@ -634,20 +641,22 @@ clean()
 		kill "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) 2>/dev/null
 	done <"$tmp/pids"
 	: >"$tmp/pids"
-	while read -r name; do
-		umount "$name"
-	done < <(awk -v t="$tmp/" 'index($2, t) == 1 { print $2 }' /proc/mounts)
+	while read -r _ name _; do
+		[[ $name != "$tmp/"* ]] || items+=("$name")
+	done </proc/mounts
+	[ ${#items[@]} = 0 ] || umount "${items[@]}"
+	items=()
 	for round in 1 2 3 4 5 6; do
-		left=$(ours "${1:+${keep_dm:-}}")
-		[ -n "$left" ] || break
-		for name in $left; do
+		find_ours "${1:+${keep_dm:-}}"
+		[ ${#ours[@]} != 0 ] || break
+		for name in "${ours[@]}"; do
 			dmsetup resume "$name" 2>/dev/null
 			dmsetup remove --retry "$name" 2>/dev/null
 		done
 		[ "$round" -lt 3 ] || nap 1
 	done
-	[ -z "$left" ] || {
-		echo "FAIL: cannot be removed: $left"
+	[ ${#ours[@]} = 0 ] || {
+		echo "FAIL: cannot be removed: ${ours[*]}"
 		rc=1
 	}
 	[ -z "${1:-}" ] || return $rc

@@ -39,7 +39,8 @@ kill_row()
 		[ "$name" = rename ] || load_off
 		ctl deactivate -q "$set"
 		ctl activate -q --all
-		set=$(ours) dev=/dev/mapper/$set
+		find_ours
+		set=${ours[*]} dev=/dev/mapper/$set
 		[ "$name" = rename ] || load_on_again
 		still_data check
 	fi
@@ -53,7 +54,7 @@ kill_row()
 		set=tt_other
 		[ "$how" != abort ] || set=tt_set
 		dev=/dev/mapper/$set
-		same "$set" "$(ours)" "name"
+		only_device "$set"
 	fi
 	same "$want" "$(layout)" "tiers"
 	[ "$name" != resize ] || [ "$how" = abort ] || same $((731 * 128)) "$(info length)" "length"
@@ -65,7 +66,7 @@ kill_row()
 	# What is on the devices says the same.
 	ctl deactivate -q "$set"
 	ctl activate -q --all
-	same "$set" "$(ours)" "name"
+	only_device "$set"
 	same "$want" "$(layout)" "tiers after a restart"
 	still_data check
 	printf '# %-12s killed at %-16s %-8s -> %s\n' "$name" "$step" "$how" "$want" >&3

@@ -35,7 +35,7 @@ dry_runs()
 	unchanged "${everything[@]}" -- ctl_code 0 rename -t "$set" tt_other
 	matches "tt_other" "$output" "rename"
 	same "$table" "$(dmsetup table "$set")" "table"
-	same "$set" "$(ours)" "dm devices"
+	only_device "$set"
 	same "A A" "$(info state0) $(info state1)" "states"
 }
 test_case "dry runs say the steps and take none" dry_runs
@@ -295,10 +295,10 @@ renaming()
 	load_off
 	ctl deactivate -q "$set"
 	ctl activate -q --all
-	same tt_other "$(ours)" "name after a new activation"
+	only_device tt_other "name after a new activation"
 	still_data check
 	ctl_code 0 rename --abort tt_third tt_other
-	same tt_third "$(ours)" "name after --abort"
+	only_device tt_third "name after --abort"
 	ctl deactivate -q --all
 	same tt_third "$(json '.sets[0].name' list)" "name of the inactive set"
 	ctl activate -q tt_third

@@ -26,6 +26,7 @@ prepare()
 		io sync "$dev"
 		udevadm settle
 		checksums "${everything[@]}" >"$tmp/sums"
+		settings >"$tmp/settings"
 	fi
 }
 
@@ -42,11 +43,13 @@ wrong()
 	local code=$1 want=$2 before
 	shift 2
 	prepare
-	before=$(settings)
+	# As the case before has left it.
+	before=$(<"$tmp/settings")
 	unchanged "${everything[@]}" -- ctl_code "$code" "$@"
 	one_line "$want"
-	same "$before" "$(settings)" "status"
-	same "$set" "$(ours)" "dm devices"
+	settings >"$tmp/settings"
+	same "$before" "$(<"$tmp/settings")" "status"
+	only_device "$set"
 }
 row() { test_case "tierctl ${*:3}" wrong "$@"; }
 
@@ -199,7 +202,7 @@ declined()
 	prepare
 	unchanged "${everything[@]}" -- ctl_code 1 destroy "$set"
 	same 1 "$(wc -l <"$tmp/stderr")" "lines on stderr ($errors); number"
-	same "$set" "$(ours)" "dm devices"
+	only_device "$set"
 }
 test_case "tierctl destroy $set, without an answer" declined
 
