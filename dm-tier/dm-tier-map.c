@@ -185,9 +185,8 @@ void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 p
 	post(set, t, bio);
 }
 
-int tier_map_bio(struct tier_set *set, struct bio *bio)
+int tier_map_bio(struct tier_set *set, struct bio *bio, struct tier_io *io)
 {
-	struct tier_io *io = tier_bio_io(bio);
 	u32 chunk = tier_bio_chunk(set, bio);
 	bool write = op_is_write(bio_op(bio));
 	u64 word = tier_get_word(set, chunk);
@@ -242,9 +241,11 @@ again:
 
 void tier_remap_bio(struct tier_set *set, struct bio *bio)
 {
-	switch (tier_map_bio(set, bio)) {
+	struct tier_io *io = tier_bio_io(bio);
+
+	switch (tier_map_bio(set, bio, io)) {
 	case DM_MAPIO_REMAPPED:
-		post(set, tier_bio_io(bio)->tier, bio);
+		post(set, io->tier, bio);
 		break;
 	case DM_MAPIO_KILL:
 		bio_io_error(bio);

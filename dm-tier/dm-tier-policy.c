@@ -135,17 +135,12 @@ void tier_policy_exit(void)
  * the rest skipped.  Bursts, because a stream shows only in accesses that follow
  * each other.
  */
-bool tier_observe(struct tier_set *set, struct bio *bio)
+bool tier_note_access(struct tier_set *set, struct bio *bio)
 {
 	struct tier_ring *ring = get_cpu_ptr(set->rings);
 	unsigned int head, filled;
 	struct tier_access *a;
 
-	if (ring->skip) {
-		ring->skip--;
-		put_cpu_ptr(set->rings);
-		return false;
-	}
 	if (!ring->burst--) {
 		ring->burst = BURST;
 		ring->skip = BURST * READ_ONCE(set->observe_skip);
@@ -206,7 +201,7 @@ void tier_policy_drain(struct tier_set *set)
 		unsigned int tail = ring->tail;
 		unsigned int head;
 
-		/* Pairs with the release in tier_observe(). */
+		/* Pairs with the release in tier_note_access(). */
 		head = smp_load_acquire(&ring->head);
 
 		while (tail != head) {
@@ -214,7 +209,7 @@ void tier_policy_drain(struct tier_set *set)
 
 			while (tail != head && nr < BATCH)
 				batch[nr++] = ring->slot[tail++ % TIER_RING_SIZE];
-			/* Pairs with the acquire in tier_observe(). */
+			/* Pairs with the acquire in tier_note_access(). */
 			smp_store_release(&ring->tail, tail);
 			set->policy_type->observe(set->policy, batch, nr);
 			set->heat_changed = true;

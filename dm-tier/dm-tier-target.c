@@ -148,7 +148,7 @@ static int map_discard(struct tier_set *set, struct dm_target *ti, struct bio *b
 			      bio_end_sector(bio) == ti->len);
 	if (!io->discards_chunk || set->no_writes ||
 	    !(tier_get_word(set, tier_bio_chunk(set, bio)) & TIER_ENTRY_MAPPED))
-		return tier_map_bio(set, bio);
+		return tier_map_bio(set, bio, io);
 	if (bio->bi_opf & REQ_NOWAIT) {
 		bio_wouldblock_error(bio);
 		return DM_MAPIO_SUBMITTED;
@@ -179,7 +179,7 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 	}
 	if (set->observing)
 		io->sampled = tier_observe(set, bio);
-	return tier_map_bio(set, bio);
+	return tier_map_bio(set, bio, io);
 }
 
 static int tier_target_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)

@@ -157,7 +157,8 @@ struct tier_io {
 struct tier_ring {
 	unsigned int head;		/* written by the CPU that owns the ring */
 	unsigned int tail;		/* written by the mover */
-	unsigned int burst, skip;	/* accesses still to note, and to pass over */
+	unsigned int burst;		/* accesses still to note */
+	int skip;			/* and to pass over */
 	struct tier_access slot[TIER_RING_SIZE];
 };
 
@@ -450,7 +451,7 @@ static inline bool tier_open(const struct tier *t)
 /* ---- dm-tier-map.c: the hot path ---- */
 
 /* As a target's map function; the bio lies within one chunk. */
-int tier_map_bio(struct tier_set *set, struct bio *bio);
+int tier_map_bio(struct tier_set *set, struct bio *bio, struct tier_io *io);
 /* Maps a bio that was held back and sends it on its way; process context. */
 void tier_remap_bio(struct tier_set *set, struct bio *bio);
 void tier_remap_bios(struct tier_set *set, struct bio_list *bios);
@@ -598,7 +599,21 @@ unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);
  * Notes an access for the policy; any context that map() runs in.  True: its
  * latency is wanted too.
  */
-bool tier_observe(struct tier_set *set, struct bio *bio);
+bool tier_note_access(struct tier_set *set, struct bio *bio);
+
+/*
+ * Lets the policy see an access; whether its latency is to be measured.  Those
+ * that are passed over cost no call.  By the time of the second line this may be
+ * another CPU, whose count then goes to -1 at worst.
+ */
+static inline bool tier_observe(struct tier_set *set, struct bio *bio)
+{
+	if (this_cpu_read(set->rings->skip) > 0) {
+		this_cpu_dec(set->rings->skip);
+		return false;
+	}
+	return tier_note_access(set, bio);
+}
 /* Hands what was noted to the policy; set->policy_lock held. */
 void tier_policy_drain(struct tier_set *set);
 int tier_policy_start(struct tier_set *set, struct tier_policy_type *type);
