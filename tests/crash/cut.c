@@ -492,6 +492,11 @@ static void parse(int argc, char **argv)
 		usage();
 }
 
+static bool missed(const struct kind *k)
+{
+	return k->cuts && k->event && !k->in_time;
+}
+
 static void run_cuts(void)
 {
 	unsigned int order[NR_KINDS], i, k;
@@ -508,13 +513,17 @@ static void run_cuts(void)
 				;
 		cut(&kinds[k]);
 	}
+	/* Nor is a kind done that never came at its event, on a machine that is busy. */
+	for (k = 0; k < NR_KINDS; k++)
+		for (i = 0; i < 10 && missed(&kinds[k]); i++)
+			cut(&kinds[k]);
 	recover();
 	deactivate();
 }
 
 int main(int argc, char **argv)
 {
-	unsigned int i, missed = 0;
+	unsigned int i, never = 0;
 	uint64_t start;
 
 	parse(argc, argv);
@@ -533,14 +542,14 @@ int main(int argc, char **argv)
 	summary((now_ms() - start) / 1000);
 
 	for (i = 0; i < NR_KINDS; i++)
-		missed += kinds[i].cuts && kinds[i].event && !kinds[i].in_time;
+		never += missed(&kinds[i]);
 	point(!bad_blocks, "after %u cuts: %u bad sectors", nr_cuts, bad_blocks);
 	point(!work_bad, "while alive: %u bad sectors or errors", work_bad);
 	point(!failed_activations && !bad_status, "%u failed activations, %u with a wrong status",
 	      failed_activations, bad_status);
 	point(!bad_metadata, "before activation: metadata damaged %u times%s", bad_metadata,
 	      checker ? "" : " # SKIP no checker");
-	point(!missed || nr_cuts < 2 * NR_KINDS, "%u kinds of cut never came at their event", missed);
+	point(!never, "%u kinds of cut never came at their event", never);
 	trace_stop();
 	disks_destroy();
 	return failed;
