@@ -182,6 +182,10 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 			      rank, bdev);
 	if (label->generation != rec->generation &&
 	    label->generation != plan->info.next_generation) {
+		if (label->generation < rec->generation && label->slot_lost)
+			return refuse(plan, -EIO,
+				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
+				      rank, bdev, label->generation, rec->generation);
 		if (label->generation < rec->generation)
 			return refuse(plan, -EINVAL,
 				"tier stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
