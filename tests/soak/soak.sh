@@ -160,11 +160,11 @@ messages()
 	while running; do
 		case $((n % 6)) in
 		0) refusable set migration_depth $((1 + RANDOM % 16)) ;;
-		1) refusable pin 10 5 $((RANDOM % 2)); nap 0.2; refusable unpin 0 $chunks ;;
+		1) refusable pin 10 5 $((RANDOM % 2)); nap 0.2; refusable unpin 0 "$chunks" ;;
 		2) refusable evacuate 0; nap 0.5; refusable admit 0; refusable admit 1 ;;
 		3) refusable pause; refusable resume ;;
 		4) refusable reserve_metadata_snap; nap 0.2; refusable release_metadata_snap ;;
-		5) refusable heat 0 $chunks 8; refusable chunk $((RANDOM % chunks)) ;;
+		5) refusable heat 0 "$chunks" 8; refusable chunk $((RANDOM % chunks)) ;;
 		esac
 		n=$((n + 1))
 		nap 0.1
@@ -252,8 +252,8 @@ one_round()
 	if [ $((round % cut_every)) = 0 ]; then
 		io sync "$dev"
 		# Something to be at when it happens.
-		refusable migrate 0 $chunks $((round / cut_every % 2))
-		nap 0.$((RANDOM % 9))
+		refusable migrate 0 "$chunks" $((round / cut_every % 2))
+		nap "0.$((RANDOM % 9))"
 		cut_power "${disks[@]}"
 		cut=1 cuts=$((cuts + 1))
 		moved_before=$((moved_before + moved)) moved=0
@@ -271,7 +271,7 @@ one_round()
 	refusable release_metadata_snap
 	msg admit 0
 	msg admit 1
-	msg unpin 0 $chunks
+	msg unpin 0 "$chunks"
 	msg resume
 	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")" "mode"
 	recheck
