@@ -296,7 +296,7 @@ soak()
 	activate
 	: >"$tmp/samples"
 	end=$((SECONDS + seconds))
-	while [ $SECONDS -lt $end ]; do
+	while [ "$SECONDS" -lt "$end" ]; do
 		round=$((round + 1))
 		one_round
 		sample >>"$tmp/samples"
