@@ -194,7 +194,7 @@ worker()
 	local again=0
 	[ ! -e "$tmp/model$1" ] || again=1
 	io torture "$dev" at=$(($1 * worker_mib * 1048576 + 1536)) len=$((worker_mib * 1048576 - 512)) \
-		chunk=64k seconds="$2" seed="$3" model="$tmp/model$1" again=$again
+		chunk=64k seconds="$2" seed="$3" model="$tmp/model$1" again="$again"
 }
 
 recheck()
