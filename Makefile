@@ -68,6 +68,10 @@ fuzz:				## nonsense for the modules (N=20000 lines, SEED=1) and the metadata re
 	@$(MAKE) -s -C tests/fuzz/reader run SECONDS=$(or $(SECONDS),30)
 	@N=$(or $(N),1000) SEED=$(or $(SEED),1) ci/fuzz $(or $(KERNEL),6.1)
 
+soak:				## everything at once for an hour; nothing may grow (SOAK=3600 seconds)
+	@ci/setup
+	@ci/soak $(or $(SOAK),3600) $(or $(KERNEL),6.1)
+
 demo:				## a guest with a fast and a slow disk shows what this is about
 	@ci/setup
 	@ci/build-modules $(or $(KERNEL),6.1)
@@ -117,5 +121,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: all modules userspace check check-all check-crash check-faults check-kill check-debug coverage \
-	check-build check-style check-abi check-ci check-mutants fuzz demo \
+	check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help

@@ -75,6 +75,7 @@ struct tier_label_info {
 	u64 label_area;		/* sectors */
 	u64 chunk_sectors;
 	u64 generation;
+	bool slot_lost;		/* the other slot cannot be read, and may be newer */
 };
 
 /* crc32c of data, kept apart by kind of block. */

@@ -400,6 +400,7 @@ int tier_label_choose(const void *slot0, const void *slot1,
 		    le64_to_cpu(labels[1]->generation) > le64_to_cpu(best->generation))
 			best = labels[1];
 		label_to_info(best, info);
+		info->slot_lost = seen[SLOT_UNREADABLE];
 		return 0;
 	}
 	if (seen[SLOT_UNREADABLE]) {

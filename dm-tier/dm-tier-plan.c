@@ -49,8 +49,12 @@ struct recs {
 	unsigned int nr;
 	struct tier_meta_tier tier[TIER_MAX_TIERS];
 	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
-	u64 whole_chunks;			/* that the new length leaves as they are */
-	bool mapped_above;			/* a chunk beyond those is mapped */
+	u64 whole_chunks;		/* that the new length leaves as they are */
+	bool mapped_above;		/* a chunk beyond those is mapped */
+
+	/* While the set is not active: its metadata, and the places met in it. */
+	struct tier_metadata *md;
+	unsigned long *taken[TIER_MAX_TIERS];
 };
 
 static int take_rec(void *context, const struct tier_meta_tier *t)
@@ -67,14 +71,52 @@ static int note_entry(void *context, u32 chunk, u64 entry)
 {
 	struct recs *recs = context;
 	unsigned int i;
+	u64 place;
 
 	if (!(entry & TIER_ENTRY_MAPPED))
 		return 0;
 	if (chunk >= recs->whole_chunks)
 		recs->mapped_above = true;
-	for (i = 0; i < recs->nr; i++)
-		if (recs->tier[i].id == tier_word_id(entry))
-			recs->used[i] = true;
+	for (i = 0; i < recs->nr && recs->tier[i].id != tier_word_id(entry); i++)
+		;
+	if (i == recs->nr || tier_word_place(entry) < recs->tier[i].first_place)
+		return -EILSEQ;
+	place = tier_word_place(entry) - recs->tier[i].first_place;
+	if (place >= recs->tier[i].places ||
+	    (__test_and_set_bit(place, recs->taken[i]) && !TIER_MUTANT(shared_place_accepted)))
+		return -EILSEQ;
+	recs->used[i] = true;
+	return 0;
+}
+
+/*
+ * Reads the whole map, to refuse damage before anything is written.  Tiers have
+ * been looked at: a record of one that is there promises no more than the device has.
+ */
+static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < recs->nr; i++) {
+		struct tier_meta_tier *rec = &recs->tier[i];
+		u64 all = rec->size >> ilog2(tt->chunk_sectors);
+
+		if (!rec->places || rec->places > all || rec->first_place > all - rec->places) {
+			r = -EILSEQ;
+			break;
+		}
+		recs->taken[i] = kvzalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
+					  GFP_KERNEL | __GFP_NOWARN);
+		if (!recs->taken[i])
+			r = -ENOMEM;
+	}
+	if (!r)
+		r = tier_metadata_load_map(recs->md, note_entry, recs);
+	if (r == -ENOMEM)
+		return refuse(plan, r, "Out of memory");
+	if (r)
+		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
 	return 0;
 }
 
@@ -92,7 +134,6 @@ static bool has_id(const struct tier_plan *plan, unsigned int nr, u8 id)
 static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
 {
 	struct tier_set *set = tt->set;
-	struct tier_metadata *md;
 	const char *reason;
 	u32 i;
 	int r;
@@ -107,16 +148,27 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 				recs->mapped_above = true;
 		return 0;
 	}
-	md = tier_metadata_open(tt->metadata->bdev, true, &reason);
-	if (IS_ERR(md))
-		return refuse(plan, PTR_ERR(md), "Metadata %pg: %s", tt->metadata->bdev, reason);
-	r = tier_metadata_load_tiers(md, take_rec, recs);
-	if (!r)
-		r = tier_metadata_load_map(md, note_entry, recs);
-	tier_metadata_close(md);
+	recs->md = tier_metadata_open(tt->metadata->bdev, true, &reason);
+	if (IS_ERR(recs->md)) {
+		r = PTR_ERR(recs->md);
+		recs->md = NULL;
+		return refuse(plan, r, "Metadata %pg: %s", tt->metadata->bdev, reason);
+	}
+	r = tier_metadata_load_tiers(recs->md, take_rec, recs);
 	if (r)
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
 	return 0;
+}
+
+static void free_recs(struct recs *recs)
+{
+	unsigned int i;
+
+	if (recs->md)
+		tier_metadata_close(recs->md);
+	for (i = 0; i < recs->nr; i++)
+		kvfree(recs->taken[i]);
+	kvfree(recs);
 }
 
 static struct tier_meta_tier *rec_of(struct recs *recs, u8 id)
@@ -182,6 +234,10 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 			      rank, bdev);
 	if (label->generation != rec->generation &&
 	    label->generation != plan->info.next_generation) {
+		if (label->generation < rec->generation && label->slot_lost)
+			return refuse(plan, -EIO,
+				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
+				      rank, bdev, label->generation, rec->generation);
 		if (label->generation < rec->generation)
 			return refuse(plan, -EINVAL,
 				"tier stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
@@ -383,11 +439,13 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 	}
 	if (!r && missing == tt->nr_tiers)
 		r = refuse(plan, -EINVAL, "Every tier is missing");
+	if (!r && recs->md)
+		r = look_at_map(tt, plan, recs);
 	if (!r && !plan->format)
 		r = check_list(tt, plan, recs);
 	if (!r)
 		r = check_length(tt, plan, recs);
-	kvfree(recs);
+	free_recs(recs);
 	return r;
 }
 

@@ -29,11 +29,6 @@ static void heat_destroy(struct tier_policy *p)
 	kvfree(p);
 }
 
-static void heat_resize(struct tier_policy *p, u32 *heat, u32 nr_chunks)
-{
-	heat_engine_resize(&p->engine, heat, nr_chunks);
-}
-
 static void heat_observe(struct tier_policy *p, const struct tier_access *a,
 			 unsigned int nr)
 {
@@ -78,7 +73,6 @@ static struct tier_policy_type heat_policy_type = {
 	.keys = heat_engine_keys,
 	.create = heat_create,
 	.destroy = heat_destroy,
-	.resize = heat_resize,
 	.observe = heat_observe,
 	.next = heat_next,
 	.done = heat_done,

@@ -74,13 +74,13 @@ struct tier_policy_type {
 	/*
 	 * heat[nr_chunks] is the target's array of counters (low 16 bits reads,
 	 * high 16 bits writes, see TIER_HEAT_*): the policy keeps the counts in
-	 * it, the target persists them.  -ENOMEM returns an ERR_PTR.
+	 * it, the target persists them.  When the array moves, or the number of
+	 * chunks or the tiers change, the target makes a new policy of the old
+	 * one's heat.  -ENOMEM returns an ERR_PTR.
 	 */
 	struct tier_policy *(*create)(const struct tier_policy_env *env,
 				      u32 *heat, u32 nr_chunks);
 	void (*destroy)(struct tier_policy *p);
-	/* The array moved or the number of chunks or the tiers changed. */
-	void (*resize)(struct tier_policy *p, u32 *heat, u32 nr_chunks);
 	/* Accesses since the last call, in order. */
 	void (*observe)(struct tier_policy *p, const struct tier_access *a,
 			unsigned int nr);

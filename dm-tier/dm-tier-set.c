@@ -332,8 +332,7 @@ static int load_entry(void *context, u32 chunk, u64 entry)
 	}
 	t = set->by_id[tier_word_id(entry)];
 	if (!t || !place_in_range(t, place) ||
-	    (test_bit(place - t->rec.first_place, t->used_map) &&
-	     !TIER_MUTANT(shared_place_accepted)))
+	    test_bit(place - t->rec.first_place, t->used_map))
 		return -EILSEQ;
 	__set_bit(place - t->rec.first_place, t->used_map);
 	t->used++;

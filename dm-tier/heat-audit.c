@@ -145,12 +145,6 @@ u32 heat_audits_newcomer_heat(const struct heat_audits *t)
 	return t->newcomer > 0 ? t->newcomer >> 8 : 0;
 }
 
-void heat_audits_forget(struct heat_audits *t)
-{
-	memset(t->audits, 0, sizeof(t->audits));
-	memset(t->buckets, 0, sizeof(t->buckets));
-}
-
 void heat_audits_init(struct heat_audits *t)
 {
 	memset(t, 0, sizeof(*t));

@@ -701,26 +701,6 @@ void heat_engine_tick(struct heat_engine *e)
 		e->probes = min_t(u32, e->probes + PROBES_PER_TICK, PROBES_MAX);
 }
 
-void heat_engine_resize(struct heat_engine *e, u32 *heat, u32 nr_chunks)
-{
-	unsigned int i;
-
-	e->heat = heat;
-	e->nr_chunks = nr_chunks;
-	if (e->hand >= nr_chunks)
-		e->hand = 0;
-	e->nr_candidates = 0;
-	for (i = 0; i < TIER_MAX_TIERS; i++)
-		e->pools[i].nr = 0;
-	heat_audits_forget(&e->audits);
-	for (i = 0; i < e->nr_flights; i++) {
-		e->flights[i].from = TIER_NOWHERE;
-		e->flights[i].to = TIER_NOWHERE;
-	}
-	look_at_tiers(e);
-	set_decay(e);
-}
-
 void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
 		      u32 *heat, u32 nr_chunks)
 {
@@ -728,6 +708,8 @@ void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
 
 	memset(e, 0, sizeof(*e));
 	e->env = *env;
+	e->heat = heat;
+	e->nr_chunks = nr_chunks;
 	while (1ULL << (e->chunk_shift + 1) <= env->chunk_sectors)
 		e->chunk_shift++;
 	for (i = 0; i < HEAT_NR_KEYS; i++)
@@ -738,5 +720,6 @@ void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
 	/* xorshift stays at 0 for ever */
 	e->rng = env->random(env->context, 0xffffffff) + 1;
 	heat_audits_init(&e->audits);
-	heat_engine_resize(e, heat, nr_chunks);
+	look_at_tiers(e);
+	set_decay(e);
 }

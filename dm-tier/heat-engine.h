@@ -107,7 +107,6 @@ struct heat_engine {
 /* heat[nr_chunks] stays the caller's; see struct tier_policy_type. */
 void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
 		      u32 *heat, u32 nr_chunks);
-void heat_engine_resize(struct heat_engine *e, u32 *heat, u32 nr_chunks);
 void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
 			 unsigned int nr);
 bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,

@@ -3,7 +3,8 @@
 #
 # Power cuts at random and at chosen moments; README.md says how.  CUTS and SEED
 # in the environment choose how many and which; KIND one kind alone; CHECKER
-# names the program that judges the metadata, if not tier_check.
+# names the program that judges the metadata, if not tier_check.  MUTANT chooses the
+# defect of a test build (ci/build-modules --mutants).
 #
 # timeout=3000
 
@@ -18,7 +19,7 @@ skip()
 
 [ -x ./cut ] || skip "make -C tests/crash first"
 modprobe null_blk nr_devices=0 || skip "no null_blk"
-modprobe dm-tier || skip "no dm-tier"
+modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} || skip "no dm-tier"
 modprobe dm-tier-heat || skip "no dm-tier-heat"
 [ -d /sys/kernel/tracing ] || skip "no tracing"
 

@@ -268,9 +268,13 @@ first_write_and_flush()
 	local n before
 	make_dirty
 	before=$(writes_of meta)
+	hold_up fast flushes
 	write_chunks 0 4 1
+	wait_for 10 held_up fast
+	nap 1
+	same "$before" "$(writes_of meta)" "writes of metadata before the tier's flush has ended"
+	go_on fast
 	wait_for 10 wrote_more meta "$before"
-	quiet 1 "$meta"
 	lose_power
 	for n in 0 1 2 3; do
 		check_chunks "$n" 1 1 || check_chunks "$n" 1 0

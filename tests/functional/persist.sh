@@ -386,9 +386,13 @@ shared_place()
 		printf '\020' | dd of="$meta" bs=1 seek=$((offset + 8)) conv=notrunc,fsync status=none
 		io seal "$meta" at=$((offset / 4096 * 4096)) len=4096 xor=595846735
 	done <"$tmp/offsets"
-	refused 'mapping is damaged' activate
+	sums=$(checksums "${everything[@]}")
+	counts=$(write_counts "${everything[@]}")
+	refused 'metadata tt_meta is damaged; check it' activate
+	same "$counts" "$(write_counts "${everything[@]}")" "writes"
+	same "$sums" "$(checksums "${everything[@]}")" "contents"
 }
-test_case "two chunks on one place are refused" shared_place
+test_case "two chunks on one place are refused, and nothing is written" shared_place
 
 # The mapping's root names the heat array, whose values are half as large: whole
 # blocks, all, and yet nothing that may be read as a mapping.

@@ -12,7 +12,7 @@
  *   tierio sums    DEV...             a line each that tells whether it has changed
  *   tierio hold    DEV                open exclusively until killed
  *   tierio seal    DEV at= len= xor=  write the crc32c of bytes at+4 .. at+len
- *   tierio torture DEV at= len= chunk= seconds= seed= model=FILE [discard=0]
+ *   tierio torture DEV at= len= chunk= seconds= seed= model=FILE [discard=0] [again=1]
  *   tierio recheck DEV at= len= model=FILE
  *
  * Sizes are bytes and take k, m, g.  as= is the offset that the data is (to be)
@@ -51,7 +51,7 @@ static const char *device;
 static uint64_t at, len, block = 65536, stamp_at, chunk, xor_with;
 static uint32_t seed;
 static unsigned int seconds;
-static bool stamp_given, fua, fua_alone, nowait, buffered, discards = true;
+static bool stamp_given, fua, fua_alone, nowait, buffered, discards = true, again;
 static const char *model_path;
 static int fd;
 static unsigned char *buffer;
@@ -310,6 +310,14 @@ static uint32_t *new_model(void)
 	return model;
 }
 
+static void read_model(uint32_t *model)
+{
+	FILE *f = fopen(model_path, "r");
+
+	if (!f || fread(model, sizeof(*model), len / SECTOR, f) != len / SECTOR || fclose(f))
+		die(WRONG_USAGE, model_path);
+}
+
 static volatile sig_atomic_t asked_to_end;
 
 static void on_term(int sig)
@@ -318,12 +326,15 @@ static void on_term(int sig)
 	asked_to_end = 1;
 }
 
-/* Starts on unwritten space, which reads as zeroes.  SIGTERM ends it early, in order. */
+/*
+ * Starts on unwritten space, which reads as zeroes, or with again=1 on what the
+ * model says.  SIGTERM ends it early, in order.
+ */
 static void do_torture(void)
 {
 	struct sigaction action = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	uint32_t *model = new_model();
-	uint32_t written = 0;
+	uint32_t written = 0, i;
 	double end = now() + seconds;
 	uint64_t range[2], offset, count, op, ops = 0;
 	int granule;
@@ -331,6 +342,12 @@ static void do_torture(void)
 	sigaction(SIGTERM, &action, NULL);
 	if (ioctl(fd, BLKSSZGET, &granule))
 		die_io("BLKSSZGET", 0);
+	if (again)
+		read_model(model);
+	/* What is written now differs from all that was. */
+	for (i = 0; i < len / SECTOR; i++)
+		if ((model[i] & ~MAYBE_ZERO) > written)
+			written = model[i] & ~MAYBE_ZERO;
 	state = seed;
 	while (now() < end && !reports && !asked_to_end) {
 		ops++;
@@ -372,11 +389,9 @@ static void do_torture(void)
 static void do_recheck(void)
 {
 	uint32_t *model = new_model();
-	FILE *f = fopen(model_path, "r");
 	uint64_t done, count;
 
-	if (!f || fread(model, sizeof(*model), len / SECTOR, f) != len / SECTOR)
-		die(WRONG_USAGE, model_path);
+	read_model(model);
 	for (done = 0; done < len; done += count) {
 		count = len - done < BLOCK_MAX ? len - done : BLOCK_MAX;
 		check_model(model, at + done, count);
@@ -451,6 +466,8 @@ static void parse(char *word)
 		seconds = number(value);
 	else if (!strcmp(word, "discard"))
 		discards = number(value);
+	else if (!strcmp(word, "again"))
+		again = number(value);
 	else if (!strcmp(word, "xor"))
 		xor_with = number(value);
 	else if (!strcmp(word, "model"))

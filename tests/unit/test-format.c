@@ -557,6 +557,26 @@ static void test_label_choice(void)
 	ok(choose(foreign(), NULL) == -EIO, "unreadable and foreign");
 }
 
+/* Whoever finds the label too old has to know that another may have been there. */
+static void test_label_lost_slot(void)
+{
+	struct tier_label_info info;
+	const char *reason;
+	void *label = pack_label(10), *newer = pack_label(11), *bad = damaged(11);
+
+	ok(!tier_label_choose(label, NULL, &info, &reason) && info.slot_lost,
+	   "an unreadable slot next to a good one is reported");
+	ok(!tier_label_choose(NULL, newer, &info, &reason) && info.slot_lost,
+	   "slot 0, too");
+	ok(!tier_label_choose(label, newer, &info, &reason) && !info.slot_lost,
+	   "none is lost if both can be read");
+	ok(!tier_label_choose(label, bad, &info, &reason) && !info.slot_lost,
+	   "a damaged one is not unreadable");
+	free(label);
+	free(newer);
+	free(bad);
+}
+
 static void test_label_blank(void)
 {
 	u8 *slot = zeroed(SLOT);
@@ -715,6 +735,7 @@ int main(void)
 	test_record();
 	test_label_round_trip();
 	test_label_choice();
+	test_label_lost_slot();
 	test_label_blank();
 	test_label_strangers();
 	test_label_features();
