@@ -30,8 +30,9 @@ const struct command commands[] = {
 	}, {
 		"activate", "[OPTION]... SET | --all | --auto",
 		"make the device of a set that was found",
-		"A missing tier makes it fail, unless --degraded: then the chunks on that tier give\n"
-		"I/O errors until it is back, and the exit status is 3.\n",
+		"A tier that is missing, or an old copy of itself, makes it fail, unless --degraded:\n"
+		"then the chunks on that tier give I/O errors until it is back, and the exit status\n"
+		"is 3.\n",
 		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(NO_CHECK) | B(TEST),
 		0, MANY,
 		cmd_activate,

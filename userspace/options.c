@@ -30,7 +30,7 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "paused, no_discard_passdown, skip_zeroing; repeatable" },
 	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl set; repeatable" },
 	[OPT_ALL]	 = { "all", 'a', NULL, "all there are" },
-	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing" },
+	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing or stale" },
 	[OPT_READ_ONLY]	 = { "read-only", 'r', NULL, "write nothing at all to the set" },
 	[OPT_AUTO]	 = { "auto", 0, NULL, "complete sets only, in silence (for udev)" },
 	[OPT_INTERVAL]	 = { "interval", 'i', "SECONDS", "measure rates for so long, then report" },
