@@ -37,10 +37,11 @@ make_mounted()
 	mount_fs
 }
 
-# marked FILE KIB MARKER: a file whose every KiB begins with the marker
+# marked FILE KIB MARKER: a file whose every sector begins with the marker, since a
+# block of the file system may lie across the border of two chunks
 marked()
 {
-	awk -v n="$2" -v m="$3" 'BEGIN { while (n--) printf "%-1023s\n", m }' >"$1"
+	awk -v n="$2" -v m="$3" 'BEGIN { n *= 2; while (n--) printf "%-511s\n", m }' >"$1"
 	sync "$1"
 }
 
