@@ -58,6 +58,11 @@ const struct command commands[] = {
 		"It is migration that resumes: I/O to the set never stopped.\n",
 		B(TEST), 1, MANY, cmd_resume,
 	}, {
+		"schedule", "SET [HH:MM-HH:MM]... | --clear SET", "let migration run at certain hours",
+		"Local time; installs a timer of systemd. Outside these hours migration is paused,\n"
+		"at their beginning it is resumed. Without hours it says which there are.\n",
+		B(CLEAR) | B(APPLY) | B(JSON) | B(TEST), 1, 25, cmd_schedule,
+	}, {
 		"set", "SET KEY=VALUE...", "change tunables, for good",
 		"Target: migration_bandwidth (per second, 0 = no limit), migration_depth (chunks),\n"
 		"latency_guard (percent, 0 = off); of a tier: tierN.endurance (a day, 0 = no limit),\n"

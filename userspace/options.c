@@ -55,6 +55,8 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
 	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
+	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 
