@@ -37,6 +37,12 @@ check-kill:			## guests killed while they work (ROUNDS=2)
 check-faults:			## devices that fail, in every way they can, in a guest
 	@TESTS='faults/*' ci/check $(or $(KERNEL),6.1)
 
+check-asan:			## tierctl with AddressSanitizer and UBSan through its tests
+	@ci/setup
+	@$(MAKE) -s -C userspace asan
+	@TIERCTL=$(CURDIR)/userspace/tierctl.asan \
+		TESTS='$(or $(TESTS),tierctl* files see schedule reshape)' ci/check $(or $(KERNEL),6.1)
+
 check-debug:			## tests on a kernel with KASAN, lockdep, kmemleak (SHORT=1)
 	@ci/check-debug $(or $(KERNEL),debug)
 
@@ -120,6 +126,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-all check-crash check-faults check-kill check-debug coverage \
+.PHONY: all modules userspace check check-all check-asan check-crash check-faults check-kill check-debug coverage \
 	check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help

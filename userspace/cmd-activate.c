@@ -10,7 +10,14 @@
 #include "size.h"
 #include "util.h"
 
-static void say_missing(struct set *s)
+/* Both numbers, for messages; the caller frees. */
+static char *generations(const struct set_tier *t)
+{
+	return xasprintf("is of generation %llu, the metadata knows %llu",
+			 (unsigned long long)t->label_generation, (unsigned long long)t->generation);
+}
+
+static void say_lacking(struct set *s)
 {
 	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
 	bool counted = set_count_chunks(s, used, &mapped, &pinned);
@@ -19,16 +26,64 @@ static void say_missing(struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
-		if (s->tier[i].present)
-			continue;
-		text_add(&which, "%stier %u", which.len ? ", " : "", i);
-		if (*s->tier[i].last_seen)
-			text_add(&which, " (last seen as /dev/%s)", s->tier[i].last_seen);
-		lost += used[i] * s->chunk_sectors * SECTOR_SIZE;
+		const struct set_tier *t = &s->tier[i];
+		char *numbers = generations(t);
+
+		if (!t->present || t->stale) {
+			text_add(&which, "%stier %u", which.len ? ", " : "", i);
+			lost += used[i] * s->chunk_sectors * SECTOR_SIZE;
+		}
+		if (t->stale)
+			text_add(&which, " (%s) stale, it %s", t->dev.name, numbers);
+		else if (!t->present && *t->last_seen)
+			text_add(&which, " (last seen as /dev/%s) missing", t->last_seen);
+		else if (!t->present)
+			text_add(&which, " missing");
+		free(numbers);
 	}
-	err("%s: %s missing. Connect it, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
-	    which.s, s->name, counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
+	err("%s: %s. Connect %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	    which.s, set_stale(s) ? "what is current" : "it", s->name,
+	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
 	text_free(&which);
+}
+
+/* A label from the metadata's future: it is the metadata that is an old copy. */
+static bool metadata_stale(const struct set *s)
+{
+	unsigned int i;
+	char *numbers;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct set_tier *t = &s->tier[i];
+
+		if (!t->stale || t->label_generation < t->generation)
+			continue;
+		numbers = generations(t);
+		err("%s: metadata stale: tier %u (%s) %s. Connect the current metadata device.", s->name, i,
+		    t->dev.name, numbers);
+		free(numbers);
+		return true;
+	}
+	return false;
+}
+
+/* With --degraded a tier that is an old copy of itself counts as missing. */
+static void leave_out_stale(struct set *s)
+{
+	unsigned int i;
+	char *numbers;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		if (!t->stale)
+			continue;
+		numbers = generations(t);
+		warn("%s: tier %u (%s) is stale and left out: it %s.", s->name, i, t->dev.name, numbers);
+		free(numbers);
+		t->present = t->stale = false;
+		t->state = '-';
+	}
 }
 
 /* What only the user can decide or mend: false, with the error said. */
@@ -43,10 +98,13 @@ static bool can_activate(struct set *s, const struct args *args)
 		    s->info.state == TIER_STATE_FORMATTING ? s->name : "");
 		return false;
 	}
-	if (set_missing(s) && !args->given[OPT_DEGRADED]) {
-		say_missing(s);
+	if (metadata_stale(s))
+		return false;
+	if ((set_missing(s) || set_stale(s)) && !args->given[OPT_DEGRADED]) {
+		say_lacking(s);
 		return false;
 	}
+	leave_out_stale(s);
 	for (i = 0; i <= s->nr_tiers; i++) {
 		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
 
@@ -178,6 +236,11 @@ static int check_which(const struct args *args)
 	return 0;
 }
 
+static bool complete(const struct set *s)
+{
+	return !s->problem && !set_missing(s) && !set_stale(s);
+}
+
 int cmd_activate(const struct args *args)
 {
 	bool automatic = args->given[OPT_AUTO];
@@ -200,14 +263,14 @@ int cmd_activate(const struct args *args)
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
-		if (automatic && s && (s->problem || set_missing(s)))
+		if (automatic && s && !complete(s))
 			continue;
 		code = worse(code, s ? activate(s, args, &features) : EXIT_FAILED);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++) {
 		struct set *s = &list.set[i];
 
-		if (s->active || (automatic && (s->problem || set_missing(s))))
+		if (s->active || (automatic && !complete(s)))
 			continue;
 		code = worse(code, activate(s, args, &features));
 	}

@@ -64,7 +64,7 @@ static int wipe_set(const struct set *s)
 	return EXIT_DONE;
 }
 
-static int destroy_set(const struct set *s)
+static int destroy_set(struct set *s)
 {
 	char *reason;
 	int code;
@@ -85,8 +85,10 @@ static int destroy_set(const struct set *s)
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
-	if (!code)
+	if (!code) {
+		schedule_forget(s);
 		say("%s: destroyed.\n", s->name);
+	}
 	return code;
 }
 

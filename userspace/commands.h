@@ -38,6 +38,7 @@ int cmd_remove(const struct args *args);
 int cmd_replace(const struct args *args);
 int cmd_resize(const struct args *args);
 int cmd_rename(const struct args *args);
+int cmd_schedule(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the
@@ -62,6 +63,9 @@ int check_name(const char *name, const char *command);
 
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
 int parse_features(const struct args *args, const char *command, struct strings *features);
+
+/* Takes the hours of a set that is gone away from systemd, if it has any. */
+void schedule_forget(struct set *s);
 
 /* Refuses when the mapped device is open: false, with the error said. */
 bool check_closed(const struct set *s, const char *command);

@@ -30,8 +30,9 @@ const struct command commands[] = {
 	}, {
 		"activate", "[OPTION]... SET | --all | --auto",
 		"make the device of a set that was found",
-		"A missing tier makes it fail, unless --degraded: then the chunks on that tier give\n"
-		"I/O errors until it is back, and the exit status is 3.\n",
+		"A tier that is missing, or an old copy of itself, makes it fail, unless --degraded:\n"
+		"then the chunks on that tier give I/O errors until it is back, and the exit status\n"
+		"is 3.\n",
 		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(NO_CHECK) | B(TEST),
 		0, MANY,
 		cmd_activate,
@@ -56,6 +57,11 @@ const struct command commands[] = {
 		"resume", "SET...", "let migration go on",
 		"It is migration that resumes: I/O to the set never stopped.\n",
 		B(TEST), 1, MANY, cmd_resume,
+	}, {
+		"schedule", "SET [HH:MM-HH:MM]... | --clear SET", "let migration run at certain hours",
+		"Local time; installs a timer of systemd. Outside these hours migration is paused,\n"
+		"at their beginning it is resumed. Without hours it says which there are.\n",
+		B(CLEAR) | B(APPLY) | B(JSON) | B(TEST), 1, 25, cmd_schedule,
 	}, {
 		"set", "SET KEY=VALUE...", "change tunables, for good",
 		"Target: migration_bandwidth (per second, 0 = no limit), migration_depth (chunks),\n"

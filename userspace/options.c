@@ -30,7 +30,7 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "paused, no_discard_passdown, skip_zeroing; repeatable" },
 	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl set; repeatable" },
 	[OPT_ALL]	 = { "all", 'a', NULL, "all there are" },
-	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing" },
+	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing or stale" },
 	[OPT_READ_ONLY]	 = { "read-only", 'r', NULL, "write nothing at all to the set" },
 	[OPT_AUTO]	 = { "auto", 0, NULL, "complete sets only, in silence (for udev)" },
 	[OPT_INTERVAL]	 = { "interval", 'i', "SECONDS", "measure rates for so long, then report" },
@@ -55,6 +55,8 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
 	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
+	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 

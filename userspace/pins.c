@@ -299,10 +299,16 @@ static int open_handle(int root, const char *text)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Where an open file is, from the root of the file system; NULL if that cannot be told. */
+/*
+ * Where an open file is, from the root of the file system; NULL if that cannot be
+ * told: what the kernel opens by a handle alone has no name, unless the name is in
+ * its cache.
+ */
 static char *path_from_root(const struct pins *pins, int fd)
 {
 	char link[64], target[PATH_MAX], root[PATH_MAX];
+	struct stat is, named;
+	const char *path;
 	ssize_t len;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -311,10 +317,17 @@ static char *path_from_root(const struct pins *pins, int fd)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", pins->root);
 	len = readlink(link, root, sizeof(root) - 1);
 	root[len > 0 ? len : 0] = '\0';
-	if (*target && !strcmp(target, root))
-		return xstrdup(".");
 	len = strcmp(root, "/") ? strlen(root) : 0;
-	return !strncmp(target, root, len) && target[len] == '/' ? xstrdup(target + len + 1) : NULL;
+	if (*target && !strcmp(target, root))
+		path = ".";
+	else if (!strncmp(target, root, len) && target[len] == '/')
+		path = target + len + 1;
+	else
+		return NULL;
+	if (fstat(fd, &is) || fstatat(pins->root, path, &named, AT_SYMLINK_NOFOLLOW) ||
+	    is.st_dev != named.st_dev || is.st_ino != named.st_ino)
+		return NULL;
+	return xstrdup(path);
 }
 
 bool pin_identify(const struct pins *pins, int fd, char **handle, char **path)
@@ -357,7 +370,6 @@ static bool belongs(const struct pins *pins, int fd)
 int pin_open(const struct pins *pins, const struct pin *pin, char **path)
 {
 	int fd = open_handle(pins->root, pin->handle);
-	char *handle;
 
 	if (fd >= 0 && !belongs(pins, fd)) {
 		close(fd);
@@ -370,11 +382,13 @@ int pin_open(const struct pins *pins, const struct pin *pin, char **path)
 	}
 	if (fd < 0)
 		return fd;
-	if (!belongs(pins, fd) || !pin_identify(pins, fd, &handle, path)) {
+	if (!belongs(pins, fd)) {
 		close(fd);
 		return -ENOENT;
 	}
-	free(handle);
+	*path = path_from_root(pins, fd);
+	if (!*path)
+		*path = xstrdup(pin->path);
 	return fd;
 }
 

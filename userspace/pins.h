@@ -58,7 +58,8 @@ void pins_remove(struct pins *pins, unsigned int i);
 
 /*
  * Opens what an entry is about: by its handle or, if that is gone, by its path.
- * A file descriptor or -errno; -ENOENT: it is gone.  *path is where it is now.
+ * A file descriptor or -errno; -ENOENT: it is gone.  *path is where it is now, or
+ * where it was if that cannot be told; the caller frees.
  */
 int pin_open(const struct pins *pins, const struct pin *pin, char **path);
 

@@ -43,8 +43,9 @@ static void attend_tiers(struct report *r)
 			       "tier %u (%s): %llu I/O errors; nothing new is placed there until tierctl admit %s %u",
 			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {
-			attend(r, "tier_stale", i, "tier %u (%s): its label is of another generation than the metadata",
-			       i, t->dev.name);
+			attend(r, "tier_stale", i, "%s stale: tier %u (%s) is of generation %llu, the metadata knows %llu",
+			       t->label_generation < t->generation ? "tier" : "metadata", i, t->dev.name,
+			       (unsigned long long)t->label_generation, (unsigned long long)t->generation);
 		}
 	}
 }

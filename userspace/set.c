@@ -328,6 +328,7 @@ static void use_label(struct set *s, const struct member *m)
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
+	t->label_generation = m->label.generation;
 	t->stale = m->label.generation != t->generation &&
 		   m->label.generation != s->info.next_generation;
 }
@@ -529,6 +530,15 @@ unsigned int set_missing(const struct set *s)
 	for (i = 0; i < s->nr_tiers; i++)
 		missing += !s->tier[i].present;
 	return missing;
+}
+
+unsigned int set_stale(const struct set *s)
+{
+	unsigned int i, stale = 0;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		stale += s->tier[i].stale;
+	return stale;
 }
 
 struct chunk_count {

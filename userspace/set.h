@@ -20,7 +20,8 @@ struct set_tier {
 	uint64_t places;	/* chunks, 0 if not known */
 	u64 endurance;		/* GiB a day */
 	u64 generation;		/* that its label should have */
-	bool stale;		/* has another */
+	u64 label_generation;	/* that it has, if present */
+	bool stale;		/* the two do not go together */
 };
 
 struct set {
@@ -77,6 +78,8 @@ struct set *sets_need(const struct set_list *list, const char *name);
 
 /* Tiers that are missing, now. */
 unsigned int set_missing(const struct set *s);
+/* Tiers that are there, of an inactive set, but stale. */
+unsigned int set_stale(const struct set *s);
 
 /* Reads the superblock of an active set when it is needed.  0 or -errno. */
 int set_read_info(struct set *s);

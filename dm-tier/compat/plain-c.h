@@ -41,7 +41,8 @@ typedef __u64 u64;
 
 static inline u64 DIV_ROUND_UP_ULL(u64 n, u64 d)
 {
-	return (n + d - 1) / d;
+	/* What comes from a disk may be as large as it likes. */
+	return n / d + !!(n % d);
 }
 
 #endif

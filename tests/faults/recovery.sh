@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# The recipes of tierctl(8), section RECOVERY, carried out as they are written
-# there: for each state that a fault leaves, what status says of it and the
+# The recipes of lvmtier(7), section RECOVERY, carried out as they are written
+# there (those for a full metadata device: meta-full.sh): for each state that a fault leaves, what status says of it and the
 # commands that lead out of it.
 
 # shellcheck source=../functional/lib.sh
@@ -111,22 +111,29 @@ stale()
 	udevadm settle
 	checksums "$meta" "$fast" "$slow" >"$tmp/sums"
 
+	ctl_code 3 status "$set"
+	matches "tier stale: tier 1 \(.*tt_slow\) is of generation 1, the metadata knows 2" "$output"
 	ctl_code 1 activate "$set"
-	matches 'stale' "$errors"
+	matches "tier 1 \(.*tt_slow\) stale, .* --degraded $set \(640 KiB unreadable\)" "$errors"
+	ctl_code 0 activate --auto
+	[ ! -b "$dev" ] || fail "activated by --auto"
 	same "$(<"$tmp/sums")" "$(checksums "$meta" "$fast" "$slow")" "contents"
-	# With the old one disconnected the rest can be used.
-	echo 0 >"$configfs/tt_slow/power"
+	# The rest can be used, and the old copy is left alone.
 	ctl_code 3 activate --degraded "$set"
+	matches "tier 1 \(.*tt_slow\) is stale and left out" "$errors"
+	attention tier_missing
 	check_chunks 0 10 1
 	io_fails 5 check_chunks 10 1 1
+	write_chunks 0 5 3
 	ctl_code 0 deactivate "$set"
+	same "$(tail -n 1 "$tmp/sums")" "$(checksums "$slow")" "contents of the old copy"
 
-	echo 1 >"$configfs/tt_slow/power"
 	dd if="$tmp/new" of="$slow" bs=1M oflag=direct status=none
 	udevadm settle
 	ctl_code 0 activate "$set"
 	content
-	check_chunks 0 10 1
+	check_chunks 0 5 3
+	check_chunks 5 5 1
 	check_chunks 10 10 2
 }
 test_case "a tier from an old image: activate --degraded" stale
@@ -176,6 +183,88 @@ needs_check()
 	io sync "$dev"
 }
 test_case "the metadata needs a check: save what is in the set, check" needs_check
+
+# Metadata is damaged: chunks 509 to 730 are lost with a block of the mapping.
+damaged_metadata()
+{
+	make_by_tool
+	write_chunks 600 5 6
+	ctl deactivate -q "$set"
+	remove tt_up tt_low
+	leaf=$(at_block "$(at_block 0 192)" $((32 + 252 * 8 + 8)))
+	printf damage | dd of="$meta" bs=1 seek=$((leaf * 4096 + 2000)) conv=notrunc,fsync status=none
+	udevadm settle
+	damaged
+	disk meta2 8
+	sums=$(checksums "$meta" "$fast" "$slow")
+
+	ctl_code 1 activate "$set"
+	matches "metadata is damaged.*tierctl repair $set" "$errors"
+	ctl_code 3 check "$set"
+	ctl_code 0 repair -y "$set" "$meta2"
+	matches 'chunks 509 to 730' "$output"
+	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "what is repaired"
+	# While both are there nobody can say which counts.
+	ctl_code 1 activate "$set"
+	matches 'two devices say' "$errors"
+	dd if=/dev/zero of="$meta" bs=4k count=1 oflag=direct status=none
+	udevadm settle
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 20 1
+	check_chunks 600 5 0
+	write_chunks 600 5 7
+	check_chunks 600 5 7
+}
+# at_block BLOCK BYTE: 64 bits of the metadata
+at_block()
+{
+	dd if="$meta" bs=4096 skip="$1" count=1 iflag=direct status=none |
+		od -An -tu8 -j "$2" -N 8 | tr -d ' '
+}
+test_case "the metadata is damaged: repair" damaged_metadata
+
+# The metadata device is lost.  A dump that is as new as the set makes another one;
+# an older one is refused, as chunks may have moved since.
+lost_metadata()
+{
+	make_by_tool
+	ctl_code 0 dump "$set" -o "$tmp/older.xml"
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 activate "$set"
+	write_chunks 30 5 4
+	ctl migrate -q "$set" 0-4 --tier 1
+	ctl wait -q "$set"
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 dump "$set" -o "$tmp/photos.xml"
+	remove tt_up tt_low
+	disk_gone meta
+	udevadm settle
+	sums=$(checksums "$fast" "$slow")
+
+	ctl_code 1 activate "$set"
+	matches 'its metadata device is missing' "$errors"
+	disk meta2 4
+	ctl_code 0 restore "$tmp/older.xml" "$meta2"
+	ctl_code 1 activate "$set"
+	matches 'metadata stale: tier 0 \(.*tt_fast\) is of generation 2, the metadata knows 1' "$errors"
+	ctl_code 1 activate --degraded "$set"
+	matches 'metadata stale' "$errors"
+	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
+
+	ctl_code 0 restore -y "$tmp/photos.xml" "$meta2"
+	ctl_code 0 activate -r "$set"
+	check_chunks 0 20 1
+	check_chunks 30 5 4
+	ctl_code 0 deactivate "$set"
+	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
+	ctl_code 0 activate "$set"
+	content
+	write_chunks 40 1 5
+	check_chunks 0 20 1
+	check_chunks 30 5 4
+}
+test_case "the metadata device is lost: restore from a dump" lost_metadata
 
 # A format was cut short: the labels cannot be written.
 half_formatted()

@@ -37,10 +37,11 @@ make_mounted()
 	mount_fs
 }
 
-# marked FILE KIB MARKER: a file whose every KiB begins with the marker
+# marked FILE KIB MARKER: a file whose every sector begins with the marker, since a
+# block of the file system may lie across the border of two chunks
 marked()
 {
-	awk -v n="$2" -v m="$3" 'BEGIN { while (n--) printf "%-1023s\n", m }' >"$1"
+	awk -v n="$2" -v m="$3" 'BEGIN { n *= 2; while (n--) printf "%-511s\n", m }' >"$1"
 	sync "$1"
 }
 
@@ -275,9 +276,15 @@ refresh()
 	marked "$mnt/gone" 200 MARKER-G
 	ctl_code 0 pin --tier 1 "$mnt/d" "$mnt/b" "$mnt/gone"
 	pinned_are "$(all_of MARKER-1 MARKER-B MARKER-G)" 1
-	# Nothing to do.
+	# Nothing to do, also when nobody remembers the files' names.
+	umount "$mnt"
+	mount "$dev" "$mnt"
 	ctl_code 0 pin --refresh
-	matches 'd: 0 chunks pinned, 0 chunks unpinned' "$output"
+	for name in d b gone; do
+		matches "$name: 0 chunks pinned, 0 chunks unpinned" "$output"
+	done
+	same 3 "$(grep -c ^pin "$mnt/.tierctl-pins")" "files on record"
+	same "b d gone" "$(sed -n 's/^pin .* //p' "$mnt/.tierctl-pins" | sort | paste -sd' ' -)" "their names"
 	# One grows elsewhere, one is replaced, one renamed, one removed.
 	marked "$mnt/d/new" 400 MARKER-2
 	marked "$mnt/space" 2000 x

@@ -482,6 +482,7 @@ schemas()
 	json . list >/dev/null
 	json . scan --all >/dev/null
 	json . get "$set" >/dev/null
+	json . schedule "$set" >/dev/null
 	json . wait "$set" >/dev/null
 	json . status --interval 1 "$set" >/dev/null
 	json . status nosuch >/dev/null

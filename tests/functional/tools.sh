@@ -86,14 +86,6 @@ after_use()
 }
 test_case "metadata is good after use" after_use
 
-cut()
-{
-	local disk
-	for disk; do echo 0 >"$configfs/${disk#/dev/}/power"; done
-	for disk; do echo 1 >"$configfs/${disk#/dev/}/power"; done
-	for disk; do wait_for 10 test -b "$disk"; done
-}
-
 after_power_loss()
 {
 	disk meta 4 cache_size=4

@@ -122,7 +122,7 @@ static void write_node(struct build *b, const struct entries *e, size_t first, u
 /* Shares the entries out evenly: no node is nearly empty. */
 static void write_level(struct build *b, const struct entries *e, struct entries *above, u32 flags)
 {
-	u64 nodes = md_div_up(e->nr, md_node_max(e->value_size)), i;
+	u64 nodes = DIV_ROUND_UP_ULL(e->nr, md_node_max(e->value_size)), i;
 	size_t first = 0;
 
 	entries_init(above, nodes, sizeof(__le64));
@@ -157,33 +157,11 @@ static u64 write_tree(struct build *b, struct entries *e)
  * Arrays
  */
 
-static void put_entries(u8 *to, const struct md_content *c, u64 first, u32 nr)
+/* The mapping or, of values of 4 bytes, heat. */
+static u64 write_array(struct build *b, const struct md_content *c, u32 value_size)
 {
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		__le64 value = cpu_to_le64(c->mapping[first + i]);
-
-		memcpy(to + i * sizeof(value), &value, sizeof(value));
-	}
-}
-
-static void put_heat(u8 *to, const struct md_content *c, u64 first, u32 nr)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		__le32 value = cpu_to_le32(c->heat[first + i]);
-
-		memcpy(to + i * sizeof(value), &value, sizeof(value));
-	}
-}
-
-static u64 write_array(struct build *b, const struct md_content *c, u32 value_size,
-		       void (*put)(u8 *to, const struct md_content *c, u64 first, u32 nr))
-{
-	u32 per_block = md_array_max(value_size);
-	u64 nr_blocks = md_div_up(c->info.nr_chunks, per_block), i;
+	u32 per_block = md_array_max(value_size), j;
+	u64 nr_blocks = DIV_ROUND_UP_ULL(c->info.nr_chunks, per_block), i;
 	struct entries e;
 
 	entries_init(&e, nr_blocks, sizeof(__le64));
@@ -196,7 +174,13 @@ static u64 write_array(struct build *b, const struct md_content *c, u32 value_si
 		a->max_entries = cpu_to_le32(per_block);
 		a->nr_entries = cpu_to_le32(nr);
 		a->value_size = cpu_to_le32(value_size);
-		put(a->values, c, first, nr);
+		for (j = 0; j < nr; j++) {
+			__le64 value = cpu_to_le64(value_size == sizeof(value) ? c->mapping[first + j] :
+						   c->heat[first + j]);
+
+			/* The low bytes come first. */
+			memcpy(a->values + j * value_size, &value, value_size);
+		}
 		md_seal_array(a, b->next);
 		done(b);
 		entries_add(&e, i, &block);
@@ -248,7 +232,7 @@ static u32 used_of(u64 used, u64 bitmap)
 
 static void write_space_map(struct build *b, u8 root[TIER_SPACE_MAP_ROOT_SIZE])
 {
-	u64 bitmaps = md_div_up(b->nr_blocks, MD_BITMAP_BLOCKS), first = b->next, i;
+	u64 bitmaps = DIV_ROUND_UP_ULL(b->nr_blocks, MD_BITMAP_BLOCKS), first = b->next, i;
 	u64 used = first + bitmaps + 2;	/* and the index, and the tree of large counts */
 	struct md_space_map_root r = {
 		.nr_blocks = cpu_to_le64(b->nr_blocks),
@@ -284,8 +268,8 @@ static void write_space_map(struct build *b, u8 root[TIER_SPACE_MAP_ROOT_SIZE])
 
 static void write_blocks(struct build *b, const struct md_content *c, struct tier_meta_roots *roots)
 {
-	roots->mapping = write_array(b, c, sizeof(__le64), put_entries);
-	roots->heat = write_array(b, c, sizeof(__le32), put_heat);
+	roots->mapping = write_array(b, c, sizeof(__le64));
+	roots->heat = write_array(b, c, sizeof(__le32));
 	roots->tiers = write_tiers(b, c);
 	roots->tunables = write_tunables(b, c);
 	roots->nr_tunables = c->tunables.nr;

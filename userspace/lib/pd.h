@@ -85,11 +85,6 @@ static inline u32 md_node_max(u32 value_size)
 	return (MD_BLOCK - sizeof(struct md_btree_node)) / (sizeof(__le64) + value_size) / 3 * 3;
 }
 
-static inline u64 md_div_up(u64 n, u64 by)
-{
-	return n / by + !!(n % by);
-}
-
 static inline u64 md_node_key(const struct md_btree_node *n, u32 i)
 {
 	return le64_to_cpu(n->keys[i]);

@@ -21,7 +21,7 @@ const struct tier_meta_tier *md_find_tier(const struct md_tiers *tiers, unsigned
 
 u64 md_live_chunks(const struct tier_meta_info *info)
 {
-	return md_div_up(info->length, info->chunk_sectors);
+	return DIV_ROUND_UP_ULL(info->length, info->chunk_sectors);
 }
 
 static void rules_tier(const struct tier_meta_info *info, const struct tier_meta_tier *t,

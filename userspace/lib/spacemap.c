@@ -138,7 +138,7 @@ static bool read_index(struct sm_read *sm, u64 block)
 		md_error(sm->p, "space map: index in block %llu is damaged: %s", LL(block), why);
 		return false;
 	}
-	for (i = 0; i < md_div_up(sm->said->nr, MD_BITMAP_BLOCKS); i++) {
+	for (i = 0; i < DIV_ROUND_UP_ULL(sm->said->nr, MD_BITMAP_BLOCKS); i++) {
 		struct md_ref ref = {
 			.block = le64_to_cpu(sm->index.entry[i].blocknr), .first = i, .end = i + 1,
 		};

@@ -258,7 +258,7 @@ void md_array_walk(struct md_array *a, u64 root)
 		.context = &w,
 	};
 
-	w.nr_blocks = md_div_up(a->nr, w.per_block);
+	w.nr_blocks = DIV_ROUND_UP_ULL(a->nr, w.per_block);
 	w.seen = xcalloc(w.nr_blocks / 8 + 1, 1);
 	tree.end = w.nr_blocks;
 	md_tree_walk(&tree, root);

@@ -53,7 +53,7 @@ static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 		err("--chunksize: a power of two from 64k to 1g.");
 		return TOOL_FAILED;
 	}
-	chunks = md_div_up(size, chunk);
+	chunks = DIV_ROUND_UP_ULL(size, chunk);
 	needed = md_build_needs(chunks) * MD_BLOCK;
 	if (!size || chunks > TIER_MAX_CHUNKS || needed > MD_MAX_BLOCKS * MD_BLOCK) {
 		err("--size: %s.", size ? "metadata cannot hold so many chunks; use larger ones" :

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * schedule: migration at certain hours.
+ *
+ * A timer of systemd calls `tierctl schedule --apply` at each end of a window, and
+ * at boot if one passed meanwhile.  That looks at the clock, so calls may be late,
+ * or more than are needed.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "render-json.h"
+#include "util.h"
+#include "window.h"
+
+#define UNITS	"/etc/systemd/system"
+
+extern char **environ;
+
+struct schedule {
+	struct set *set;
+	char *unit;			/* name of the timer */
+	char *timer, *service;		/* their files */
+	struct strings windows;
+};
+
+static void schedule_init(struct schedule *d, struct set *s)
+{
+	memset(d, 0, sizeof(*d));
+	d->set = s;
+	d->unit = xasprintf("tierctl-schedule-%s.timer", s->hex);
+	d->timer = xasprintf(UNITS "/%s", d->unit);
+	d->service = xasprintf(UNITS "/tierctl-schedule-%s.service", s->hex);
+}
+
+static void schedule_free(struct schedule *d)
+{
+	free(d->unit);
+	free(d->timer);
+	free(d->service);
+	strings_free(&d->windows);
+}
+
+/* The windows that were installed are the last words of the service's command. */
+static void read_windows(struct schedule *d)
+{
+	FILE *f = fopen(d->service, "re");
+	char *line = NULL, *word, *save;
+	struct window w;
+	size_t room = 0;
+
+	if (!f)
+		return;
+	while (getline(&line, &room, f) > 0) {
+		if (strncmp(line, "ExecStart=", 10))
+			continue;
+		for (word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+			if (window_parse(word, &w))
+				strings_add(&d->windows, word);
+	}
+	free(line);
+	fclose(f);
+}
+
+static bool inside(const struct schedule *d)
+{
+	time_t now = time(NULL);
+	struct window w;
+	unsigned int i;
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	for (i = 0; i < d->windows.nr; i++)
+		if (window_parse(d->windows.s[i], &w) && window_has(&w, tm.tm_hour * 60 + tm.tm_min))
+			return true;
+	return false;
+}
+
+/* Pauses or resumes migration, unless it is so already.  An exit code. */
+static int set_paused(struct set *s, bool paused)
+{
+	if (!s->active) {
+		say("%s: is inactive and stays as it is.\n", s->name);
+		return EXIT_DONE;
+	}
+	if (!check_active(s))
+		return EXIT_FAILED;
+	if (s->status.paused == paused)
+		return EXIT_DONE;
+	if (send_message(s, "%s", paused ? "pause" : "resume"))
+		return EXIT_FAILED;
+	if (!global.test)
+		s->status.paused = paused;
+	return EXIT_DONE;
+}
+
+static void join_windows(const struct schedule *d, const char *separator, struct text *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < d->windows.nr; i++)
+		text_add(t, "%s%s", i ? separator : "", d->windows.s[i]);
+}
+
+static void show(const struct schedule *d)
+{
+	const struct set *s = d->set;
+	bool known = s->active && s->have_table && s->status.kind == STATUS_OK;
+	struct text windows = { 0 };
+	unsigned int i;
+
+	if (global.json) {
+		json_object *o = json_new_set(s), *list = json_object_new_array();
+
+		for (i = 0; i < d->windows.nr; i++)
+			json_object_array_add(list, json_object_new_string(d->windows.s[i]));
+		json_object_object_add(o, "windows", list);
+		put_string(o, "migration", !known ? NULL : s->status.paused ? "paused" : "running");
+		return;
+	}
+	join_windows(d, ", ", &windows);
+	say("%s: migration %s%s%s%s.\n", s->name, d->windows.nr ? "from " : "is not scheduled",
+	    d->windows.nr ? windows.s : "", known ? "; now " : "",
+	    !known ? "" : s->status.paused ? "paused" : "running");
+	text_free(&windows);
+}
+
+/* With --dry-run says the command.  False with the error said. */
+static bool systemctl(const char *what, const char *option, const char *unit)
+{
+	const char *argv[] = { "systemctl", "--quiet", what, NULL, NULL, NULL };
+	int status = 0, r, n = 3;
+	pid_t pid;
+
+	if (option)
+		argv[n++] = option;
+	if (unit)
+		argv[n++] = unit;
+	verbose("running: systemctl %s %s", what, unit ? unit : "");
+	if (global.test) {
+		say("Would run: systemctl %s%s%s%s%s\n", what, option ? " " : "", option ? option : "",
+		    unit ? " " : "", unit ? unit : "");
+		return true;
+	}
+	fflush(NULL);
+	r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
+	while (!r && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (r || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		err("systemctl %s: %s.", what, r ? strerror(r) : "failed");
+		return false;
+	}
+	return true;
+}
+
+/* Whole or not at all; with --dry-run says it.  False with the error said. */
+static bool write_unit(const char *path, const struct text *t)
+{
+	char *temporary;
+	bool good;
+	FILE *f;
+
+	if (global.test) {
+		say("Would write %s:\n%s\n", path, t->s);
+		return true;
+	}
+	temporary = xasprintf("%s.new", path);
+	f = fopen(temporary, "we");
+	good = f && fputs(t->s, f) >= 0;
+	if (f && fclose(f))
+		good = false;
+	good = good && !rename(temporary, path);
+	if (!good) {
+		err("%s: %s.", path, strerror(errno));
+		unlink(temporary);
+	}
+	free(temporary);
+	return good;
+}
+
+static void describe(const struct schedule *d, const char *what, struct text *t)
+{
+	text_add(t, "# Made by tierctl schedule, taken away by: tierctl schedule --clear %s\n"
+		 "[Unit]\nDescription=%s of the tiered set %s\nDocumentation=man:tierctl-schedule(8)\n\n",
+		 d->set->name, what, d->set->name);
+}
+
+static bool write_service(const struct schedule *d)
+{
+	char self[PATH_MAX] = "";
+	struct text t = { 0 };
+	bool good;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+		err("/proc/self/exe: %s.", strerror(errno));
+		return false;
+	}
+	describe(d, "Pause or resume migration", &t);
+	text_add(&t, "[Service]\nType=oneshot\nExecStart=%s schedule --apply %s ", self, d->set->hex);
+	join_windows(d, " ", &t);
+	text_add(&t, "\n");
+	good = write_unit(d->service, &t);
+	text_free(&t);
+	return good;
+}
+
+static bool write_timer(const struct schedule *d)
+{
+	struct text t = { 0 };
+	struct window w;
+	unsigned int i;
+	bool good;
+
+	describe(d, "Hours of migration", &t);
+	text_add(&t, "[Timer]\n");
+	for (i = 0; i < d->windows.nr; i++) {
+		window_parse(d->windows.s[i], &w);
+		text_add(&t, "OnCalendar=*-*-* %02u:%02u:00\nOnCalendar=*-*-* %02u:%02u:00\n", w.from / 60,
+			 w.from % 60, w.to / 60, w.to % 60);
+	}
+	text_add(&t, "Persistent=true\n\n[Install]\nWantedBy=timers.target\n");
+	good = write_unit(d->timer, &t);
+	text_free(&t);
+	return good;
+}
+
+static bool uninstall(const struct schedule *d)
+{
+	bool good = systemctl("disable", "--now", d->unit);
+
+	if (global.test) {
+		say("Would remove %s and %s.\n", d->timer, d->service);
+	} else if ((unlink(d->timer) && errno != ENOENT) || (unlink(d->service) && errno != ENOENT)) {
+		err("%s: %s.", d->timer, strerror(errno));
+		good = false;
+	}
+	return systemctl("daemon-reload", NULL, NULL) && good;
+}
+
+/* What is there already takes the new hours by a restart. */
+static bool install(const struct schedule *d)
+{
+	struct stat st;
+
+	if (stat("/run/systemd/system", &st)) {
+		err("%s: systemd, whose timers would be used, does not run here. Let another service, cron for example, call this at each end of a window and at boot: tierctl schedule --apply %s %s",
+		    d->set->name, d->set->name, d->windows.s[0]);
+		return false;
+	}
+	if (write_service(d) && write_timer(d) && systemctl("daemon-reload", NULL, NULL) &&
+	    systemctl("enable", NULL, d->unit) && systemctl("restart", NULL, d->unit))
+		return true;
+	if (!global.test)
+		uninstall(d);
+	return false;
+}
+
+static int check_options(const struct args *args)
+{
+	bool clear = args->given[OPT_CLEAR], apply = args->given[OPT_APPLY];
+	struct window w;
+	unsigned int i;
+
+	if ((clear && (apply || args->nr > 1)) || (apply && args->nr < 2)) {
+		err("schedule: --clear goes alone, --apply with hours.");
+		return EXIT_USAGE;
+	}
+	for (i = 1; i < args->nr; i++)
+		if (!window_parse(args->word[i], &w)) {
+			err("schedule: %s is no part of a day like 22:00-06:00.", args->word[i]);
+			return EXIT_USAGE;
+		}
+	return 0;
+}
+
+static int schedule(struct schedule *d, const struct args *args)
+{
+	bool apply = args->given[OPT_APPLY], was;
+	unsigned int i;
+	int code;
+
+	read_windows(d);
+	was = d->windows.nr;
+	if (args->nr == 1 && !args->given[OPT_CLEAR]) {
+		show(d);
+		return EXIT_DONE;
+	}
+	strings_free(&d->windows);
+	memset(&d->windows, 0, sizeof(d->windows));
+	for (i = 1; i < args->nr; i++)
+		strings_add(&d->windows, args->word[i]);
+	if (args->given[OPT_CLEAR])
+		code = !was || uninstall(d) ? EXIT_DONE : EXIT_FAILED;
+	else
+		code = apply || install(d) ? EXIT_DONE : EXIT_FAILED;
+	/* Without hours migration runs at all of them; a pause that was not ours stays. */
+	if (!code && (was || d->windows.nr))
+		code = set_paused(d->set, d->windows.nr && !inside(d));
+	if (!code && !global.test && !apply)
+		show(d);
+	return code;
+}
+
+int cmd_schedule(const struct args *args)
+{
+	struct set_list list;
+	struct schedule d;
+	int code = check_options(args);
+
+	if (code)
+		return code;
+	code = EXIT_FAILED;
+	if (need_known(&list, args->word[0])) {
+		schedule_init(&d, sets_find(&list, args->word[0]));
+		code = schedule(&d, args);
+		schedule_free(&d);
+	}
+	sets_free(&list);
+	return code;
+}
+
+void schedule_forget(struct set *s)
+{
+	struct schedule d;
+
+	schedule_init(&d, s);
+	if (!access(d.timer, F_OK))
+		uninstall(&d);
+	schedule_free(&d);
+}
