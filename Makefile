@@ -34,6 +34,10 @@ check-kill:			## guests killed while they work (ROUNDS=2)
 	@ci/build-modules $(or $(KERNEL),6.1)
 	@tests/crash/kill-guest $(or $(ROUNDS),2)
 
+check-boot:			## a Debian boots from an image with sets in its fstab (N=10 boots, N cuts)
+	@ci/setup
+	@tests/boot/run --kernel $(or $(KERNEL),6.1) $(or $(N),10)
+
 check-faults:			## devices that fail, in every way they can, in a guest
 	@TESTS='faults/*' ci/check $(or $(KERNEL),6.1)
 
@@ -126,6 +130,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-all check-asan check-crash check-faults check-kill check-debug coverage \
-	check-build check-style check-abi check-ci check-mutants fuzz soak demo \
+.PHONY: all modules userspace check check-all check-asan check-boot check-crash check-faults check-kill \
+	check-debug coverage check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help

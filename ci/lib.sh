@@ -44,6 +44,38 @@ locked()
 	return "$rc"
 }
 
+# kvm_works VMLINUZ: does a stock kernel boot under KVM here?  /dev/kvm may be there
+# and hang every guest.  A kernel without a root file system panics once it is
+# up, which is proof enough.  The answer holds until this machine reboots.
+kvm_works()
+{
+	local answer
+	mkdir -p "$cache/run"
+	answer=$cache/run/kvm-$(</proc/sys/kernel/random/boot_id)
+	case ${DM_TIER_KVM:-} in
+	yes) return 0 ;;
+	no) return 1 ;;
+	esac
+	[ -w /dev/kvm ] || return 1
+	if [ ! -s "$answer" ]; then
+		(timeout -k 1 8 qemu-system-x86_64 -accel kvm -cpu host -m 512M \
+			-nodefaults -display none -serial stdio -no-reboot \
+			-kernel "$1" -append 'console=ttyS0 panic=-1' \
+			</dev/null || true) 2>/dev/null |
+		if grep -q 'Unable to mount root fs'; then echo yes; else echo no; fi >"$answer"
+	fi
+	[ "$(<"$answer")" = yes ]
+}
+
+# Where KVM does not work: a plain CPU boots and runs faster than one with all
+# features; a clock read from the TSC spares a trip into QEMU at each reading; and
+# programs that always lie at the same address are translated only once.
+# shellcheck disable=SC2034
+emulated_qemu=(-accel 'tcg,thread=multi'
+	       -cpu 'qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,+aes,+pclmulqdq,+rdrand,+invtsc')
+# shellcheck disable=SC2034
+emulated_kernel=(mitigations=off tsc=reliable norandmaps)
+
 # mirror main|security: the archive this machine's own apt is configured to use,
 # Debian's public one if it has none.
 mirror()

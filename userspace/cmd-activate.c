@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* activate, deactivate */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "metadata-check.h"
@@ -241,9 +246,80 @@ static bool complete(const struct set *s)
 	return !s->problem && !set_missing(s) && !set_stale(s);
 }
 
+/*
+ * Members of a set appear all at once, and each of them calls.  Who comes second waits
+ * and finds the set active.  A descriptor, or -1: then the kernel refuses the second.
+ */
+static int lock_auto(const char *hex)
+{
+	char *path = xasprintf("/run/dm-tier/%s.lock", hex);
+	int fd;
+
+	mkdir("/run/dm-tier", 0755);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	free(path);
+	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return fd;
+}
+
+/* In silence, unless a complete set cannot be activated. */
+static int auto_activate(const u8 *uuid, const struct args *args, const struct strings *features)
+{
+	struct set_list list;
+	char hex[UUID_HEX];
+	int code = EXIT_DONE, lock = lock_auto(uuid_to_hex(hex, uuid));
+	struct set *s;
+
+	sets_load(&list, true);
+	s = sets_find(&list, hex);
+	if (s && !s->active && (complete(s) || (!s->problem && args->given[OPT_DEGRADED])))
+		code = activate(s, args, features);
+	sets_free(&list);
+	if (lock >= 0)
+		close(lock);
+	return code;
+}
+
+static int auto_activate_named(const char *name, const struct args *args, const struct strings *features)
+{
+	int code = EXIT_DONE;
+	struct set_list list;
+	struct device d;
+	struct member m;
+	struct set *s;
+
+	if (!device_from_name(name, &d)) {
+		member_read(&d, &m);
+		device_free(&d);
+		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
+			code = auto_activate(member_set_uuid(&m), args, features);
+		member_free(&m);
+		return code;
+	}
+	sets_load(&list, true);
+	s = sets_need(&list, name);
+	code = s ? auto_activate(s->uuid, args, features) : EXIT_FAILED;
+	sets_free(&list);
+	return code;
+}
+
+static int auto_activate_all(const struct args *args, const struct strings *features)
+{
+	int code = EXIT_DONE;
+	struct set_list list;
+	unsigned int i;
+
+	sets_load(&list, true);
+	for (i = 0; i < list.nr; i++)
+		if (!list.set[i].active)
+			code = worse(code, auto_activate(list.set[i].uuid, args, features));
+	sets_free(&list);
+	return code;
+}
+
 int cmd_activate(const struct args *args)
 {
-	bool automatic = args->given[OPT_AUTO];
 	struct strings features = { 0 };
 	struct set_list list;
 	int code = check_which(args);
@@ -257,23 +333,24 @@ int cmd_activate(const struct args *args)
 	}
 	if (args->given[OPT_READ_ONLY])
 		strings_add(&features, "read_only");
-	if (automatic)
+	if (args->given[OPT_AUTO]) {
 		global.quiet = true;
+		for (i = 0; i < args->nr; i++)
+			code = worse(code, auto_activate_named(args->word[i], args, &features));
+		if (!args->nr)
+			code = auto_activate_all(args, &features);
+		strings_free(&features);
+		return code;
+	}
 	sets_load(&list, true);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
-		if (automatic && s && !complete(s))
-			continue;
 		code = worse(code, s ? activate(s, args, &features) : EXIT_FAILED);
 	}
-	for (i = 0; !args->nr && i < list.nr; i++) {
-		struct set *s = &list.set[i];
-
-		if (s->active || (automatic && !complete(s)))
-			continue;
-		code = worse(code, activate(s, args, &features));
-	}
+	for (i = 0; !args->nr && i < list.nr; i++)
+		if (!list.set[i].active)
+			code = worse(code, activate(&list.set[i], args, &features));
 	sets_free(&list);
 	strings_free(&features);
 	return code;

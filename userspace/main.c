@@ -28,11 +28,13 @@ const struct command commands[] = {
 		"is left of a set whose other devices are gone.\n",
 		B(TEST), 1, 1 + TIER_MAX_TIERS, cmd_destroy,
 	}, {
-		"activate", "[OPTION]... SET | --all | --auto",
+		"activate", "[OPTION]... SET | --all | --auto [DEV]...",
 		"make the device of a set that was found",
 		"A tier that is missing, or an old copy of itself, makes it fail, unless --degraded:\n"
 		"then the chunks on that tier give I/O errors until it is back, and the exit status\n"
-		"is 3.\n",
+		"is 3.\n"
+		"With --auto DEV: the set that DEV belongs to, if nothing of it is missing; else nothing.\n"
+		"This is what udev starts for each device of a set.\n",
 		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(NO_CHECK) | B(TEST),
 		0, MANY,
 		cmd_activate,

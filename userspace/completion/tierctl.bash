@@ -47,7 +47,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
 		return
 		;;
-	-m|--metadata|--pv|-o|--output|--svg|--png)
+	-m|--metadata|--pv|-o|--output|--svg|--png|--auto)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		compopt -o filenames 2>/dev/null
 		return

@@ -55,4 +55,4 @@ complete -c tierctl -n '__tierctl_in set get' -a '(__tierctl_keys)'
 complete -c tierctl -n '__tierctl_after --policy' -a 'heat static'
 complete -c tierctl -n '__tierctl_after --feature' -a 'paused no_discard_passdown skip_zeroing'
 complete -c tierctl -n '__tierctl_after --tier --evacuated' -a '0 1 2 3'
-complete -c tierctl -n '__tierctl_after -m --metadata --svg --png' -F
+complete -c tierctl -n '__tierctl_after -m --metadata --svg --png --auto' -F

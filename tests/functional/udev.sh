@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=600
+# long
+#
+# The udev rules, with the udevd of the guest: members are hidden and come back, the last
+# one that appears assembles the set, links of sets in the place of logical volumes.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+need udevadm lsblk
+udevadm control --ping 2>/dev/null || skip_all "udevd does not run"
+[ ! -d /run/systemd/system ] || skip_all "systemd runs here: tests/boot is for that"
+source=$here/../../userspace
+[ -x "$source/tier_id" ] || skip_all "tier_id is not built"
+
+rules=/run/udev/rules.d
+mkdir -p "$rules"
+for file in 57-dm-tier 61-dm-tier; do
+	sed "s|@SBINDIR@|$(realpath "$source")|g; s|@UDEVDIR@|$(realpath "$source")|g" \
+		"$source/udev/$file.rules.in" >"$rules/$file.rules"
+done
+udevadm control --reload
+without_rules()
+{
+	rm -f "$rules"/57-dm-tier.rules "$rules"/61-dm-tier.rules
+	udevadm control --reload
+	on_exit
+}
+trap without_rules EXIT
+
+# property DEVICE KEY: what udev has stored
+property() { udevadm info --query=property --property="$2" --value "$(readlink -f "$1")"; }
+settle() { udevadm settle --timeout=$((60 * patience)); }
+
+hidden_words="ID_FS_TYPE=dm_tier_member ID_FS_USAGE=raid SYSTEMD_READY=0 UDISKS_IGNORE=1
+	DM_UDEV_DISABLE_DISK_RULES_FLAG=1 DM_UDEV_DISABLE_OTHER_RULES_FLAG=1"
+is_hidden()
+{
+	local said word
+	said=$(udevadm info --query=property "$(readlink -f "$1")")
+	for word in $hidden_words; do
+		[[ $'\n'$said$'\n' == *$'\n'"$word"$'\n'* ]] || return 1
+	done
+}
+# is_plain DEVICE: nothing of all that, nor anything of ours
+is_plain()
+{
+	local said word
+	said=$(udevadm info --query=property "$(readlink -f "$1")")
+	for word in $hidden_words DM_TIER_; do
+		[[ $'\n'$said != *$'\n'"$word"* ]] || return 1
+	done
+}
+# shown WHAT-IS DEVICE...
+shown()
+{
+	local disk
+	for disk in "${@:2}"; do
+		"$1" "$disk" || fail "not ${1#is_}: $disk: $(udevadm info --query=property "$(readlink -f "$disk")")"
+	done
+}
+
+# A set of a disk, a disk and a dm device.
+mapped=/dev/mapper/tt_mapped
+make_mixed()
+{
+	make_disks
+	wrap mapped "0 $(sectors_of "$slow") linear $slow 0"
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$mapped"
+	settle
+}
+
+active() { [ -e "/dev/mapper/$set" ]; }
+
+# away DISK / back DISK: unplugged, and plugged in with what it held
+away()
+{
+	echo 0 >"$configfs/${1#/dev/}/power"
+	settle
+}
+back()
+{
+	echo 1 >"$configfs/${1#/dev/}/power"
+	wait_for 10 test -b "$1"
+	settle
+}
+
+members_hide()
+{
+	make_mixed
+	shown is_hidden "$meta" "$fast" "$mapped"
+	same dm_tier_member "$(lsblk -ndo FSTYPE "$fast")" "what lsblk says"
+	same metadata "$(property "$meta" DM_TIER_ROLE)"
+	same tier "$(property "$mapped" DM_TIER_ROLE)"
+	same 1 "$(property "$mapped" DM_TIER_ID)"
+	same "$set" "$(property "$fast" DM_TIER_NAME)"
+	same "$(property "$meta" ID_FS_UUID)" "$(property "$mapped" ID_FS_UUID)"
+	same "$(dmsetup info -c --noheadings -o uuid "$set")" "TIER-$(property "$fast" DM_TIER_SET)"
+	# The set itself is for everybody.
+	same "" "$(property "$dev" DM_TIER_ROLE)"
+	same tier-deactivate.service "$(property "$dev" SYSTEMD_WANTS)"
+	mkfs.ext4 -q -F "$dev"
+	settle
+	wait_for 20 has_fs
+}
+has_fs() { [ "$(property "$dev" ID_FS_TYPE)" = ext4 ]; }
+test_case "members are hidden, the set is not" members_hide
+
+while_suspended()
+{
+	make_mixed
+	ctl deactivate -q "$set"
+	dmsetup suspend tt_mapped
+	udevadm trigger --action=change --settle "$(readlink -f "$mapped")"
+	shown is_hidden "$mapped"
+	same 1 "$(property "$mapped" DM_TIER_ID)"
+	dmsetup resume tt_mapped
+	settle
+	shown is_hidden "$mapped"
+}
+test_case "a member stays hidden while it is suspended" while_suspended
+
+taken_back()
+{
+	local disk
+	make_mixed
+	ctl destroy -q -y "$set"
+	# udevd hears of a device that was written when it is closed.
+	for disk in "$meta" "$fast" "$mapped"; do
+		wait_for 20 is_plain "$disk"
+	done
+	mkfs.ext4 -q -F "$mapped"
+	settle
+	wait_for 20 mapped_has_fs
+}
+mapped_has_fs() { [ "$(property "$mapped" ID_FS_TYPE)" = ext4 ]; }
+test_case "without its label a member is a device like any other" taken_back
+
+last_assembles()
+{
+	make_disks
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$slow"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	away "$meta"
+	away "$slow"
+	back "$meta"
+	fails active
+	shown is_hidden "$meta"
+	back "$slow"
+	wait_for 20 active
+	check_chunks 0 20 1
+}
+test_case "the last member that appears assembles the set" last_assembles
+
+dm_last()
+{
+	make_disks
+	wrap mapped "0 $(sectors_of "$meta") linear $meta 0"
+	ctl create "$set" -q -c 64k -m "$mapped" "$fast" "$slow"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	remove tt_mapped
+	away "$meta"
+	fails active
+	echo 1 >"$configfs/${meta#/dev/}/power"
+	wrap mapped "0 $(sectors_of "$meta") linear $meta 0"
+	wait_for 20 active
+	check_chunks 0 20 1
+	# The resume of a member is its coming, too.
+	ctl deactivate -q "$set"
+	settle
+	fails active
+	dmsetup suspend tt_mapped
+	dmsetup resume tt_mapped
+	wait_for 20 active
+}
+test_case "a dm device that appears assembles the set" dm_last
+
+left_alone()
+{
+	make_mixed
+	ctl deactivate -q "$set"
+	udevadm trigger --action=change --settle "$meta" "$fast" "$(readlink -f "$mapped")"
+	fails active
+}
+test_case "a set that was deactivated stays so" left_alone
+
+quietly()
+{
+	make_mixed
+	ctl_code 0 activate --auto "$fast"
+	same "" "$output$errors" "what is said of an active set"
+	disk spare 4
+	ctl_code 0 activate --auto "$spare"
+	same "" "$output$errors" "what is said of a blank disk"
+	ctl deactivate -q "$set"
+	away "$meta"
+	ctl_code 0 activate --auto "$fast"
+	same "" "$output$errors" "what is said without the metadata"
+	back "$meta"
+	wait_for 20 active
+	ctl deactivate -q "$set"
+	away "$fast"
+	ctl_code 0 activate --auto "$(majmin "$meta")"
+	same "" "$output$errors" "what is said without a tier"
+	fails active
+	ctl_code 1 activate --auto /dev/tt_nowhere
+}
+test_case "activate --auto DEVICE says nothing of what it cannot do" quietly
+
+at_once()
+{
+	local disk pid pids=() n=0
+	make_mixed
+	ctl deactivate -q "$set"
+	for disk in "$meta" "$fast" "$mapped" "$meta"; do
+		n=$((n + 1))
+		ctl activate --auto "$disk" >"$tmp/said$n" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid"; done
+	same "" "$(cat "$tmp"/said?)" "what they said"
+	active
+	same rw "$(info mode)"
+}
+test_case "four calls at once" at_once
+
+hex=0123456789abcdef0123456789abcdef
+lv_links()
+{
+	disk spare 4
+	dmsetup create tt_vg-data --uuid "TIER-$hex-lv" --table "0 64 linear $spare 0"
+	settle
+	same "$(readlink -f /dev/mapper/tt_vg-data)" "$(readlink -f /dev/tt_vg/data)"
+	remove tt_vg-data
+	settle
+	[ ! -e /dev/tt_vg/data ]
+	# Taken apart: its links, until somebody else has them.
+	dmsetup create tt_vg-data_trevert --uuid "TIER-$hex-lv" --table "0 64 linear $spare 0"
+	settle
+	same "$(readlink -f /dev/mapper/tt_vg-data_trevert)" "$(readlink -f /dev/tt_vg/data)"
+	same "$(readlink -f /dev/mapper/tt_vg-data_trevert)" "$(readlink -f /dev/mapper/tt_vg-data)"
+	dmsetup create tt_vg-data --uuid "TIER-${hex/0/1}-lv" --table "0 64 linear $spare 0"
+	settle
+	same "$(readlink -f /dev/mapper/tt_vg-data)" "$(readlink -f /dev/tt_vg/data)"
+	[ "$(readlink -f /dev/mapper/tt_vg-data_trevert)" != "$(readlink -f /dev/mapper/tt_vg-data)" ]
+	remove tt_vg-data_trevert
+	settle
+	same "$(readlink -f /dev/mapper/tt_vg-data)" "$(readlink -f /dev/tt_vg/data)"
+}
+test_case "a set in the place of a logical volume has its links" lv_links
+
+run_tests
