@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "commands.h"
+#include "convert.h"
 #include "metadata-check.h"
 #include "size.h"
 #include "util.h"
@@ -37,6 +38,11 @@ static bool can_activate(struct set *s, const struct args *args)
 	unsigned int i;
 	char *usage;
 
+	if (convert_unfinished(s) && !convert_committed(s)) {
+		err("%s: its conversion was interrupted before anything was changed. To clean up: tierctl convert --abort %s",
+		    s->name, s->name);
+		return false;
+	}
 	if (s->problem) {
 		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
 		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " : "",
@@ -132,7 +138,7 @@ static int activate(struct set *s, const struct args *args, const struct strings
 		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
 		    (unsigned long long)s->length, params);
 	} else {
-		uuid = xasprintf("%s%s", DM_UUID_PREFIX, s->hex);
+		uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
 		if (!dm_create(name, uuid, s->length, params, read_only, &reason)) {
 			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
 			    set_missing(s) ? ", degraded" : "");
@@ -178,6 +184,49 @@ static int check_which(const struct args *args)
 	return 0;
 }
 
+int activate_uuid(const char *set_hex)
+{
+	struct strings none = { 0 };
+	struct args args = { 0 };
+	struct set_list list;
+	int code = EXIT_FAILED;
+	unsigned int i;
+
+	sets_load(&list, true);
+	for (i = 0; i < list.nr; i++)
+		if (!strcmp(list.set[i].hex, set_hex))
+			code = activate(&list.set[i], &args, &none);
+	sets_free(&list);
+	return code;
+}
+
+/* Conversions that were interrupted go on first, if nobody is at it. */
+static void finish_conversions(struct set_list *list, const struct args *args)
+{
+	bool finished = false;
+	unsigned int i, j;
+
+	for (i = 0; i < list->nr; i++) {
+		const struct set *s = &list->set[i];
+		bool meant = !args->nr;
+
+		for (j = 0; j < args->nr; j++)
+			meant |= sets_find(list, args->word[j]) == s;
+		if (!meant || !convert_unfinished(s) || set_missing(s))
+			continue;
+		if (global.test)
+			say("Would finish the conversion of %s.\n", s->name);
+		else if (!convert_lock(s->hex))
+			verbose("%s: is being converted", s->name);
+		else
+			finished |= !convert_finish(s->hex);
+	}
+	if (finished) {
+		sets_free(list);
+		sets_load(list, true);
+	}
+}
+
 int cmd_activate(const struct args *args)
 {
 	bool automatic = args->given[OPT_AUTO];
@@ -197,6 +246,7 @@ int cmd_activate(const struct args *args)
 	if (automatic)
 		global.quiet = true;
 	sets_load(&list, true);
+	finish_conversions(&list, args);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/metadata.h"
+#include "lvm-part.h"
 #include "size.h"
 #include "util.h"
 
@@ -150,7 +151,8 @@ static void active_identity(struct set *s)
 		set_uuid(s, uuid);
 
 	s->dm_name = xstrdup(s->dm.name);
-	if (len > 3 && !strcmp(s->dm.uuid + len - 3, "-lv"))
+	s->lv = len > 3 && !strcmp(s->dm.uuid + len - 3, "-lv");
+	if (s->lv)
 		s->name = lv_name_from_dm(s->dm.name);
 	if (!s->name)
 		s->name = xstrdup(s->dm.name);
@@ -340,16 +342,43 @@ static bool of_active(const struct set_list *list, const struct member *m)
 	return s && s->active;
 }
 
+/*
+ * The device of a set that was a logical volume is named after it, VG-LV, also when
+ * the volume group has another name by now; the volume itself is VG-LV_torig, or not
+ * yet if the conversion was interrupted.
+ */
+static void name_after_volume(struct set *s, const struct device *d)
+{
+	char *name = device_attribute(d->dev, "dm/name"), *uuid = device_attribute(d->dev, "dm/uuid");
+	size_t len = name ? strlen(name) : 0, end = strlen(LVM_ORIGIN_SUFFIX);
+	bool moved = len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX);
+
+	if (name && uuid && !strncmp(uuid, "LVM-", 4) &&
+	    (moved || (s->dm_name && !strcmp(name, s->dm_name)))) {
+		s->lv = true;
+		free(s->dm_name);
+		s->dm_name = moved ? xstrndup(name, len - end) : xstrdup(name);
+	}
+	free(name);
+	free(uuid);
+}
+
 static void finish_inactive(struct set *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
-		if (!s->tier[i].present)
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].present)
+			name_after_volume(s, &s->tier[i].dev);
+		else
 			s->tier[i].state = '-';
+	}
 	if (!s->have_meta)
 		add_problem(s, "its metadata device is missing");
-	s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
+	if (s->lv)
+		s->name = lv_name_from_dm(s->dm_name);
+	if (!s->name)
+		s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
 }
 
 int sets_load_members(struct set_list *list, const struct member_list *members)

@@ -31,6 +31,7 @@ struct set {
 	uint64_t length;	/* sectors */
 	uint64_t chunk_sectors;
 
+	bool lv;		/* a logical volume was converted; the device has its name */
 	bool active;
 	struct dm_device dm;	/* if active */
 	bool have_table;	/* as is table */

@@ -27,4 +27,7 @@ int md_read_tiers(int fd, const struct tier_meta_roots *roots,
 int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 		int (*fn)(void *context, u64 chunk, u64 entry), void *context, const char **reason);
 
+/* Changes the state that the superblock says, and waits until that is on the disk. */
+int md_set_state(int fd, u32 state, const char **reason);
+
 #endif

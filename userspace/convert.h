@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Making a set of a device that holds data, in place.  The chunks under the label
+ * area are copied to the fast tier, and so is a last one that is not whole; every
+ * other chunk v lies at place v of the old device, where it was.  Up to the label
+ * on the old device nothing has happened to it; from there on whoever finds the
+ * labels, tierctl activate for example, can finish the rest.
+ */
+#ifndef TIERCTL_CONVERT_H
+#define TIERCTL_CONVERT_H
+
+#include "lvm-part.h"
+#include "set.h"
+
+struct conversion {
+	const char *name;		/* for users */
+	const char *dm_name;
+	const char *policy;
+	u8 uuid[TIER_UUID_SIZE];
+	char hex[UUID_HEX];
+	struct device origin, meta;
+	unsigned int nr_fast;
+	struct device fast[TIER_MAX_TIERS - 1];
+
+	/* convert_arrange() fills these in. */
+	uint64_t chunk_sectors;
+	uint64_t length;		/* sectors */
+	uint64_t nr_chunks;
+	uint64_t first_place;
+	uint64_t homeless;		/* chunks that are copied to the fast tier */
+};
+
+/* From the sizes of origin and chunk. */
+void convert_arrange(struct conversion *c, uint64_t origin_size);
+/* Sectors. */
+uint64_t convert_label_area(uint64_t chunk_sectors);
+
+/*
+ * One tierctl at a time converts a set or takes it apart; ends with the process.
+ * false: another one does.
+ */
+bool convert_lock(const char *set_hex);
+
+/* Writes metadata, copies and labels; origin is open and nobody else's.  0, or -1 with the error said. */
+int convert_write(const struct conversion *c, int origin);
+
+/* Whether the set is one whose conversion was interrupted; whether it can only go on, then. */
+bool convert_unfinished(const struct set *s);
+bool convert_committed(const struct set *s);
+
+/* The steps between the label and the device, as far as they are not done.  An exit code. */
+int convert_finish(const char *set_hex);
+
+/*
+ * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
+ * With origin, that of a logical volume, which may be all that says so.
+ */
+int convert_undo(const char *set_hex, const char *name, const struct device *origin);
+
+#endif
