@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "convert.h"
+#include "revert.h"
 #include "metadata-check.h"
 #include "size.h"
 #include "util.h"
@@ -200,7 +201,7 @@ int activate_uuid(const char *set_hex)
 	return code;
 }
 
-/* Conversions that were interrupted go on first, if nobody is at it. */
+/* What was interrupted goes on first, if nobody is at it. */
 static void finish_conversions(struct set_list *list, const struct args *args)
 {
 	bool finished = false;
@@ -212,14 +213,18 @@ static void finish_conversions(struct set_list *list, const struct args *args)
 
 		for (j = 0; j < args->nr; j++)
 			meant |= sets_find(list, args->word[j]) == s;
-		if (!meant || !convert_unfinished(s) || set_missing(s))
+		if (!meant || !((convert_unfinished(s) && !set_missing(s)) || revert_unfinished(s)))
 			continue;
 		if (global.test)
-			say("Would finish the conversion of %s.\n", s->name);
+			say("Would finish what convert or revert left of %s.\n", s->name);
 		else if (!convert_lock(s->hex))
 			verbose("%s: is being converted", s->name);
-		else
+		else if (convert_unfinished(s))
 			finished |= !convert_finish(s->hex);
+		else if (revert_committed(s))
+			finished |= !revert_finish(s->hex);
+		else if (!set_missing(s))
+			finished |= !revert_take_back(s);
 	}
 	if (finished) {
 		sets_free(list);

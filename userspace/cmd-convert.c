@@ -558,7 +558,7 @@ static int prepare_part(struct part *p, struct device *d)
 	return 0;
 }
 
-static int write_set(struct request *q, int origin)
+static int write_set(struct request *q)
 {
 	unsigned int i;
 
@@ -573,7 +573,7 @@ static int write_set(struct request *q, int origin)
 	q->c.origin = q->origin.dev;
 	q->c.dm_name = q->dm_name;
 	q->c.policy = q->policy;
-	return convert_write(&q->c, origin);
+	return convert_write(&q->c);
 }
 
 static int do_it(struct request *q)
@@ -589,7 +589,7 @@ static int do_it(struct request *q)
 		close(fd);
 		return EXIT_FAILED;
 	}
-	r = write_set(q, fd);
+	r = write_set(q);
 	close(fd);
 	if (r) {
 		if (!convert_undo(q->c.hex, name, &q->origin.dev))

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "member.h"
+#include "revert.h"
 #include "util.h"
 #include "wipe.h"
 
@@ -85,6 +86,9 @@ static int destroy_set(const struct set *s)
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
+	/* The volume that was converted gets its name back. */
+	if (!code && s->lv)
+		code = revert_finish(s->hex);
 	if (!code)
 		say("%s: destroyed.\n", s->name);
 	return code;

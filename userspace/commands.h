@@ -39,6 +39,7 @@ int cmd_replace(const struct args *args);
 int cmd_resize(const struct args *args);
 int cmd_rename(const struct args *args);
 int cmd_convert(const struct args *args);
+int cmd_revert(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the

@@ -117,7 +117,7 @@ static void fill_content(struct md_content *m, const struct conversion *c)
 		m->mapping[homeless_chunk(c, v)] = entry(refuge(c, v), 0);
 }
 
-static int write_all(int fd, const void *buf, size_t len, uint64_t offset)
+int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset)
 {
 	size_t done = 0;
 
@@ -133,7 +133,7 @@ static int write_all(int fd, const void *buf, size_t len, uint64_t offset)
 	return 0;
 }
 
-static int write_zeroes(int fd, uint64_t at, uint64_t end)
+int convert_write_zeroes(int fd, uint64_t at, uint64_t end)
 {
 	void *zeroes = block_buffer(COPY_BYTES);
 	int r = 0;
@@ -141,7 +141,7 @@ static int write_zeroes(int fd, uint64_t at, uint64_t end)
 	while (!r && at < end) {
 		size_t piece = end - at < COPY_BYTES ? end - at : COPY_BYTES;
 
-		r = write_all(fd, zeroes, piece, at);
+		r = convert_write_all(fd, zeroes, piece, at);
 		at += piece;
 	}
 	free(zeroes);
@@ -159,18 +159,22 @@ static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint
 
 		r = read_blocks(from, from_offset + done, buf, piece);
 		if (!r)
-			r = write_all(to, buf, piece, to_offset + done);
+			r = convert_write_all(to, buf, piece, to_offset + done);
 		done += piece;
 	}
 	return r;
 }
 
-static int copy_homeless(const struct conversion *c, int origin)
+static int copy_homeless(const struct conversion *c)
 {
 	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
 	int fast = device_open(&c->fast[0], O_RDWR | O_EXCL), r = fast < 0 ? fast : 0;
+	/* What is on the disk, whatever somebody's buffers say. */
+	int origin = device_open(&c->origin, O_RDONLY);
 	void *buf = block_buffer(COPY_BYTES);
 
+	if (origin < 0)
+		r = origin;
 	for (n = 0; !r && n < c->homeless; n++) {
 		uint64_t at = homeless_chunk(c, n) * chunk, to = refuge(c, n) * chunk;
 		uint64_t len = at + chunk > end ? end - at : chunk;
@@ -178,7 +182,7 @@ static int copy_homeless(const struct conversion *c, int origin)
 		r = copy(origin, at, fast, to, len, buf);
 		/* A set that grows shows the rest of its last chunk. */
 		if (!r)
-			r = write_zeroes(fast, to + len, to + chunk);
+			r = convert_write_zeroes(fast, to + len, to + chunk);
 	}
 	if (!r && fsync(fast))
 		r = -errno;
@@ -186,11 +190,14 @@ static int copy_homeless(const struct conversion *c, int origin)
 		err("%s: the beginning of %s cannot be copied to it: %s.", c->fast[0].name, c->name, strerror(-r));
 	if (fast >= 0)
 		close(fast);
+	if (origin >= 0)
+		close(origin);
 	free(buf);
 	return r;
 }
 
-static int write_label(const struct conversion *c, const struct tier_meta_tier *t, int fd, const char *name)
+/* A block of the device, so that it is written or is not, and nothing else is. */
+static int write_label(const struct conversion *c, const struct tier_meta_tier *t, const struct device *d)
 {
 	struct tier_label_info label = {
 		.id = t->id,
@@ -199,37 +206,28 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 		.chunk_sectors = c->chunk_sectors,
 		.generation = GENERATION,
 	};
-	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE);
-	int r;
+	uint64_t at = tier_label_slot(GENERATION) * TIER_LABEL_SLOT_SIZE;
+	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
+	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE), *block = block_buffer(d->logical_block);
 
 	memcpy(label.set_uuid, c->uuid, sizeof(label.set_uuid));
 	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
 	copy_string(label.name, sizeof(label.name), c->dm_name);
 	tier_label_pack(slot, &label);
-	/* This sector alone: what lies behind it is data still, on the old device. */
-	r = write_all(fd, slot, TIER_LABEL_SIZE, tier_label_slot(GENERATION) * TIER_LABEL_SLOT_SIZE);
+	/* What lies behind the label is data still, on the old device. */
+	if (!r)
+		r = read_blocks(fd, at, block, d->logical_block);
+	memcpy(block, slot, TIER_LABEL_SIZE);
+	if (!r)
+		r = convert_write_all(fd, block, d->logical_block, at);
 	if (!r && fsync(fd))
 		r = -errno;
-	free(slot);
-	if (r)
-		err("%s: cannot be labelled: %s.", name, strerror(-r));
-	return r;
-}
-
-static int label_fast(const struct conversion *c, const struct md_content *m)
-{
-	unsigned int i;
-	int fd, r = 0;
-
-	for (i = 0; !r && i < c->nr_fast; i++) {
-		fd = device_open(&c->fast[i], O_RDWR | O_EXCL);
-		if (fd < 0) {
-			err("%s: cannot be opened for writing: %s.", c->fast[i].name, strerror(-fd));
-			return fd;
-		}
-		r = write_label(c, &m->tiers.tier[i], fd, c->fast[i].name);
+	if (fd >= 0)
 		close(fd);
-	}
+	free(slot);
+	free(block);
+	if (r)
+		err("%s: cannot be labelled: %s.", d->name, strerror(-r));
 	return r;
 }
 
@@ -246,24 +244,26 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
 	return r < 0 ? r : 0;
 }
 
-int convert_write(const struct conversion *c, int origin)
+int convert_write(const struct conversion *c)
 {
 	struct md_content m;
+	unsigned int i;
 	int r;
 
 	fill_content(&m, c);
 	r = write_metadata(c, &m);
 	if (!r) {
 		reshape_step("convert", "metadata");
-		r = copy_homeless(c, origin);
+		r = copy_homeless(c);
 	}
 	if (!r) {
 		reshape_step("convert", "copied");
-		r = label_fast(c, &m);
+		for (i = 0; !r && i < c->nr_fast; i++)
+			r = write_label(c, &m.tiers.tier[i], &c->fast[i]);
 	}
 	if (!r) {
 		reshape_step("convert", "labelled");
-		r = write_label(c, &m.tiers.tier[c->nr_fast], origin, c->name);
+		r = write_label(c, &m.tiers.tier[c->nr_fast], &c->origin);
 	}
 	md_content_free(&m);
 	if (!r)
@@ -285,14 +285,15 @@ bool convert_committed(const struct set *s)
 	return s->tier[s->nr_tiers - 1].present;
 }
 
-/* What is left of the data that was copied; the label's sector stays. */
-static int clear_label_area(const struct set *s)
+int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label)
 {
-	const struct device *d = &s->tier[s->nr_tiers - 1].dev;
-	int fd = device_open(d, O_RDWR | O_EXCL), r = fd < 0 ? fd : 0;
+	uint64_t end = convert_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
+	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 
 	if (!r)
-		r = write_zeroes(fd, TIER_LABEL_SIZE, convert_label_area(s->chunk_sectors) * SECTOR_SIZE);
+		r = convert_write_zeroes(fd, 0, label);
+	if (!r)
+		r = convert_write_zeroes(fd, label + unit, end);
 	if (!r && fsync(fd))
 		r = -errno;
 	if (fd >= 0)
@@ -333,7 +334,7 @@ static int rename_parts(const struct lvm_parts *parts, const char *origin)
 	return r;
 }
 
-static bool has_volumes(const struct set *s)
+bool convert_has_volumes(const struct set *s)
 {
 	bool has = false;
 	unsigned int i;
@@ -372,13 +373,13 @@ static int arrange_volumes(const struct set *s)
 	return r;
 }
 
-static int set_live(const struct set *s)
+int convert_set_state(const struct set *s, u32 state, unsigned int home)
 {
-	int fd = device_open(&s->meta_dev, O_RDWR | O_EXCL), r = fd;
+	int fd = device_open(&s->meta_dev, O_RDWR | O_DIRECT), r = fd;
 	const char *reason = "metadata cannot be opened";
 
 	if (fd >= 0) {
-		r = md_set_state(fd, TIER_STATE_LIVE, &reason);
+		r = md_set_state(fd, state, home, &reason);
 		close(fd);
 	}
 	if (r < 0)
@@ -386,7 +387,7 @@ static int set_live(const struct set *s)
 	return r < 0 ? r : 0;
 }
 
-static struct set *find_hex(const struct set_list *list, const char *set_hex)
+struct set *convert_find(const struct set_list *list, const char *set_hex)
 {
 	unsigned int i;
 
@@ -403,15 +404,15 @@ int convert_finish(const char *set_hex)
 	struct set *s;
 
 	sets_load(&list, true);
-	s = find_hex(&list, set_hex);
+	s = convert_find(&list, set_hex);
 	if (!s || !s->have_meta || set_missing(s)) {
 		err("%s: its conversion cannot go on, devices are missing.", s ? s->name : set_hex);
 	} else if (!convert_unfinished(s)) {
 		/* Another process was faster. */
 		code = EXIT_DONE;
-	} else if (!clear_label_area(s)) {
+	} else if (!convert_clear_label_area(&s->tier[s->nr_tiers - 1].dev, s->chunk_sectors, 0)) {
 		reshape_step("convert", "cleared");
-		if ((!has_volumes(s) || !arrange_volumes(s)) && !set_live(s)) {
+		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
 			reshape_step("convert", "live");
 			code = EXIT_DONE;
 		}
@@ -443,27 +444,45 @@ static int wipe_parts(const struct set *s)
 	return 0;
 }
 
-/* Volumes made for the set go, the others lose their tags; those of the origin, by which all is found, last. */
-static int release_volumes(const char *set_hex)
+static int release_volume(const struct lvm_part *p, const char *old)
 {
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
+	struct lvm_part now = *p;
+	int r = 0;
+
+	if (!old)
+		return lvm_remove_named(p->name);
+	now.name = xasprintf("%s/%s", p->vg, old);
+	/* The origin has its name back, but for a dry run. */
+	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
+		r = lvm_rename(p->vg, p->lv, old);
+	if (!r)
+		r = lvm_untag_part(&now);
+	free(now.name);
+	return r;
+}
+
+int convert_release_volumes(const char *set_hex)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *old;
 	struct lvm_parts parts;
 	int r = lvm_list(tag, &parts);
 	unsigned int i;
+	bool last = false;
 
 	free(tag);
-	for (i = 0; !r && i < parts.nr; i++) {
-		char *old = lvm_tag(&parts.part[i], "name");
+	do {
+		for (i = 0; !r && i < parts.nr; i++) {
+			const struct lvm_part *p = &parts.part[i];
 
-		if (!old)
-			r = lvm_remove_named(parts.part[i].name);
-		else if (!lvm_has_role(&parts.part[i], LVM_ROLE_ORIGIN))
-			r = lvm_untag_part(&parts.part[i]);
-		free(old);
-	}
-	for (i = 0; !r && i < parts.nr; i++)
-		if (lvm_has_role(&parts.part[i], LVM_ROLE_ORIGIN))
-			r = lvm_untag_part(&parts.part[i]);
+			/* The placeholder makes way before; a dry run finds it still there. */
+			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
+				continue;
+			old = lvm_tag(p, "name");
+			r = release_volume(p, old);
+			free(old);
+		}
+		last = !last;
+	} while (last);
 	lvm_parts_free(&parts);
 	return r;
 }
@@ -477,7 +496,7 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 	bool committed;
 
 	sets_load(&list, true);
-	s = find_hex(&list, set_hex);
+	s = convert_find(&list, set_hex);
 	if (origin)
 		member_read(origin, &m);
 	committed = m.kind == MEMBER_TIER || (s && convert_unfinished(s) && convert_committed(s));
@@ -486,7 +505,7 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 		err("%s: its conversion is done.", name);
 	else if (committed)
 		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
-	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !release_volumes(set_hex)))
+	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
 		code = EXIT_DONE;
 	sets_free(&list);
 	return code;

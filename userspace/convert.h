@@ -41,8 +41,8 @@ uint64_t convert_label_area(uint64_t chunk_sectors);
  */
 bool convert_lock(const char *set_hex);
 
-/* Writes metadata, copies and labels; origin is open and nobody else's.  0, or -1 with the error said. */
-int convert_write(const struct conversion *c, int origin);
+/* Writes metadata, copies and labels; nobody else has the devices.  0, or -1 with the error said. */
+int convert_write(const struct conversion *c);
 
 /* Whether the set is one whose conversion was interrupted; whether it can only go on, then. */
 bool convert_unfinished(const struct set *s);
@@ -56,5 +56,26 @@ int convert_finish(const char *set_hex);
  * With origin, that of a logical volume, which may be all that says so.
  */
 int convert_undo(const char *set_hex, const char *name, const struct device *origin);
+
+/*
+ * Parts of it that the way back uses, too.
+ */
+
+/* 0 or -errno. */
+int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset);
+int convert_write_zeroes(int fd, uint64_t at, uint64_t end);
+
+/* These say the error. */
+int convert_set_state(const struct set *s, u32 state, unsigned int home);
+/* All of it but the block that has the label at that byte. */
+int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
+/*
+ * Volumes that were made for the set go, the others get their names back and lose their
+ * tags; those of the origin, by which all is found, last.
+ */
+int convert_release_volumes(const char *set_hex);
+/* Whether one of its devices is a logical volume. */
+bool convert_has_volumes(const struct set *s);
+struct set *convert_find(const struct set_list *list, const char *set_hex);
 
 #endif

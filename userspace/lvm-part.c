@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "size.h"
 #include "util.h"
@@ -191,6 +192,14 @@ int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const 
  * Metadata
  */
 
+/* A device has many names. */
+static bool same_device(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_rdev == y.st_rdev);
+}
+
 bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
 {
@@ -216,7 +225,7 @@ bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t e
 
 		if (split_fields(line, field, 2) != 2 || parse_number(field[1], &room))
 			continue;
-		is_first = first && !strcmp(field[0], first);
+		is_first = first && same_device(field[0], first);
 		if (room < need + (is_first ? first_taken : 0))
 			continue;
 		if (is_first) {
@@ -275,13 +284,14 @@ void lvm_metadata_free(struct lvm_metadata *m)
 
 bool lvm_looks_into_sets(void)
 {
-	const char *const argv[] = { "lvmconfig", "--typeconfig", "full", "devices/global_filter", NULL };
-	char *output = NULL;
+	const char *const argv[] = { "lvmconfig", NULL };
+	char *output = NULL, *filter;
 	bool filtered;
 
 	if (lvm_run(argv, &output))
 		return true;
-	filtered = strstr(output, "dm-uuid-TIER-") != NULL;
+	filter = strstr(output, "global_filter=");
+	filtered = filter && strstr(filter, "dm-uuid-TIER-");
 	free(output);
 	return !filtered;
 }

@@ -31,6 +31,12 @@ const struct command commands[] = {
 		B(ABORT) | B(CHUNKSIZE) | B(FAST) | B(FAST_PV) | B(FAST_SIZE) | B(METADATA) | B(NAME) |
 		B(POLICY) | B(TEST), 1, 1, cmd_convert,
 	}, {
+		"revert", "[OPTION]... SET", "turn a set into one of its tiers, in use",
+		"Everything goes back to the volume that was converted, or to the slowest tier or\n"
+		"--tier, which then takes the set's place; the others become free. Ctrl-C detaches,\n"
+		"the moving goes on; the same command again goes on after an interruption.\n",
+		B(ABORT) | B(TIER) | B(TEST), 1, 1, cmd_revert,
+	}, {
 		"destroy", "SET | DEV...",
 		"take a set apart, what is in it is lost",
 		"Removes the device and wipes the labels and, last, the metadata. DEV... are what\n"

@@ -241,6 +241,8 @@ static const char *state_problem(u32 state)
 		return "its creation was interrupted, nothing is in it yet";
 	case TIER_STATE_RETIRED:
 		return "it was taken apart, these are its remains";
+	case TIER_STATE_REVERTING:
+		return "its way back to one device was interrupted";
 	default:
 		return "its conversion was interrupted";
 	}
@@ -440,13 +442,20 @@ int sets_load(struct set_list *list, bool scan)
 struct set *sets_find(const struct set_list *list, const char *name)
 {
 	u8 uuid[TIER_UUID_SIZE] = { 0 };
+	/* Between two steps of convert or revert, VG-LV may be all that says it. */
+	char *as_dm = dm_name_from_lv(name);
+	struct set *found = NULL;
 	struct device d;
 	unsigned int i;
 
-	for (i = 0; i < list->nr; i++)
+	for (i = 0; i < list->nr && !found; i++)
 		if (!strcmp(list->set[i].name, name) ||
-		    (list->set[i].dm_name && !strcmp(list->set[i].dm_name, name)))
-			return &list->set[i];
+		    (list->set[i].dm_name && (!strcmp(list->set[i].dm_name, name) ||
+					      (strchr(name, '/') && !strcmp(list->set[i].dm_name, as_dm)))))
+			found = &list->set[i];
+	free(as_dm);
+	if (found)
+		return found;
 	if (!device_from_name(name, &d)) {
 		dev_t dev = d.dev;
 
@@ -549,6 +558,23 @@ struct set *sets_need(const struct set_list *list, const char *name)
 		err("%s: no such set. tierctl list names them.", name);
 	}
 	return NULL;
+}
+
+int set_origin(const struct set *s)
+{
+	size_t len, end = strlen(LVM_ORIGIN_SUFFIX);
+	int origin = -1;
+	unsigned int i;
+	char *name;
+
+	for (i = 0; s->lv && i < s->nr_tiers; i++) {
+		name = s->tier[i].present ? device_attribute(s->tier[i].dev.dev, "dm/name") : NULL;
+		len = name ? strlen(name) : 0;
+		if (len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX))
+			origin = i;
+		free(name);
+	}
+	return origin;
 }
 
 unsigned int set_missing(const struct set *s)

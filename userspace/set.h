@@ -76,6 +76,9 @@ struct set *sets_find(const struct set_list *list, const char *name);
  */
 struct set *sets_need(const struct set_list *list, const char *name);
 
+/* Rank of the logical volume that was converted, -1 if it is no such set. */
+int set_origin(const struct set *s);
+
 /* Tiers that are missing, now. */
 unsigned int set_missing(const struct set *s);
 

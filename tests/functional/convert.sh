@@ -61,6 +61,8 @@ by_size()
 	ctl_code 1 convert "$vg/data" --fast-size 8m --fast-pv "${loops[1]}"
 	one_line "$vg/data: is a tiered set already"
 	ctl_code 1 rename "$vg/data" other
+	ctl_code 1 remove "$vg/data" 1
+	one_line "data_torig: is what $vg/data was made of"
 	ctl_code 0 check "$vg/data"
 }
 test_case "a logical volume, in front of it one of a given size" by_size
@@ -80,7 +82,7 @@ with_parts()
 	md5sum "$tierio" | sed "s,$tierio,$mount/io," >"$tmp/sums"
 	cp "$tierio" "$mount/io"
 	ctl_code 1 convert "$vg/data" --fast "$vg/fast" --metadata "$vg/meta" --policy static
-	one_line "$vg/data: mounted on $mount. type: umount $mount, this command again, mount $mount"
+	one_line "$vg/data: mounted on /.*/mnt\. type: umount /.*/mnt, this command again, mount /.*/mnt"
 	umount "$mount"
 	sums=$(io sums "$origin" | md5sum)
 	ctl_code 0 convert "$vg/data" --fast "$vg/fast" --metadata "$vg/meta" --policy static
@@ -150,7 +152,7 @@ refusals()
 	# A signature that the label would not cover: the backup of a GPT
 	printf 'label: gpt\n,\n' | sfdisk -q "$origin" >/dev/null 2>&1
 	stays "carries gpt partition table" "$vg/data" "${by[@]}"
-	wipefs -q -a "$origin"
+	wipefs -q -f -a "$origin"
 	pvcreate -q -y --config 'devices/scan_lvs=1' "$origin" >/dev/null
 	stays "physical volume itself.*global_filter" "$vg/data" "${by[@]}"
 	ctl_code 2 convert "$vg/data"

@@ -34,7 +34,7 @@ make_loops()
 	done
 }
 
-lv() { lvcreate -q -y -Wy -n "$1" -L "$2" "${@:3}" >/dev/null; }
+lv() { lvcreate -q -y -n "$1" -L "$2" "${@:3}" >/dev/null; }
 
 # make_vg: a slow physical volume, a fast one, and $vg/data of 24 MiB on the slow one
 make_vg()

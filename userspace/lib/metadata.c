@@ -111,7 +111,7 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 	return walk.r;
 }
 
-int md_set_state(int fd, u32 state, const char **reason)
+int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
 {
 	struct tier_meta_roots roots;
 	struct tier_meta_info info;
@@ -128,6 +128,9 @@ int md_set_state(int fd, u32 state, const char **reason)
 		goto out;
 	tier_superblock_unpack_roots(block, &roots);
 	info.state = state;
+	info.flags &= ~TIER_SB_HOME_MASK;
+	if (state == TIER_STATE_REVERTING)
+		info.flags |= home << TIER_SB_HOME_SHIFT;
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
 	/* It fits a sector, so it is written or it is not. */
