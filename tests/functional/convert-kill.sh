@@ -128,4 +128,56 @@ rows	tagged abort		begun abort \
 	cleared again		retired auto \
 	committed restart	unmade again
 
+# cut STEP: the tool has died there; now the disks lose power, and it all comes back
+cut()
+{
+	cut_power "$meta" "$fast" "$slow"
+	[ ! -e "$dev" ] || dmsetup remove --retry "$set"
+	ctl activate --auto
+}
+
+# power_cuts CONVERT_STEP REVERT_STEP
+power_cuts()
+{
+	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
+	local slow_data=(at=0 len=32m seed=8)
+	disk meta 4 cache_size=4
+	disk fast 16 cache_size=16
+	disk slow 32 cache_size=8
+	io write "$slow" "${slow_data[@]}"
+	io sync "$slow"
+	killed "convert-$1" "${words[@]}"
+	cut
+	if [ -e "$dev" ]; then
+		is_tier
+		printf '# convert power cut at %-10s -> a set\n' "$1" >&3
+	else
+		io check "$slow" "${slow_data[@]}"
+		printf '# convert power cut at %-10s -> the disk\n' "$1" >&3
+		ctl_code 0 "${words[@]}"
+	fi
+	io check "$dev" "${slow_data[@]}"
+	ctl migrate -q "$set" 100-130 --tier 0
+	ctl wait -q "$set"
+	killed "revert-$2" revert "$set"
+	cut
+	if [ -e "$dev" ]; then
+		is_tier
+		io check "$dev" "${slow_data[@]}"
+		printf '# revert  power cut at %-10s -> a set\n' "$2" >&3
+		ctl_code 0 revert "$set"
+	else
+		printf '# revert  power cut at %-10s -> the disk\n' "$2" >&3
+	fi
+	io check "$slow" "${slow_data[@]}"
+	same "" "$(json '.sets[].name' list)" "sets"
+}
+is_tier() { [[ $(dmsetup table "$set") == *" tier "* ]] || fail "$set: $(dmsetup table "$set")"; }
+
+cuts="metadata:home copied:suspended labelled:reverting committed:written cleared:committed live:linear"
+cuts+=" labelled:released copied:wiped metadata:retired"
+for pair in $cuts; do
+	test_case "power cut: convert at ${pair%:*}, revert at ${pair#*:}" power_cuts "${pair%:*}" "${pair#*:}"
+done
+
 run_tests
