@@ -201,30 +201,39 @@ int activate_uuid(const char *set_hex)
 	return code;
 }
 
-/* What was interrupted goes on first, if nobody is at it. */
-static void finish_conversions(struct set_list *list, const struct args *args)
+/* What convert or revert left half-done goes on; true if the set is another one now. */
+static bool finish_interrupted(const struct set *s)
+{
+	bool converted = convert_unfinished(s) && !set_missing(s);
+
+	if (!converted && !revert_unfinished(s))
+		return false;
+	if (global.test) {
+		say("Would finish what convert or revert left of %s.\n", s->name);
+		return false;
+	}
+	if (!convert_lock(s->hex)) {
+		verbose("%s: another tierctl is at it", s->name);
+		return false;
+	}
+	if (converted)
+		return !convert_finish(s->hex);
+	if (revert_committed(s))
+		return !revert_finish(s->hex);
+	return !set_missing(s) && !revert_take_back(s);
+}
+
+static void finish_all_interrupted(struct set_list *list, const struct args *args)
 {
 	bool finished = false;
 	unsigned int i, j;
 
 	for (i = 0; i < list->nr; i++) {
-		const struct set *s = &list->set[i];
 		bool meant = !args->nr;
 
 		for (j = 0; j < args->nr; j++)
-			meant |= sets_find(list, args->word[j]) == s;
-		if (!meant || !((convert_unfinished(s) && !set_missing(s)) || revert_unfinished(s)))
-			continue;
-		if (global.test)
-			say("Would finish what convert or revert left of %s.\n", s->name);
-		else if (!convert_lock(s->hex))
-			verbose("%s: is being converted", s->name);
-		else if (convert_unfinished(s))
-			finished |= !convert_finish(s->hex);
-		else if (revert_committed(s))
-			finished |= !revert_finish(s->hex);
-		else if (!set_missing(s))
-			finished |= !revert_take_back(s);
+			meant |= sets_find(list, args->word[j]) == &list->set[i];
+		finished |= meant && finish_interrupted(&list->set[i]);
 	}
 	if (finished) {
 		sets_free(list);
@@ -251,7 +260,7 @@ int cmd_activate(const struct args *args)
 	if (automatic)
 		global.quiet = true;
 	sets_load(&list, true);
-	finish_conversions(&list, args);
+	finish_all_interrupted(&list, args);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 

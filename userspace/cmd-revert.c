@@ -102,6 +102,17 @@ static int ask_home(struct reversion *v)
 	return EXIT_DONE;
 }
 
+/* Longer when the bandwidth allows less than a chunk a second. */
+static uint64_t stuck_after(const struct set *s)
+{
+	const char *limit = status_tunable(&s->status, "migration_bandwidth");
+	uint64_t kib, chunk_kib = s->chunk_sectors / 2;
+
+	if (!limit || parse_number(limit, &kib) || !kib)
+		return STUCK_MS;
+	return STUCK_MS + 2000 * chunk_kib / kib;
+}
+
 static int wait_until_home(struct reversion *v)
 {
 	struct ranges chunks = { 0 };
@@ -127,7 +138,7 @@ static int wait_until_home(struct reversion *v)
 		}
 		if (sum.on_rank[v->rank] == total && !v->s->status.in_flight)
 			break;
-		if (now_ms() - since > STUCK_MS) {
+		if (now_ms() - since > stuck_after(v->s)) {
 			err("%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. "
 			    "Try again, or: tierctl revert --abort %s", v->s->name,
 			    (unsigned long long)(total - sum.on_rank[v->rank]), (unsigned long long)total,
