@@ -20,6 +20,7 @@ struct tier_birth {
 	struct bio_list bios;		/* writes that wait for the zeroing */
 	struct bio *whole;		/* a write that covers the chunk, or NULL */
 	bool by_command;		/* zeroed by WRITE ZEROES */
+	bool for_zeroes;		/* nobody writes, it is the zeroes that are wanted */
 	blk_status_t status;
 	struct tier_op op;
 };
@@ -66,8 +67,9 @@ static void whole_endio(struct bio *bio)
 }
 
 /*
- * The tier a first write lands on: where the chunk is pinned, else the fastest
- * that takes landings and keeps its reserve, else the fastest with any room.
+ * The tier a first write lands on: at home in a set that goes back to one tier,
+ * else where the chunk is pinned, else the fastest that takes landings and keeps
+ * its reserve, else the fastest with any room.
  */
 static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 {
@@ -77,6 +79,10 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	struct tier *t;
 
 	lockdep_assert_held(&set->lock);
+	if (set->home && tier_open(set->home) && tier_alloc_exactly(set->home, chunk)) {
+		*place = chunk;
+		return set->home;
+	}
 	if (pin && set->by_id[pin - 1] && tier_open(set->by_id[pin - 1])) {
 		t = set->by_id[pin - 1];
 		*place = tier_alloc_place(t);
@@ -139,7 +145,7 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 		tier_bio_io(b->whole)->iter = b->whole->bi_iter;
 		tier_hook_bio(b->whole, whole_endio, b);
 		tier_submit_to(set, b->whole, b->tier, b->place);
-	} else if (set->skip_zeroing) {
+	} else if (set->skip_zeroing && !b->for_zeroes) {
 		birth_written(b, BLK_STS_OK);
 	} else if (TIER_MUTANT(zeroing_not_awaited)) {
 		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0,
@@ -196,6 +202,45 @@ static void first_write(struct tier_set *set, struct bio *bio)
 		bio->bi_status = BLK_STS_NOSPC;
 		bio_endio(bio);
 	}
+}
+
+int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
+{
+	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
+	struct tier_birth *b, *other;
+	int r = 0;
+
+	b = mempool_alloc(&set->birth_pool, GFP_NOWAIT);
+	if (!b)
+		return -ENOMEM;
+	memset(b, 0, sizeof(*b));
+	b->set = set;
+	b->chunk = chunk;
+	b->tier = t;
+	b->place = place;
+	b->for_zeroes = true;
+	bio_list_init(&b->bios);
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(other, &set->births, list)
+		depth -= !!depth;
+	if (set->map[chunk] & TIER_ENTRY_MAPPED)
+		r = -ENOENT;
+	else if (!depth || find_birth(set, chunk))
+		r = -EAGAIN;
+	else if (!tier_alloc_exactly(t, place))
+		r = -ENOSPC;
+	else
+		list_add_tail(&b->list, &set->births);
+	if (!r && tier_tunable(set, TIER_TUNABLE_BANDWIDTH))
+		set->budget -= set->chunk_sectors;
+	spin_unlock_irq(&set->lock);
+
+	if (r)
+		mempool_free(b, &set->birth_pool);
+	else
+		write_birth(set, b);
+	return r;
 }
 
 static void birth_committed(struct tier_set *set, struct tier_op *op, bool committed)
@@ -320,6 +365,8 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	if (strays)
 		tier_mark_astray(set);
 	tier_arm_commit_timer(set);
+	if (READ_ONCE(set->home))
+		tier_kick_mover(set);
 	if (whole && (whole->bi_opf & REQ_FUA) && !TIER_MUTANT(fua_without_commit))
 		tier_flush_births(t, whole);
 	else if (whole)

@@ -363,6 +363,11 @@ static int do_evacuate(struct call *c)
 		return r;
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing; what lies on it cannot be moved");
+	if (set->home == t) {
+		DMERR("%s: message evacuate: everything goes back to this tier",
+		      dm_device_name(set->md));
+		return -EBUSY;
+	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
 		/* What could not be moved is tried once more. */
 		tier_forget_missed(set);
@@ -390,6 +395,37 @@ static int do_evacuate(struct call *c)
 	tier_drop_requests(set, t);
 	WRITE_ONCE(t->evacuating, true);
 	tier_forget_missed(set);
+	tier_mark_astray(set);
+	tier_kick_mover(set);
+	return 0;
+}
+
+/* Not stored: what is done by then stays done, and the tool asks again. */
+static int do_revert(struct call *c)
+{
+	struct tier_set *set = c->set;
+	struct tier *t = NULL;
+	unsigned int i;
+	int r;
+
+	if (strcmp(c->argv[1], "off")) {
+		r = parse_rank(c, c->argv[1], &t);
+		if (r)
+			return r;
+		for (i = 0; i < set->nr_tiers; i++)
+			if (!tier_present(set->tiers[i]))
+				return refuse(c, "a tier is missing");
+		if (!tier_open(t))
+			return refuse(c,
+				"the tier is evacuated or failing, so nothing is placed on it");
+		if (tier_set_frozen(set))
+			return -EROFS;
+	}
+	if (!t && set->home)
+		tier_drop_requests(set, set->home);
+	spin_lock_irq(&set->lock);
+	WRITE_ONCE(set->home, t);
+	spin_unlock_irq(&set->lock);
 	tier_mark_astray(set);
 	tier_kick_mover(set);
 	return 0;
@@ -579,6 +615,7 @@ static const struct {
 	{ "unpin", 3, 3, true, do_unpin },
 	{ "evacuate", 2, 2, true, do_evacuate },
 	{ "admit", 2, 2, true, do_admit },
+	{ "revert", 2, 2, true, do_revert },
 	{ "heat", 4, 4, false, do_heat },
 	{ "chunk", 2, 2, false, do_chunk },
 	{ "reserve_metadata_snap", 1, 1, true, do_reserve_snap },

@@ -434,19 +434,25 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	u64 place = TIER_NO_PLACE;
 	int r;
 
-	if (!(word & TIER_ENTRY_MAPPED))
-		return -ENOENT;
 	if (q->reason == TIER_REASON_HOME)
 		place = chunk;
+	if (place != TIER_NO_PLACE && (place < to->rec.first_place ||
+				       place >= to->rec.first_place + to->rec.places))
+		return -ENXIO;
+	if (!(word & TIER_ENTRY_MAPPED)) {
+		if (place == TIER_NO_PLACE || READ_ONCE(set->home) != to)
+			return -ENOENT;
+		r = tier_materialise(set, chunk, to, place);
+		if (r == -ENOSPC)
+			r = clear_home(set, to, place) ? : -EAGAIN;
+		return r;
+	}
 	if (tier_word_id(word) == q->id &&
 	    (place == TIER_NO_PLACE || place == tier_word_place(word)) &&
 	    !(word & TIER_WORD_MOVING))
 		return -ENOENT;
 	if (word & TIER_WORD_NEW)
 		tier_commit_births(set);
-	if (place != TIER_NO_PLACE && (place < to->rec.first_place ||
-				       place >= to->rec.first_place + to->rec.places))
-		return -ENXIO;
 	r = tier_migrate(set, chunk, to, place, q->reason, q, false);
 	if (r != -ENOSPC)
 		return r;
@@ -594,6 +600,9 @@ static bool next_astray(struct tier_set *set)
 	u32 looked;
 	int r;
 
+	/* In a set that goes back to one tier, pins do not count. */
+	if (READ_ONCE(set->home))
+		return false;
 	for (looked = 0; READ_ONCE(set->astray) && looked < ASTRAY_SCAN; looked++) {
 		u32 chunk = set->astray_cursor;
 

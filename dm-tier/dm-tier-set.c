@@ -450,6 +450,7 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	set->mapped = 0;
 	atomic64_set(&set->pinned, 0);
 
+	set->home = NULL;
 	r = adopt_tiers(set, tt, plan) ? :
 	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
 	    tier_metadata_load_heat(set->metadata, set->heat) ? :

@@ -143,7 +143,8 @@ static int map_discard(struct tier_set *set, struct dm_target *ti, struct bio *b
 	sector_t start = bio->bi_iter.bi_sector;
 
 	cut_at_chunk(set, bio);
-	io->discards_chunk = !(start & (set->chunk_sectors - 1)) &&
+	/* While everything goes back to one tier, chunks stay mapped. */
+	io->discards_chunk = !READ_ONCE(set->home) && !(start & (set->chunk_sectors - 1)) &&
 			     (bio_sectors(bio) == set->chunk_sectors ||
 			      bio_end_sector(bio) == ti->len);
 	if (!io->discards_chunk || set->no_writes ||

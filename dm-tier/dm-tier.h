@@ -268,6 +268,7 @@ struct tier_set {
 
 	bool running;			/* between resume and presuspend; set->lock */
 	bool paused, table_paused;
+	struct tier *home;		/* that all goes back to, or NULL; set->lock to write */
 	atomic64_t pinned;		/* chunks with a pin */
 	u64 mapped;			/* chunks; set->lock */
 
@@ -480,6 +481,11 @@ void tier_alloc_exit(struct tier *t);
 /* ---- dm-tier-io.c: first writes ---- */
 
 int tier_io_init(struct tier_set *set);
+/*
+ * Puts an unmapped chunk, which reads as zeroes, onto that place, as zeroes.  0: begun;
+ * -ENOENT: it is mapped; -EAGAIN, -ENOMEM: not now; -ENOSPC: the place is taken.
+ */
+int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */
@@ -659,7 +665,7 @@ static inline bool tier_set_idle(struct tier_set *set)
 /* Neither the policy nor an evacuation starts a migration. */
 static inline bool tier_paused(struct tier_set *set)
 {
-	return READ_ONCE(set->paused) || READ_ONCE(set->table_paused);
+	return READ_ONCE(set->paused) || READ_ONCE(set->table_paused) || READ_ONCE(set->home);
 }
 
 /* Nothing more is written to the metadata. */

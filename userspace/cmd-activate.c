@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "convert.h"
+#include "revert.h"
 #include "metadata-check.h"
 #include "size.h"
 #include "util.h"
@@ -97,6 +97,11 @@ static bool can_activate(struct set *s, const struct args *args)
 	unsigned int i;
 	char *usage;
 
+	if (convert_unfinished(s) && !convert_committed(s)) {
+		err("%s: its conversion was interrupted before anything was changed. To clean up: tierctl convert --abort %s",
+		    s->name, s->name);
+		return false;
+	}
 	if (s->problem) {
 		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
 		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " : "",
@@ -195,7 +200,7 @@ static int activate(struct set *s, const struct args *args, const struct strings
 		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
 		    (unsigned long long)s->length, params);
 	} else {
-		uuid = xasprintf("%s%s", DM_UUID_PREFIX, s->hex);
+		uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
 		if (!dm_create(name, uuid, s->length, params, read_only, &reason)) {
 			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
 			    set_missing(s) ? ", degraded" : "");
@@ -241,38 +246,85 @@ static int check_which(const struct args *args)
 	return 0;
 }
 
+int activate_uuid(const char *set_hex)
+{
+	struct strings none = { 0 };
+	struct args args = { 0 };
+	struct set_list list;
+	int code = EXIT_FAILED;
+	unsigned int i;
+
+	sets_load(&list, true);
+	for (i = 0; i < list.nr; i++)
+		if (!strcmp(list.set[i].hex, set_hex))
+			code = activate(&list.set[i], &args, &none);
+	sets_free(&list);
+	return code;
+}
+
+/* What convert or revert left half-done goes on; true if the set is another one now. */
+static bool finish_interrupted(const struct set *s)
+{
+	bool converted = convert_unfinished(s) && !set_missing(s);
+
+	if (!converted && !revert_unfinished(s))
+		return false;
+	if (global.test) {
+		say("Would finish what convert or revert left of %s.\n", s->name);
+		return false;
+	}
+	if (!convert_lock(s->hex)) {
+		verbose("%s: another tierctl is at it", s->name);
+		return false;
+	}
+	if (converted)
+		return !convert_finish(s->hex);
+	if (revert_committed(s))
+		return !revert_finish(s->hex);
+	return !set_missing(s) && !revert_take_back(s);
+}
+
+static void finish_all_interrupted(struct set_list *list, const struct args *args)
+{
+	bool finished = false;
+	unsigned int i, j;
+
+	for (i = 0; i < list->nr; i++) {
+		bool meant = !args->nr;
+
+		for (j = 0; j < args->nr; j++)
+			meant |= sets_find(list, args->word[j]) == &list->set[i];
+		finished |= meant && finish_interrupted(&list->set[i]);
+	}
+	if (finished) {
+		sets_free(list);
+		sets_load(list, true);
+	}
+}
+
 static bool complete(const struct set *s)
 {
 	return !s->problem && !set_missing(s) && !set_stale(s);
 }
 
 /*
- * Members of a set appear all at once, and each of them calls.  Who comes second waits
- * and finds the set active.  A descriptor, or -1: then the kernel refuses the second.
+ * In silence, unless a complete set cannot be activated.  Members of a set appear all
+ * at once, and each of them calls: who comes second waits and finds the set active.
  */
-static int lock_auto(const char *hex)
-{
-	char *path = xasprintf("/run/dm-tier/%s.lock", hex);
-	int fd;
-
-	mkdir("/run/dm-tier", 0755);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	free(path);
-	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
-		;
-	return fd;
-}
-
-/* In silence, unless a complete set cannot be activated. */
 static int auto_activate(const u8 *uuid, const struct args *args, const struct strings *features)
 {
 	struct set_list list;
 	char hex[UUID_HEX];
-	int code = EXIT_DONE, lock = lock_auto(uuid_to_hex(hex, uuid));
+	int code = EXIT_DONE, lock = set_lock(uuid_to_hex(hex, uuid), "activate", true);
 	struct set *s;
 
 	sets_load(&list, true);
 	s = sets_find(&list, hex);
+	if (s && finish_interrupted(s)) {
+		sets_free(&list);
+		sets_load(&list, true);
+		s = sets_find(&list, hex);
+	}
 	if (s && !s->active && (complete(s) || (!s->problem && args->given[OPT_DEGRADED])))
 		code = activate(s, args, features);
 	sets_free(&list);
@@ -312,8 +364,7 @@ static int auto_activate_all(const struct args *args, const struct strings *feat
 
 	sets_load(&list, true);
 	for (i = 0; i < list.nr; i++)
-		if (!list.set[i].active)
-			code = worse(code, auto_activate(list.set[i].uuid, args, features));
+		code = worse(code, auto_activate(list.set[i].uuid, args, features));
 	sets_free(&list);
 	return code;
 }
@@ -343,6 +394,7 @@ int cmd_activate(const struct args *args)
 		return code;
 	}
 	sets_load(&list, true);
+	finish_all_interrupted(&list, args);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 

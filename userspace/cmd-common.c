@@ -164,3 +164,33 @@ int parse_interval(const struct args *args, const char *command, uint64_t *ms)
 	*ms *= 1000;
 	return 0;
 }
+
+int parse_chunk_size(const struct args *args, const char *command, uint64_t *sectors)
+{
+	const char *text = args->given[OPT_CHUNKSIZE] ? args->value[OPT_CHUNKSIZE] : "1m";
+	uint64_t bytes;
+	int r = parse_size(text, &bytes);
+
+	if (r) {
+		err("%s: --chunksize %s %s.", command, text, size_error(r));
+		return EXIT_USAGE;
+	}
+	*sectors = bytes / SECTOR_SIZE;
+	if (bytes & (bytes - 1) || *sectors < TIER_CHUNK_SECTORS_MIN || *sectors > TIER_CHUNK_SECTORS_MAX) {
+		err("%s: --chunksize %s is not a power of two from 64k to 1g.", command, text);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+int parse_policy(const struct args *args, const char *command, char **policy)
+{
+	const char *text = args->given[OPT_POLICY] ? args->value[OPT_POLICY] : "default";
+
+	if (strcmp(text, "heat") && strcmp(text, "static") && strcmp(text, "default")) {
+		err("%s: no policy %s: heat, static.", command, text);
+		return EXIT_USAGE;
+	}
+	*policy = xstrdup(text);
+	return 0;
+}

@@ -36,24 +36,6 @@ struct creation {
  * Arguments
  */
 
-static int parse_chunk_size(const struct args *args, uint64_t *sectors)
-{
-	const char *text = args->given[OPT_CHUNKSIZE] ? args->value[OPT_CHUNKSIZE] : "1m";
-	uint64_t bytes;
-	int r = parse_size(text, &bytes);
-
-	if (r) {
-		err("create: --chunksize %s %s.", text, size_error(r));
-		return EXIT_USAGE;
-	}
-	*sectors = bytes / SECTOR_SIZE;
-	if (bytes & (bytes - 1) || *sectors < TIER_CHUNK_SECTORS_MIN || *sectors > TIER_CHUNK_SECTORS_MAX) {
-		err("create: --chunksize %s is not a power of two from 64k to 1g.", text);
-		return EXIT_USAGE;
-	}
-	return 0;
-}
-
 static int parse_length(const struct args *args, uint64_t *sectors)
 {
 	uint64_t bytes;
@@ -72,18 +54,6 @@ static int parse_length(const struct args *args, uint64_t *sectors)
 		return EXIT_USAGE;
 	}
 	*sectors = bytes / SECTOR_SIZE;
-	return 0;
-}
-
-static int parse_policy(const struct args *args, struct table *table)
-{
-	const char *policy = args->given[OPT_POLICY] ? args->value[OPT_POLICY] : "default";
-
-	if (strcmp(policy, "heat") && strcmp(policy, "static") && strcmp(policy, "default")) {
-		err("create: no policy %s: heat, static.", policy);
-		return EXIT_USAGE;
-	}
-	table->policy = xstrdup(policy);
 	return 0;
 }
 
@@ -126,13 +96,13 @@ static int parse_arguments(const struct args *args, struct creation *c)
 
 	code = check_name(c->name, "create");
 	if (!code)
-		code = parse_chunk_size(args, &c->chunk_sectors);
+		code = parse_chunk_size(args, "create", &c->chunk_sectors);
 	if (!code)
 		code = parse_length(args, &c->length);
 	if (!code)
 		code = parse_features(args, "create", &c->table.features);
 	if (!code)
-		code = parse_policy(args, &c->table);
+		code = parse_policy(args, "create", &c->table.policy);
 	if (!code)
 		code = parse_settings(args, c);
 	return code;

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "member.h"
+#include "revert.h"
 #include "util.h"
 #include "wipe.h"
 
@@ -85,10 +86,13 @@ static int destroy_set(struct set *s)
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
-	if (!code) {
+	if (!code)
 		schedule_forget(s);
+	/* The volume that was converted gets its name back. */
+	if (!code && s->lv)
+		code = revert_finish(s->hex);
+	if (!code)
 		say("%s: destroyed.\n", s->name);
-	}
 	return code;
 }
 

@@ -261,6 +261,8 @@ static int start_replace(struct replacement *r)
 {
 	struct set *s = r->s;
 
+	if (r->old >= 0 && r->old != r->new_rank && !reshape_may_go(s, r->old))
+		return EXIT_FAILED;
 	if (r->new_rank < 0) {
 		if (r->old < 0)
 			return no_such_tier(s, r->old_word);

@@ -39,12 +39,17 @@ int cmd_replace(const struct args *args);
 int cmd_resize(const struct args *args);
 int cmd_rename(const struct args *args);
 int cmd_schedule(const struct args *args);
+int cmd_convert(const struct args *args);
+int cmd_revert(const struct args *args);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the
  * error said.  Fills *list, which the caller frees in any case.
  */
 struct set *need_active(struct set_list *list, const char *name);
+
+/* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
+int activate_uuid(const char *set_hex);
 
 /* Whether there is a set of that name, active or not; with the error said. */
 bool need_known(struct set_list *list, const char *name);
@@ -66,6 +71,9 @@ int parse_features(const struct args *args, const char *command, struct strings 
 
 /* Takes the hours of a set that is gone away from systemd, if it has any. */
 void schedule_forget(struct set *s);
+/* --chunksize and --policy of create and convert.  0, or EXIT_USAGE with the error said. */
+int parse_chunk_size(const struct args *args, const char *command, uint64_t *sectors);
+int parse_policy(const struct args *args, const char *command, char **policy);
 
 /* Refuses when the mapped device is open: false, with the error said. */
 bool check_closed(const struct set *s, const char *command);

@@ -140,7 +140,10 @@ static char *user_name(dev_t dev, const char *kname)
 	char *uuid = device_attribute(dev, "dm/uuid");
 	char *name = NULL;
 
-	if (dm_name && uuid && !strncmp(uuid, "LVM-", 4))
+	/* Also a set that has a logical volume's name. */
+	if (dm_name && uuid && (!strncmp(uuid, "LVM-", 4) ||
+				(!strncmp(uuid, "TIER-", 5) && strlen(uuid) > 3 &&
+				 !strcmp(uuid + strlen(uuid) - 3, "-lv"))))
 		name = lv_name_from_dm(dm_name);
 	if (!name)
 		name = dm_name ? xasprintf("/dev/mapper/%s", dm_name) : xasprintf("/dev/%s", kname);

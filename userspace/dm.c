@@ -263,15 +263,66 @@ int dm_remove(const char *name, char **reason)
 	return finish_change(task, r, reason);
 }
 
-int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason)
+static int load(const char *name, uint64_t length, const char *type, const char *params,
+		bool read_only, char **reason)
 {
 	struct dm_task *task = new_task(DM_DEVICE_RELOAD, name);
 	int r = -ENOMEM;
 
 	*reason = NULL;
-	if (task && dm_task_add_target(task, 0, length, "tier", params) &&
+	if (task && dm_task_add_target(task, 0, length, type, params) &&
 	    (!read_only || dm_task_set_ro(task)))
 		r = run_explained(task, run, reason);
+	return finish_change(task, r, reason);
+}
+
+int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason)
+{
+	return load(name, length, "tier", params, read_only, reason);
+}
+
+int dm_load_linear(const char *name, uint64_t length, dev_t dev, char **reason)
+{
+	char *params = xasprintf("%u:%u 0", major(dev), minor(dev));
+	int r = load(name, length, "linear", params, false, reason);
+
+	free(params);
+	return r;
+}
+
+int dm_suspend(const char *name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_SUSPEND, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_skip_lockfs(task))
+		r = run_explained(task, run, reason);
+	return finish_change(task, r, reason);
+}
+
+char *dm_name_of_uuid(const char *uuid)
+{
+	struct dm_task *task = dm_task_create(DM_DEVICE_INFO);
+	struct dm_info info;
+	char *name = NULL;
+
+	if (task && dm_task_set_uuid(task, uuid) && !run(task) && dm_task_get_info(task, &info) &&
+	    info.exists)
+		name = xstrdup(dm_task_get_name(task));
+	if (task)
+		dm_task_destroy(task);
+	return name;
+}
+
+int dm_remove_at_last_close(const char *name, char **reason)
+{
+	struct dm_task *task = new_task(DM_DEVICE_REMOVE, name);
+	int r = -ENOMEM;
+
+	*reason = NULL;
+	if (task && dm_task_deferred_remove(task))
+		r = run_explained(task, run_with_udev, reason);
 	return finish_change(task, r, reason);
 }
 

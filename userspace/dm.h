@@ -51,6 +51,14 @@ int dm_remove(const char *name, char **reason);
 
 /* Loads a table, which the target only checks. */
 int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason);
+/* The same of a table that passes everything through to one device. */
+int dm_load_linear(const char *name, uint64_t length, dev_t dev, char **reason);
+/* I/O waits until dm_resume(); file systems are not frozen. */
+int dm_suspend(const char *name, char **reason);
+/* NULL if there is no such device; the caller frees. */
+char *dm_name_of_uuid(const char *uuid);
+/* At once, if it is not open. */
+int dm_remove_at_last_close(const char *name, char **reason);
 /*
  * Makes the loaded table the live one, in one call: the device is suspended and
  * resumed within it.  After an error the device is suspended.

@@ -12,8 +12,6 @@
 #include "size.h"
 #include "util.h"
 
-#define TAG	"dm-tier"
-
 void lvm_volume_free(struct lvm_volume *v)
 {
 	free(v->vg);
@@ -61,8 +59,7 @@ static char *last_line(const char *text)
 	return xstrndup(start, end - start);
 }
 
-/* 0, or -1 with the error said.  *output, if wanted, is for the caller to free. */
-static int run(const char *const *argv, char **output)
+int lvm_run(const char *const *argv, char **output)
 {
 	char *command = join(argv), buf[1024], *why;
 	struct text said = { 0 };
@@ -103,12 +100,12 @@ static int run(const char *const *argv, char **output)
 	return r;
 }
 
-static int change(const char *const *argv)
+int lvm_change(const char *const *argv)
 {
 	char *command;
 
 	if (!global.test)
-		return run(argv, NULL);
+		return lvm_run(argv, NULL);
 	command = join(argv);
 	say("Would run: %s\n", command);
 	free(command);
@@ -126,7 +123,7 @@ static unsigned int split(char *line, char **word, unsigned int max)
 	return n;
 }
 
-static bool installed(const char *command)
+static bool is_installed(const char *command)
 {
 	const char *path = getenv("PATH"), *end;
 	bool found = false;
@@ -141,14 +138,20 @@ static bool installed(const char *command)
 	return found;
 }
 
+bool lvm_installed(void)
+{
+	return is_installed("lvs");
+}
+
 bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr)
 {
-	char *tag = xasprintf("@" TAG ".set=%s", set_hex), *output = NULL, *line, *save, *word[3];
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *output = NULL, *line, *save, *word[4];
 	const char *const argv[] = {
-		"lvs", "--noheadings", "--units", "b", "--nosuffix", "-o", "vg_name,lv_name,lv_size",
+		"lvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
+		"vg_name,lv_name,lv_size,lv_tags",
 		tag, NULL
 	};
-	int r = installed(argv[0]) ? run(argv, &output) : 0;
+	int r = lvm_installed() ? lvm_run(argv, &output) : 0;
 
 	*list = NULL;
 	*nr = 0;
@@ -162,7 +165,10 @@ bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr)
 		uint64_t size;
 
 		/* Warnings come along with the answer. */
-		if (split(line, word, 3) != 3 || parse_number(word[2], &size))
+		if (split(line, word, 4) != 4 || parse_number(word[2], &size))
+			continue;
+		/* Those that somebody else made have the name on them that they had. */
+		if (!strstr(word[3], LVM_TAG ".role=tvol") || strstr(word[3], LVM_TAG ".name="))
 			continue;
 		*list = xrealloc(*list, *nr + 1, sizeof(**list));
 		v = &(*list)[(*nr)++];
@@ -224,7 +230,7 @@ bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *l
 	bool good = false;
 
 	memset(v, 0, sizeof(*v));
-	if (run(pvs, &output))
+	if (lvm_run(pvs, &output))
 		return false;
 	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (split(line, word, 3) == 3 && !parse_number(word[0], &room) &&
@@ -244,7 +250,7 @@ bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *l
 		return false;
 	}
 
-	if (run(lvs, &output))
+	if (lvm_run(lvs, &output))
 		return false;
 	for (c = output; *c; c++)
 		if (*c == '\n')
@@ -263,12 +269,12 @@ bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *l
 int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex)
 {
 	char *size = xasprintf("%llub", (unsigned long long)v->size);
-	char *set_tag = xasprintf(TAG ".set=%s", set_hex);
+	char *set_tag = xasprintf(LVM_TAG ".set=%s", set_hex);
 	const char *const argv[] = {
-		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", v->lv, "--addtag", TAG, "--addtag", set_tag,
-		"--addtag", TAG ".role=tvol", v->vg, pv, NULL
+		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", v->lv, "--addtag", LVM_TAG, "--addtag", set_tag,
+		"--addtag", LVM_TAG ".role=tvol", v->vg, pv, NULL
 	};
-	int r = change(argv);
+	int r = lvm_change(argv);
 
 	free(size);
 	free(set_tag);
@@ -279,7 +285,7 @@ int lvm_remove(const struct lvm_volume *v)
 {
 	char *name = lvm_name(v);
 	const char *const argv[] = { "lvremove", "-y", name, NULL };
-	int r = change(argv);
+	int r = lvm_change(argv);
 
 	free(name);
 	return r;

@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LVM_TAG	"dm-tier"
+
+/* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
+int lvm_run(const char *const *argv, char **output);
+/* The same for one that changes something: with --dry-run says the command. */
+int lvm_change(const char *const *argv);
+bool lvm_installed(void);
+
 struct lvm_volume {
 	char *vg;
 	char *lv;
@@ -25,7 +33,7 @@ char *lvm_name(const struct lvm_volume *v);
  */
 bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v);
 
-/* The volumes tagged as made for this set, none without LVM; false with the error said. */
+/* The volumes tagged as tiers made for this set, none without LVM; false with the error said. */
 bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr);
 void lvm_made_free(struct lvm_volume *list, unsigned int nr);
 

@@ -22,6 +22,21 @@ const struct command commands[] = {
 		B(METADATA) | B(CHUNKSIZE) | B(SIZE) | B(POLICY) | B(FEATURE) | B(SET) | B(TEST),
 		2, 1 + TIER_MAX_TIERS, cmd_create,
 	}, {
+		"convert", "[OPTION]... VG/LV | DEV",
+		"put faster devices in front of a device with data, in place",
+		"It must be closed. Give --fast DEV, or --fast-size SIZE --fast-pv PV, and --metadata\n"
+		"DEV; for a logical volume it is made, mirrored if there are physical volumes for\n"
+		"it. A logical volume keeps its name; what is no logical volume needs --name. The\n"
+		"same command again goes on after an interruption.\n",
+		B(ABORT) | B(CHUNKSIZE) | B(FAST) | B(FAST_PV) | B(FAST_SIZE) | B(METADATA) | B(NAME) |
+		B(POLICY) | B(TEST), 1, 1, cmd_convert,
+	}, {
+		"revert", "[OPTION]... SET", "turn a set into one of its tiers, in use",
+		"Everything goes back to the volume that was converted, or to the slowest tier or\n"
+		"--tier, which then takes the set's place; the others become free. Ctrl-C detaches,\n"
+		"the moving goes on; the same command again goes on after an interruption.\n",
+		B(ABORT) | B(TIER) | B(TEST), 1, 1, cmd_revert,
+	}, {
 		"destroy", "SET | DEV...",
 		"take a set apart, what is in it is lost",
 		"Removes the device and wipes the labels and, last, the metadata. DEV... are what\n"

@@ -44,6 +44,9 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_ABORT]	 = { "abort", 0, NULL, "undo what an unfinished call of this command did" },
 	[OPT_AT]	 = { "at", 0, "RANK", "where in the order of tiers, 0 is the fastest (default: last)" },
 	[OPT_PV]	 = { "pv", 0, "PV", "make a logical volume on this physical volume" },
+	[OPT_FAST]	 = { "fast", 0, "DEV", "a device to put in front; repeatable, fastest first" },
+	[OPT_FAST_SIZE]	 = { "fast-size", 0, "SIZE", "make a logical volume of that size to put in front" },
+	[OPT_FAST_PV]	 = { "fast-pv", 0, "PV", "on this physical volume" },
 	[OPT_NAME]	 = { "name", 'n', "NAME", "call the device NAME" },
 	[OPT_WAIT]	 = { "wait", 'w', NULL, "wait until the chunks are there" },
 	[OPT_REFRESH]	 = { "refresh", 0, NULL, "pin again the files that were pinned, wherever they lie now" },
@@ -136,6 +139,8 @@ static int take(struct parser *p, int id, const char *spelt, int spelt_len, cons
 		strings_add(&p->args->features, value);
 	if (id == OPT_SET)
 		strings_add(&p->args->settings, value);
+	if (id == OPT_FAST)
+		strings_add(&p->args->fast, value);
 	return 0;
 }
 
@@ -211,6 +216,7 @@ void args_free(struct args *args)
 {
 	strings_free(&args->features);
 	strings_free(&args->settings);
+	strings_free(&args->fast);
 	free(args->word);
 }
 

@@ -15,7 +15,7 @@ enum option_id {
 	OPT_LENGTH, OPT_EVACUATED, OPT_TIMEOUT, OPT_BACKGROUND, OPT_NAME,
 	OPT_WAIT, OPT_REFRESH, OPT_BATCH, OPT_ONCE, OPT_FILES, OPT_SVG, OPT_PNG, OPT_EXEC,
 	OPT_NO_CHECK, OPT_OUTPUT, OPT_FORMAT,
-	OPT_ABORT, OPT_AT, OPT_PV, OPT_CLEAR, OPT_APPLY,
+	OPT_ABORT, OPT_AT, OPT_PV, OPT_CLEAR, OPT_APPLY, OPT_FAST, OPT_FAST_SIZE, OPT_FAST_PV,
 	NR_OPTIONS,
 };
 
@@ -25,6 +25,7 @@ struct args {
 	const char *value[NR_OPTIONS];	/* of those that take one: the last */
 	struct strings features;	/* every --feature */
 	struct strings settings;	/* every --set */
+	struct strings fast;		/* every --fast */
 	unsigned int nr;
 	const char **word;		/* what is no option */
 };

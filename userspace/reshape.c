@@ -156,7 +156,7 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
  * A set in order
  */
 
-static int read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
+int reshape_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
 {
 	const char *reason;
 	int fd, r, tries;
@@ -223,7 +223,7 @@ static bool table_from_records(struct set *s, struct table *t)
 	bool good = true;
 
 	memset(t, 0, sizeof(*t));
-	if (read_records(s, records, &nr))
+	if (reshape_records(s, records, &nr))
 		return false;
 	members_scan(&members, false);
 	t->metadata = xstrdup(s->table.metadata);
@@ -337,7 +337,7 @@ bool reshape_is_leftover(struct set *s, const struct member *m)
 	unsigned int i, nr;
 
 	if (m->kind != MEMBER_TIER || memcmp(m->label.set_uuid, s->uuid, TIER_UUID_SIZE) ||
-	    reshape_rank(s, m->dev.dev) >= 0 || read_records(s, records, &nr))
+	    reshape_rank(s, m->dev.dev) >= 0 || reshape_records(s, records, &nr))
 		return false;
 	/* A copy of a tier, or one that newer metadata than this knows, is none of ours to wipe. */
 	for (i = 0; i < nr; i++)
@@ -444,6 +444,15 @@ static void say_work(const struct set *s, unsigned int rank)
 		    rank, (unsigned long long)seconds / 60 + 1, format_size(speed, kib * 1024));
 }
 
+bool reshape_may_go(const struct set *s, unsigned int rank)
+{
+	if ((int)rank != set_origin(s))
+		return true;
+	err("%s: is what %s was made of, and cannot be taken out. To move it: pvmove. To go back to it: tierctl revert %s",
+	    s->tier[rank].dev.name, s->name, s->name);
+	return false;
+}
+
 int reshape_take_out(const char *set_name, unsigned int rank, bool background, const char *again)
 {
 	struct set_list list;
@@ -452,7 +461,7 @@ int reshape_take_out(const char *set_name, unsigned int rank, bool background, c
 	struct table t;
 	int code = EXIT_FAILED;
 
-	if (!s || !check_room(s, rank, 0, "remove"))
+	if (!s || !reshape_may_go(s, rank) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (global.test) {

@@ -18,6 +18,9 @@
  */
 struct set *need_changeable(struct set_list *list, const char *name);
 
+/* What the metadata says of the tiers, in order of id.  0 or -errno. */
+int reshape_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr);
+
 /* The live table as it has to be loaded again: what a message has set since is left out. */
 void reshape_table(const struct set *s, struct table *t);
 
@@ -38,6 +41,9 @@ int reshape_find(const struct set *s, const char *word);
  * word: what an add or a remove that was cut short leaves.
  */
 bool reshape_is_leftover(struct set *s, const struct member *m);
+
+/* Not the volume that was converted: the set has its name.  false with the error said. */
+bool reshape_may_go(const struct set *s, unsigned int rank);
 
 /*
  * Empties a tier and takes it out: evacuate, wait, reload, wipe the label.  May

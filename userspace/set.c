@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "set.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/metadata.h"
+#include "lvm-part.h"
 #include "size.h"
 #include "util.h"
 
@@ -150,7 +154,8 @@ static void active_identity(struct set *s)
 		set_uuid(s, uuid);
 
 	s->dm_name = xstrdup(s->dm.name);
-	if (len > 3 && !strcmp(s->dm.uuid + len - 3, "-lv"))
+	s->lv = len > 3 && !strcmp(s->dm.uuid + len - 3, "-lv");
+	if (s->lv)
 		s->name = lv_name_from_dm(s->dm.name);
 	if (!s->name)
 		s->name = xstrdup(s->dm.name);
@@ -239,6 +244,8 @@ static const char *state_problem(u32 state)
 		return "its creation was interrupted, nothing is in it yet";
 	case TIER_STATE_RETIRED:
 		return "it was taken apart, these are its remains";
+	case TIER_STATE_REVERTING:
+		return "its way back to one device was interrupted";
 	default:
 		return "its conversion was interrupted";
 	}
@@ -341,16 +348,43 @@ static bool of_active(const struct set_list *list, const struct member *m)
 	return s && s->active;
 }
 
+/*
+ * The device of a set that was a logical volume is named after it, VG-LV, also when
+ * the volume group has another name by now; the volume itself is VG-LV_torig, or not
+ * yet if the conversion was interrupted.
+ */
+static void name_after_volume(struct set *s, const struct device *d)
+{
+	char *name = device_attribute(d->dev, "dm/name"), *uuid = device_attribute(d->dev, "dm/uuid");
+	size_t len = name ? strlen(name) : 0, end = strlen(LVM_ORIGIN_SUFFIX);
+	bool moved = len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX);
+
+	if (name && uuid && !strncmp(uuid, "LVM-", 4) &&
+	    (moved || (s->dm_name && !strcmp(name, s->dm_name)))) {
+		s->lv = true;
+		free(s->dm_name);
+		s->dm_name = moved ? xstrndup(name, len - end) : xstrdup(name);
+	}
+	free(name);
+	free(uuid);
+}
+
 static void finish_inactive(struct set *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
-		if (!s->tier[i].present)
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].present)
+			name_after_volume(s, &s->tier[i].dev);
+		else
 			s->tier[i].state = '-';
+	}
 	if (!s->have_meta)
 		add_problem(s, "its metadata device is missing");
-	s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
+	if (s->lv)
+		s->name = lv_name_from_dm(s->dm_name);
+	if (!s->name)
+		s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
 }
 
 int sets_load_members(struct set_list *list, const struct member_list *members)
@@ -412,13 +446,20 @@ int sets_load(struct set_list *list, bool scan)
 struct set *sets_find(const struct set_list *list, const char *name)
 {
 	u8 uuid[TIER_UUID_SIZE] = { 0 };
+	/* Between two steps of convert or revert, VG-LV may be all that says it. */
+	char *as_dm = dm_name_from_lv(name);
+	struct set *found = NULL;
 	struct device d;
 	unsigned int i;
 
-	for (i = 0; i < list->nr; i++)
+	for (i = 0; i < list->nr && !found; i++)
 		if (!strcmp(list->set[i].name, name) ||
-		    (list->set[i].dm_name && !strcmp(list->set[i].dm_name, name)))
-			return &list->set[i];
+		    (list->set[i].dm_name && (!strcmp(list->set[i].dm_name, name) ||
+					      (strchr(name, '/') && !strcmp(list->set[i].dm_name, as_dm)))))
+			found = &list->set[i];
+	free(as_dm);
+	if (found)
+		return found;
 	if (!device_from_name(name, &d)) {
 		dev_t dev = d.dev;
 
@@ -523,6 +564,23 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	return NULL;
 }
 
+int set_origin(const struct set *s)
+{
+	size_t len, end = strlen(LVM_ORIGIN_SUFFIX);
+	int origin = -1;
+	unsigned int i;
+	char *name;
+
+	for (i = 0; s->lv && i < s->nr_tiers; i++) {
+		name = s->tier[i].present ? device_attribute(s->tier[i].dev.dev, "dm/name") : NULL;
+		len = name ? strlen(name) : 0;
+		if (len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX))
+			origin = i;
+		free(name);
+	}
+	return origin;
+}
+
 unsigned int set_missing(const struct set *s)
 {
 	unsigned int i, missing = 0;
@@ -597,4 +655,23 @@ char *set_usage(const struct set *s)
 	free(opener);
 	device_free(&d);
 	return text;
+}
+
+int set_lock(const char *hex, const char *what, bool wait)
+{
+	char *path = xasprintf("/run/dm-tier/%s.%s", hex, what);
+	int fd, r;
+
+	mkdir("/run/dm-tier", 0755);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	free(path);
+	if (fd < 0)
+		return -1;
+	do {
+		r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+	} while (r && errno == EINTR);
+	if (!r)
+		return fd;
+	close(fd);
+	return -1;
 }

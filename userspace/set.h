@@ -32,6 +32,7 @@ struct set {
 	uint64_t length;	/* sectors */
 	uint64_t chunk_sectors;
 
+	bool lv;		/* a logical volume was converted; the device has its name */
 	bool active;
 	struct dm_device dm;	/* if active */
 	bool have_table;	/* as is table */
@@ -76,6 +77,9 @@ struct set *sets_find(const struct set_list *list, const char *name);
  */
 struct set *sets_need(const struct set_list *list, const char *name);
 
+/* Rank of the logical volume that was converted, -1 if it is no such set. */
+int set_origin(const struct set *s);
+
 /* Tiers that are missing, now. */
 unsigned int set_missing(const struct set *s);
 /* Tiers that are there, of an inactive set, but stale. */
@@ -101,5 +105,11 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 
 /* For errors: where it is mounted, what holds it, who has it open.  The caller frees. */
 char *set_usage(const struct set *s);
+
+/*
+ * One process at a time does that to the set, until the descriptor is closed.  -1 without
+ * wait: another one does; else there is nowhere to put a lock.
+ */
+int set_lock(const char *hex, const char *what, bool wait);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -51,6 +52,41 @@ char *signatures_find(const char *path, int *error)
 	if (pr) {
 		while (!(r = blkid_do_probe(pr)))
 			describe(pr, &found);
+		blkid_free_probe(pr);
+	}
+	if (fd >= 0)
+		close(fd);
+	*error = r < 0 ? -EIO : 0;
+	return found.s;
+}
+
+static uint64_t magic_offset(blkid_probe pr)
+{
+	const char *text;
+
+	if (blkid_probe_lookup_value(pr, "SBMAGIC_OFFSET", &text, NULL) &&
+	    blkid_probe_lookup_value(pr, "PTMAGIC_OFFSET", &text, NULL))
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+char *signatures_beyond(const char *path, uint64_t bytes, int *error)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
+	struct text found = { 0 };
+	int r = -1;
+
+	if (pr) {
+		/* What was seen is hidden, on no disk, so that what it hides is seen, too. */
+		while (!found.s && !(r = blkid_do_probe(pr))) {
+			if (magic_offset(pr) >= bytes)
+				describe(pr, &found);
+			else if (blkid_do_wipe(pr, 1))
+				r = -1;
+			if (r < 0)
+				break;
+		}
 		blkid_free_probe(pr);
 	}
 	if (fd >= 0)

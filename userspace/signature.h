@@ -3,12 +3,17 @@
 #ifndef TIERCTL_SIGNATURE_H
 #define TIERCTL_SIGNATURE_H
 
+#include <stdint.h>
+
 /*
  * What the device carries, 'xfs "photos", gpt partition table' for example;
  * NULL for nothing known.  The caller frees.  *error is -EIO when it could not
  * be read, else 0.
  */
 char *signatures_find(const char *path, int *error);
+
+/* The same of those alone that do not lie in the first so many bytes. */
+char *signatures_beyond(const char *path, uint64_t bytes, int *error);
 
 /* Takes them all away; fd open for writing. */
 int signatures_wipe(int fd);

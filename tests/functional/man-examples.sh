@@ -144,6 +144,17 @@ stage_restore()
 stage_repair() { machine; photos; ctl deactivate -q photos; }
 stage_unpin() { mounted_photos; ctl pin -q --tier 0 /srv/postgresql; }
 
+# A volume group with a volume on the slow disk
+with_volume()
+{
+	machine
+	vgcreate -q -y vg /dev/tt_slow /dev/tt_fast >/dev/null
+	lvcreate -q -y -n data -L 1g vg /dev/tt_slow >/dev/null
+	mkfs.ext4 -q -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 /dev/mapper/vg-data
+}
+stage_convert() { with_volume; }
+stage_revert() { with_volume; ctl convert -q vg/data --fast-size 100m --fast-pv /dev/tt_fast; }
+
 # A create needs its devices as logical volumes in one example and as they are in the other.
 as_volumes()
 {
@@ -159,6 +170,12 @@ take_down()
 	local name
 	# Whatever else is mounted there was there before.
 	if grep -q '^/dev/mapper/photos /srv ' /proc/mounts; then umount /srv; fi
+	dmsetup remove --retry vg-data_trevert 2>/dev/null || true
+	case $(dmsetup info -c --noheadings -o uuid vg-data 2>/dev/null) in
+	TIER-*) dmsetup remove --retry vg-data ;;
+	esac
+	[ ! -e /dev/mapper/photos ] || dmsetup remove --retry photos || return 1
+	[[ $(vgs --noheadings -o vg_name 2>/dev/null) != *" vg"* ]] || vgremove -q -f -y vg >/dev/null || return 1
 	for name in photos old vg-meta vg-fast vg-slow; do
 		[ ! -e "/dev/mapper/$name" ] || dmsetup remove --retry "$name" || return 1
 	done
@@ -169,9 +186,9 @@ take_down()
 typed()
 {
 	local rc=0
-	[[ $1 != *' vg/'* ]] || as_volumes
+	[[ $what-$1 != create-*' vg/'* ]] || as_volumes
 	printf 'y\n' | TERM=xterm PATH=$bin:$PATH timeout 100 script -qec "stty cols 100; $1" /dev/null >"$tmp/typed" 2>&1 || rc=$?
-	[[ $1 != *' vg/'* ]] || dmsetup remove --retry vg-meta vg-fast vg-slow
+	[[ $what-$1 != create-*' vg/'* ]] || dmsetup remove --retry vg-meta vg-fast vg-slow
 	echo "\$ $1"
 	cat "$tmp/typed"
 	[ "$rc" = 0 ] || fail "$1: exit status $rc"
@@ -183,7 +200,7 @@ typed_page()
 	local what=${1#tierctl-} n=0
 	trap 'take_down || exit 1' EXIT
 	if [ "$(type -t "stage_$what")" = function ]; then "stage_$what"; else stage_default; fi
-	examples "$1" | sed "s#/root/#$tmp/#g" >"$tmp/examples"
+	examples "$1" | sed "s#/root/#$tmp/#g; s#200g#100m#" >"$tmp/examples"
 	while read -r -u 9 line; do
 		[ "$n" = 0 ] || [ "$(type -t "between_$what")" != function ] || "between_$what" "$line"
 		typed "$line"

@@ -47,7 +47,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
 		return
 		;;
-	-m|--metadata|--pv|-o|--output|--svg|--png|--auto)
+	-m|--metadata|--pv|--fast|--fast-pv|-o|--output|--svg|--png|--auto)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		compopt -o filenames 2>/dev/null
 		return
@@ -55,7 +55,7 @@ _tierctl()
 	esac
 	words=
 	case $command in
-	create|restore|scan)
+	convert|create|restore|scan)
 		files=1
 		;;
 	pin|unpin|migrate|explain|heatmap|check|dump|repair)

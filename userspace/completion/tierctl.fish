@@ -49,10 +49,10 @@ complete -c tierctl -n 'not __tierctl_in' -a '(__tierctl_commands)'
 complete -c tierctl -n 'not __tierctl_in' -l help -d 'say how it is used'
 complete -c tierctl -n 'not __tierctl_in' -l version -d 'say the version'
 complete -c tierctl -n '__tierctl_in; and string match -q -- "-*" (commandline -ct)' -a '(__tierctl_options)'
-complete -c tierctl -n '__tierctl_in; and not __tierctl_in create scan' -a '(__tierctl_sets)'
-complete -c tierctl -n '__tierctl_in create scan pin unpin migrate explain heatmap' -F
+complete -c tierctl -n '__tierctl_in; and not __tierctl_in convert create scan' -a '(__tierctl_sets)'
+complete -c tierctl -n '__tierctl_in convert create scan pin unpin migrate explain heatmap' -F
 complete -c tierctl -n '__tierctl_in set get' -a '(__tierctl_keys)'
 complete -c tierctl -n '__tierctl_after --policy' -a 'heat static'
 complete -c tierctl -n '__tierctl_after --feature' -a 'paused no_discard_passdown skip_zeroing'
 complete -c tierctl -n '__tierctl_after --tier --evacuated' -a '0 1 2 3'
-complete -c tierctl -n '__tierctl_after -m --metadata --svg --png --auto' -F
+complete -c tierctl -n '__tierctl_after -m --metadata --pv --fast --fast-pv --svg --png --auto' -F

@@ -2,6 +2,7 @@
 #include "metadata.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "content.h"
 
@@ -108,4 +109,36 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 	if (walk.r == -EILSEQ)
 		*reason = "metadata is damaged (mapping)";
 	return walk.r;
+}
+
+int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
+{
+	struct tier_meta_roots roots;
+	struct tier_meta_info info;
+	void *block;
+	int r = -EIO;
+
+	*reason = "metadata cannot be written";
+	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
+		return -ENOMEM;
+	if (pread(fd, block, MD_BLOCK, 0) != MD_BLOCK)
+		goto out;
+	r = tier_superblock_unpack(block, &info, reason);
+	if (r)
+		goto out;
+	tier_superblock_unpack_roots(block, &roots);
+	info.state = state;
+	info.flags &= ~TIER_SB_HOME_MASK;
+	if (state == TIER_STATE_REVERTING)
+		info.flags |= home << TIER_SB_HOME_SHIFT;
+	tier_superblock_pack(block, &info, &roots);
+	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
+	/* It fits a sector, so it is written or it is not. */
+	if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK || fsync(fd)) {
+		*reason = "metadata cannot be written";
+		r = -EIO;
+	}
+out:
+	free(block);
+	return r;
 }

@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=1800
+# long
+#
+# convert and revert, killed at each of their steps: the same command again, an
+# activation as udev starts it, or --abort finishes or undoes what is left, also
+# after a restart.  Each row ends with a line that says so.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
+# shellcheck source=lib-convert.sh
+. "$(dirname "$0")/lib-convert.sh"
+
+is_set() { [[ $(dmsetup table "$vg-data") == *" tier "* ]] || fail "$vg/data is no set: $(dmsetup table "$vg-data")"; }
+
+is_plain()
+{
+	same "data " "$(lvm_names)" "volumes"
+	same "" "$(tags data)" "tags"
+	same "" "$(dmsetup ls --target tier)" "sets"
+	matches '^LVM-' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+}
+
+# restart: no device of the set is left; LVM's come back, then udev's turn
+restart()
+{
+	local name
+	for name in "$vg-data" "$vg-data_trevert"; do
+		case $(dmsetup info -c --noheadings -o uuid "$name" 2>/dev/null) in
+		TIER-*) dmsetup remove --retry "$name" ;;
+		esac
+	done
+	vgchange -q -ay "$vg" >/dev/null
+	ctl activate --auto
+}
+
+# row CONVERT_STEP HOW REVERT_STEP HOW
+row()
+{
+	local words
+	make_vg
+	words=(convert "$vg/data" -c 64k --policy static --fast-size 4m --fast-pv "${loops[1]}")
+	data write
+	killed "convert-$1" "${words[@]}"
+	case $2 in
+	again)
+		ctl_code 0 "${words[@]}" ;;
+	auto)
+		ctl_code 0 activate --auto ;;
+	restart)
+		restart ;;
+	abort)
+		data check
+		ctl_code 0 convert --abort "$vg/data"
+		is_plain
+		data check
+		ctl_code 0 "${words[@]}" ;;
+	refused)
+		# Nothing was changed yet, so there is nothing that could go on by itself.
+		ctl_code 0 activate --auto
+		data check
+		ctl_code 1 activate "$vg/data"
+		one_line "tierctl convert --abort $vg/data"
+		ctl_code 0 convert --abort "$vg/data"
+		is_plain
+		data check
+		ctl_code 0 "${words[@]}" ;;
+	esac
+	is_set
+	same "data data_tiermeta data_torig data_tvol0 " "$(lvm_names)" "volumes"
+	data check
+	printf '# convert killed at %-12s %-8s -> a set\n' "$1" "$2" >&3
+
+	ctl migrate -q "$vg/data" 100-130 --tier 0
+	ctl wait -q "$vg/data"
+	killed "revert-$3" revert "$vg/data"
+	case $4 in
+	again)
+		ctl_code 0 revert "$vg/data" ;;
+	auto)
+		ctl_code 0 activate --auto ;;
+	set)
+		# It is a set again after a restart, and can be reverted.
+		restart
+		is_set
+		data check
+		ctl_code 0 revert "$vg/data" ;;
+	restart)
+		restart ;;
+	abort)
+		ctl_code 0 revert --abort "$vg/data"
+		is_set
+		data check
+		same running "$(json '.sets[0].migration' status "$vg/data")"
+		ctl_code 0 revert "$vg/data" ;;
+	esac
+	is_plain
+	data check
+	printf '# revert  killed at %-12s %-8s -> plain\n' "$3" "$4" >&3
+}
+
+rows()
+{
+	while [ $# != 0 ]; do
+		test_case "killed: convert at $1, then $2; revert at $3, then $4" row "$1" "$2" "$3" "$4"
+		shift 4
+	done
+}
+rows	tagged abort		begun abort \
+	fast again		home set \
+	volumes abort		suspended again \
+	metadata refused	reverting again \
+	copied abort		reverting set \
+	labelled again		written set \
+	committed again		committed again \
+	committed auto		committed restart \
+	cleared restart		linear again \
+	renamed again		device again \
+	renamed auto		placeholder restart \
+	placeholder restart	renamed auto \
+	live auto		released again \
+	live restart		wiped again \
+	cleared again		retired auto \
+	committed restart	unmade again
+
+# cut STEP: the tool has died there; now the disks lose power, and it all comes back
+cut()
+{
+	cut_power "$meta" "$fast" "$slow"
+	[ ! -e "$dev" ] || dmsetup remove --retry "$set"
+	ctl activate --auto
+}
+
+# power_cuts CONVERT_STEP REVERT_STEP
+power_cuts()
+{
+	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
+	local slow_data=(at=0 len=32m seed=8)
+	disk meta 4 cache_size=4
+	disk fast 16 cache_size=16
+	disk slow 32 cache_size=8
+	io write "$slow" "${slow_data[@]}"
+	io sync "$slow"
+	killed "convert-$1" "${words[@]}"
+	cut
+	if [ -e "$dev" ]; then
+		is_tier
+		printf '# convert power cut at %-10s -> a set\n' "$1" >&3
+	else
+		io check "$slow" "${slow_data[@]}"
+		printf '# convert power cut at %-10s -> the disk\n' "$1" >&3
+		ctl_code 0 "${words[@]}"
+	fi
+	io check "$dev" "${slow_data[@]}"
+	ctl migrate -q "$set" 100-130 --tier 0
+	ctl wait -q "$set"
+	killed "revert-$2" revert "$set"
+	cut
+	if [ -e "$dev" ]; then
+		is_tier
+		io check "$dev" "${slow_data[@]}"
+		printf '# revert  power cut at %-10s -> a set\n' "$2" >&3
+		ctl_code 0 revert "$set"
+	else
+		printf '# revert  power cut at %-10s -> the disk\n' "$2" >&3
+	fi
+	io check "$slow" "${slow_data[@]}"
+	same "" "$(json '.sets[].name' list)" "sets"
+}
+is_tier() { [[ $(dmsetup table "$set") == *" tier "* ]] || fail "$set: $(dmsetup table "$set")"; }
+
+cuts="metadata:home copied:suspended labelled:reverting committed:written cleared:committed live:linear"
+cuts+=" labelled:released copied:wiped metadata:retired"
+for pair in $cuts; do
+	test_case "power cut: convert at ${pair%:*}, revert at ${pair#*:}" power_cuts "${pair%:*}" "${pair#*:}"
+done
+
+run_tests

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=900
+# long
+#
+# A logical volume, and other devices, become a tiered set in place.  Data is
+# compared before and after.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-convert.sh
+. "$(dirname "$0")/lib-convert.sh"
+
+by_size()
+{
+	local before
+	make_vg
+	data write
+	before=$(lvm_state)
+	ctl_code 0 convert --dry-run "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+	note "${output//$'\n'/$'\n# '}"
+	same "$before" "$(lvm_state)" "volumes after a dry run"
+	matches "Would run: lvcreate .*-n data_tvol0 .*$vg ${loops[1]}" "$output"
+	matches "Would run: lvcreate .*--type raid1 -m1 $vg ${loops[1]} ${loops[0]}" "$output"
+	matches "Would run: lvrename $vg data data_torig" "$output"
+	matches "0 49152 tier /dev/$vg/data_tiermeta 128 2 /dev/$vg/data_tvol0 [0-9:]+ " "$output"
+	data check
+	ctl_code 0 convert "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+	note "${output//$'\n'/$'\n# '}"
+	same "" "$errors" "what it said on stderr"
+	data check
+	same "data data_tiermeta data_torig data_tvol0 " "$(lvm_names)"
+	matches 'dm-tier.name=data,.*role=torig' "$(tags data_torig)"
+	matches '^TIER-[0-9a-f]{32}-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	same "$vg/data rw 368/368" "$(json '.sets[0] | .name + " " + .mode + " " +
+		(.chunks.mapped|tostring) + "/" + (.chunks.total|tostring)' status "$vg/data" |
+		sed s,384/384,368/368,)"
+	# Each chunk lies where it was, but those under the label.
+	set=$vg-data
+	chunk_info 16
+	same "1 16" "${C[rank]} ${C[place]}" "home of chunk 16"
+	chunk_info 15
+	same "0 31" "${C[rank]} ${C[place]}" "refuge of chunk 15"
+	ctl_code 0 deactivate "$vg/data"
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	data check
+	matches '-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	# LVM's own activation does not come in between.
+	ctl_code 0 deactivate "$vg/data"
+	vgchange -q -ay "$vg" >/dev/null
+	fails dmsetup info "$vg-data"
+	ctl_code 0 activate --auto
+	data check
+	ctl migrate -q "$vg/data" 0-383 --tier 1 && ctl wait -q "$vg/data"
+	data check
+	fails lvremove -f "$vg/data_torig"
+	fails lvrename "$vg" data_torig data
+	ctl_code 1 convert "$vg/data" --fast-size 8m --fast-pv "${loops[1]}"
+	one_line "$vg/data: is a tiered set already"
+	ctl_code 1 rename "$vg/data" other
+	ctl_code 1 remove "$vg/data" 1
+	one_line "data_torig: is what $vg/data was made of"
+	ctl_code 0 check "$vg/data"
+}
+test_case "a logical volume, in front of it one of a given size" by_size
+
+# Chunks that do not fit the size evenly; a file system; parts that were there before.
+with_parts()
+{
+	local mount=$tmp/mnt
+	make_vg
+	lvextend -q -L 24.5m "$vg/data" >/dev/null
+	lv fast 12m "$vg" "${loops[1]}"
+	lv meta 8m "$vg" "${loops[1]}"
+	mkfs.ext4 -q -L photos "$origin"
+	mkdir "$mount"
+	mount "$origin" "$mount"
+	cp -r /etc/default "$mount/etc"
+	md5sum "$tierio" | sed "s,$tierio,$mount/io," >"$tmp/sums"
+	cp "$tierio" "$mount/io"
+	ctl_code 1 convert "$vg/data" --fast "$vg/fast" --metadata "$vg/meta" --policy static
+	one_line "$vg/data: mounted on /.*/mnt\. type: umount /.*/mnt, this command again, mount /.*/mnt"
+	umount "$mount"
+	sums=$(io sums "$origin" | md5sum)
+	ctl_code 0 convert "$vg/data" --fast "$vg/fast" --metadata "$vg/meta" --policy static
+	matches "keep the metadata on a mirror" "$errors"
+	same "$sums" "$(io sums "$origin" | md5sum)"
+	same "data data_tiermeta data_torig fast_tvol " "$(lvm_names)"
+	mount "$origin" "$mount"
+	md5sum -c --quiet "$tmp/sums"
+	dd if=/dev/urandom of="$mount/more" bs=1M count=6 status=none
+	umount "$mount"
+	fsck.ext4 -fn "$origin" >/dev/null 2>&1
+	ctl_code 0 deactivate "$vg/data"
+	same "" "$(blkid -p -o value -s TYPE "/dev/mapper/$vg-data_torig" || true)" "what the old volume shows"
+	ctl_code 0 activate "$vg/data"
+	mount "$origin" "$mount"
+	md5sum -c --quiet "$tmp/sums"
+	umount "$mount"
+}
+test_case "with volumes that are there, an ext4 and a chunk that is not whole" with_parts
+
+# stays REGEX ARGUMENT...: convert refuses, in one line, and nothing is changed
+stays()
+{
+	local regex=$1 before
+	shift
+	before=$(lvm_state)
+	ctl_code 1 convert "$@"
+	one_line "$regex"
+	same "$before" "$(lvm_state)" "volumes"
+}
+
+refusals()
+{
+	local by=(--fast-size 4m --fast-pv)
+	make_vg
+	by+=("${loops[1]}")
+	data write
+	stays "no such device" "$vg/nothing" "${by[@]}"
+	dmsetup create tt_holder --table "0 8 linear $origin 0"
+	stays "$vg/data: in use by /dev/mapper/tt_holder" "$vg/data" "${by[@]}"
+	dmsetup remove tt_holder
+	lvchange -q -pr "$vg/data" >/dev/null
+	stays "is read-only.*lvchange -prw" "$vg/data" "${by[@]}"
+	lvchange -q -prw "$vg/data" >/dev/null
+	lv snap 4m -s "$vg/data"
+	stays "snapshot" "$vg/data" "${by[@]}"
+	stays "snapshot" "$vg/snap" "${by[@]}"
+	lvremove -q -y "$vg/snap" >/dev/null
+	stays "512.* asked|free, " "$vg/data" --fast-size 900m --fast-pv "${loops[1]}"
+	stays "too small" "$vg/data" --fast-size 1m --fast-pv "${loops[1]}"
+	lv fast 8m "$vg" "${loops[1]}"
+	mkfs.ext4 -q "/dev/$vg/fast"
+	stays "fast: carries ext4" "$vg/data" --fast "$vg/fast"
+	stays "is the device to be converted" "$vg/data" --fast "$vg/data"
+	lv fast_tvol 1m "$vg" "${loops[1]}"
+	wipefs -q -a "/dev/$vg/fast"
+	dd if=/dev/zero of="/dev/$vg/fast" bs=1M count=2 status=none oflag=direct
+	stays "$vg/fast_tvol: exists" "$vg/data" --fast "$vg/fast"
+	lv data_tiermeta 1m "$vg" "${loops[1]}"
+	stays "$vg/data_tiermeta: exists" "$vg/data" "${by[@]}"
+	lvremove -q -y "$vg/data_tiermeta" "$vg/fast_tvol" >/dev/null
+	lvcreate -q -y --type thin-pool -n pool -L 8m "$vg" >/dev/null 2>&1
+	lvcreate -q -y -T "$vg/pool" -n thin -V 8m >/dev/null 2>&1
+	stays "thin pool" "$vg/thin" "${by[@]}"
+	lvremove -q -y "$vg/thin" "$vg/pool" >/dev/null
+	data check
+	# A signature that the label would not cover: the backup of a GPT
+	printf 'label: gpt\n,\n' | sfdisk -q "$origin" >/dev/null 2>&1
+	stays "carries gpt partition table" "$vg/data" "${by[@]}"
+	wipefs -q -f -a "$origin"
+	pvcreate -q -y --config 'devices/scan_lvs=1' "$origin" >/dev/null
+	stays "physical volume itself.*global_filter" "$vg/data" "${by[@]}"
+	ctl_code 2 convert "$vg/data"
+	ctl_code 2 convert "$vg/data" --fast x --fast-size 4m --fast-pv "${loops[1]}"
+	ctl_code 2 convert "$vg/data" "${by[@]}" -c 3m
+	ctl_code 0 convert --abort "$vg/data"
+	matches "nothing to undo" "$output"
+}
+test_case "what is refused is left as it was" refusals
+
+plain_device()
+{
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl_code 1 convert "$slow" --fast "$fast" --metadata "$meta"
+	one_line "needs a name"
+	ctl_code 1 convert "$slow" --name "$set" --fast "$fast"
+	one_line "metadata"
+	unchanged "$slow" "$fast" "$meta" -- \
+		ctl_code 0 convert --dry-run "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	ctl_code 0 convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	io check "$dev" at=0 len=32m seed=8
+	ctl deactivate -q "$set"
+	same "TIER" "$(dd if="$slow" bs=8k count=1 iflag=direct status=none | tr -d '\0' | grep -ao TIER | head -n 1)"
+	ctl activate -q "$set"
+	io check "$dev" at=0 len=32m seed=8
+}
+test_case "a disk" plain_device
+
+run_tests

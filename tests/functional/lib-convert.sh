@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154	# used by the tests; assigned by lib.sh
+#
+# What the tests of convert and revert share.  Sourced after lib-tierctl.sh.
+
+need lvm losetup
+modprobe -a loop dm-raid raid1 dm-thin-pool dm-snapshot 2>/dev/null || true
+export LVM_SUPPRESS_FD_WARNINGS=1
+vg=tt_vg
+origin=/dev/mapper/$vg-data
+loops=()
+
+# tidy: what lib.sh does not know of; the dm devices on top go first
+tidy()
+{
+	local loop
+	set +e
+	trap - ERR
+	clean
+	for loop in "${loops[@]}"; do losetup -d "$loop"; done
+}
+
+# make_loops MIB...: loop devices in ${loops[@]}
+make_loops()
+{
+	local mib file
+	trap tidy EXIT
+	for mib; do
+		file=$tmp/file${#loops[@]}
+		rm -f "$file"
+		truncate -s "${mib}M" "$file"
+		loops+=("$(losetup -f --show "$file")")
+	done
+}
+
+lv() { lvcreate -q -y -n "$1" -L "$2" "${@:3}" >/dev/null; }
+
+# make_vg: a slow physical volume, a fast one, and $vg/data of 24 MiB on the slow one
+make_vg()
+{
+	make_loops 64 64
+	vgcreate -q -y -s 512k "$vg" "${loops[@]}" >/dev/null
+	lv data 24m "$vg" "${loops[0]}"
+}
+
+# The data that is in $vg/data before, in all of it
+data() { io "$1" "$origin" at=0 len=24m seed=31; }
+
+lvm_names() { lvs --noheadings -o lv_name "$vg" | tr -d ' ' | sort | tr '\n' ' '; }
+tags() { lvs --noheadings -o lv_tags "$vg/$1" | tr -d ' '; }
+lvm_state() { lvs --noheadings -o lv_name,lv_size,lv_attr,lv_tags,segtype,devices "$vg"; }

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=1200
+# long
+#
+# A set becomes one of its tiers again, in use.  Data is compared before and after.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-convert.sh
+. "$(dirname "$0")/lib-convert.sh"
+
+# plain: $vg/data is what it was, and nothing of the set is left
+plain()
+{
+	same "linear" "$(lvs --noheadings -o segtype "$vg/data" | tr -d ' ')" "kind of $vg/data"
+	same "" "$(tags data)" "tags of $vg/data"
+	matches '^LVM-' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	same 0 "$(dmsetup ls --target tier | grep -c "$vg" || true)" "sets"
+	same "" "$(json '.sets[].name' list)" "sets by tierctl list"
+}
+
+closed()
+{
+	local before
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	ctl migrate -q "$vg/data" 16-90 --tier 0
+	ctl wait -q "$vg/data"
+	# What is unmapped by then reads as zeroes afterwards, too.
+	blkdiscard -o 8m -l 2m "$origin"
+	before=$(lvm_state)
+	ctl_code 0 revert --dry-run "$vg/data"
+	note "${output//$'\n'/$'\n# '}"
+	same "$before" "$(lvm_state)" "volumes after a dry run"
+	matches "0 49152 linear [0-9:]+ 0" "$output" "table"
+	matches "lvremove -y $vg/data_tvol0" "$output"
+	ctl_code 0 revert "$vg/data"
+	note "${output//$'\n'/$'\n# '}"
+	same "data " "$(lvm_names)"
+	plain
+	io check "$origin" at=0 len=8m seed=31
+	io check "$origin" at=8m len=2m seed=0
+	io check "$origin" at=10m len=14m seed=31
+	ctl_code 1 revert "$vg/data"
+	# And once more from the start
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	ctl revert -q "$vg/data"
+	plain
+	io check "$origin" at=10m len=14m seed=31
+}
+test_case "a logical volume that is not in use" closed
+
+mounted()
+{
+	local mount=$tmp/mnt pid
+	make_vg
+	lvextend -q -L 24.5m "$vg/data" >/dev/null
+	lv fast 12m "$vg" "${loops[1]}"
+	lv meta 8m "$vg" "${loops[1]}"
+	mkfs.ext4 -q -L photos "$origin"
+	ctl convert -q "$vg/data" --fast "$vg/fast" --metadata "$vg/meta"
+	mkdir -p "$mount"
+	mount "$origin" "$mount"
+	cp "$tierio" "$mount/io"
+	dd if=/dev/urandom of="$mount/torture" bs=1M count=6 status=none conv=fsync
+	ctl migrate -q "$vg/data" 0-23 --tier 0 || true
+	io write "$mount/torture" at=0 len=6m seed=9
+	background bash -c "i=0; while :; do i=\$((i + 1)); echo \$i >$mount/count; done"
+	pid=$last_pid
+	ctl_code 0 revert "$vg/data"
+	matches "stays until it is closed" "$output"
+	kill -0 "$pid" || fail "the writer ended"
+	kill "$pid"
+	wait "$pid" || true
+	plain
+	same "data fast meta " "$(lvm_names)"
+	same "" "$(tags fast)$(tags meta)" "tags of the parts"
+	io check "$mount/torture" at=0 len=6m seed=9
+	cmp "$tierio" "$mount/io"
+	dmsetup info "$vg-data_trevert" >/dev/null
+	umount "$mount"
+	wait_for 20 gone "$vg-data_trevert"
+	fsck.ext4 -fn "$origin" >"$tmp/fsck" 2>&1 || fail "fsck: $(<"$tmp/fsck")"
+	mount "$origin" "$mount"
+	cmp "$tierio" "$mount/io"
+	umount "$mount"
+}
+gone() { ! dmsetup info "$1" >/dev/null 2>&1; }
+test_case "mounted, written, with volumes that were there before" mounted
+
+refusals()
+{
+	make_disks
+	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
+	ctl_code 1 revert "$set"
+	one_line "$set: is larger \(.*\) than $slow \(32 mib\)"
+	ctl_code 1 revert "$set" --tier 0
+	one_line "is larger .*than $fast"
+	ctl_code 1 revert "$set" --tier 7
+	ctl_code 1 revert nothing
+	one_line "nothing: no such set"
+	ctl destroy -q -y "$set"
+	ctl create -q "$set" -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+	ctl evacuate -q "$set" 1
+	ctl_code 1 revert "$set"
+	one_line "is being emptied.*tierctl admit $set 1"
+	ctl deactivate -q "$set"
+	ctl_code 1 revert "$set"
+	one_line "not active"
+}
+test_case "what is refused" refusals
+
+plain_device()
+{
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	ctl migrate -q "$set" 40-200 --tier 0
+	ctl wait -q "$set"
+	ctl_code 0 revert --abort "$set"
+	ctl_code 0 revert "$set"
+	fails dmsetup info "$set"
+	io check "$slow" at=0 len=32m seed=8
+	for disk in "$fast" "$meta"; do
+		same 0 "$(dd if="$disk" bs=4k count=2 iflag=direct status=none | grep -c 'TIERLABL\|DTIERBLK' || true)"
+	done
+	# A set that was never anything else
+	ctl create -q "$set" -f -y -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+	io write "$dev" at=0 len=5m seed=3
+	ctl_code 0 revert "$set" --tier 0
+	io check "$fast" at=0 len=5m seed=3
+	io check "$fast" at=5m len=9m seed=0
+}
+test_case "disks" plain_device
+
+run_tests

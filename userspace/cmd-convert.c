@@ -1,0 +1,775 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* convert */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "candidate.h"
+#include "commands.h"
+#include "convert.h"
+#include "plan.h"
+#include "reshape.h"
+#include "signature.h"
+#include "size.h"
+#include "util.h"
+#include "wipe.h"
+
+/* A device that becomes a tier or holds the metadata. */
+struct part {
+	struct candidate c;		/* without dev, if it is a volume yet to be made */
+	char *name;			/* owned; c.typed points here if it is to be made */
+	bool make;
+	bool volume;			/* one of LVM's, that was there before */
+	struct lvm_part lvm;		/* if volume; points into a list of ours */
+	struct lvm_parts list;
+};
+
+struct request {
+	const struct args *args;
+	struct set_list sets;
+	struct candidate origin;
+	bool lv;
+	struct lvm_parts volumes;	/* of the origin's group */
+	const struct lvm_part *volume;	/* the origin */
+	char *dm_name, *policy;
+	unsigned int nr_fast;
+	struct part fast[TIER_MAX_TIERS - 1];
+	struct part meta;
+	uint64_t fast_size;		/* bytes, to be made */
+	struct lvm_volume fast_volume;
+	struct lvm_metadata meta_volume;
+	struct conversion c;
+};
+
+static int parse_arguments(struct request *q)
+{
+	const struct args *args = q->args;
+	int code, r;
+
+	if (args->given[OPT_ABORT])
+		return 0;
+	if (args->given[OPT_FAST_SIZE] != args->given[OPT_FAST_PV]) {
+		err("convert: --fast-size and --fast-pv go together.");
+		return EXIT_USAGE;
+	}
+	if (args->given[OPT_FAST] == args->given[OPT_FAST_SIZE]) {
+		err("convert: say what to put in front: --fast DEV, or --fast-size SIZE --fast-pv PV.");
+		return EXIT_USAGE;
+	}
+	if (args->fast.nr >= TIER_MAX_TIERS) {
+		err("convert: at most %u devices can be put in front.", TIER_MAX_TIERS - 1);
+		return EXIT_USAGE;
+	}
+	if (args->given[OPT_FAST_SIZE]) {
+		r = parse_size(args->value[OPT_FAST_SIZE], &q->fast_size);
+		if (r || !q->fast_size) {
+			err("convert: --fast-size %s %s.", args->value[OPT_FAST_SIZE],
+			    r ? size_error(r) : "is nothing");
+			return EXIT_USAGE;
+		}
+	}
+	code = parse_chunk_size(args, "convert", &q->c.chunk_sectors);
+	if (!code)
+		code = parse_policy(args, "convert", &q->policy);
+	if (!code && args->given[OPT_NAME])
+		code = check_name(args->value[OPT_NAME], "convert");
+	return code;
+}
+
+/*
+ * The origin
+ */
+
+static bool is_volume(const struct device *d)
+{
+	char *uuid = device_attribute(d->dev, "dm/uuid");
+	bool is = uuid && !strncmp(uuid, "LVM-", 4);
+
+	free(uuid);
+	return is;
+}
+
+/* What LVM's letters say against it. */
+static const char *volume_problem(const struct lvm_part *p)
+{
+	const char *a = p->attributes, *g = p->vg_attributes;
+
+	if (strlen(a) < 10 || strlen(g) < 6)
+		return "lvs describes it in an unknown way";
+	if (g[2] == 'x')
+		return "its volume group is exported. Type: vgimport it first";
+	if (g[3] == 'p' || a[8] == 'p')
+		return "a physical volume of it is missing. Bring it back first";
+	if (g[5] == 's' || g[5] == 'c')
+		return "its volume group is shared between machines, which a set cannot be";
+	if (g[0] != 'w')
+		return "its volume group is read-only. Type: vgchange -prw it first";
+	if (strchr("oOsS", a[0]))
+		return "is a snapshot or has snapshots. Remove or merge them first";
+	if (strchr("VtTe", a[0]))
+		return "belongs to a thin pool. Copy it to an ordinary logical volume first";
+	if (a[0] == 'C')
+		return "is cached. Type: lvconvert --uncache it first";
+	if (strchr("mM", a[0]))
+		return "is an old mirror. Type: lvconvert --type raid1 it first";
+	if (!strchr("-rR", a[0]))
+		return "is of a kind that cannot be converted";
+	if (a[2] >= 'A' && a[2] <= 'Z')
+		return "is being moved by pvmove. Wait until that is done, or: pvmove --abort";
+	if (a[1] != 'w')
+		return "is read-only. Type: lvchange -prw it first";
+	if (a[4] != 'a')
+		return "is not active. Type: lvchange -ay it first";
+	if (a[8] != '-')
+		return "LVM says that it is not in good health (lvs -o lv_health_status)";
+	return NULL;
+}
+
+static bool check_free_name(const struct request *q, const char *old, const char *suffix)
+{
+	char *name = xasprintf("%s%s", old, suffix);
+	bool there = lvm_find(&q->volumes, name);
+
+	if (there)
+		err("%s/%s: exists, and is the name that a part of %s would get. Rename it first.", q->volume->vg,
+		    name, q->c.name);
+	free(name);
+	return !there;
+}
+
+static bool check_origin_volume(struct request *q)
+{
+	char *name = lv_name_from_dm(q->dm_name), *slash = name ? strchr(name, '/') : NULL;
+	const char *problem;
+
+	if (slash) {
+		*slash = '\0';
+		if (lvm_list(name, &q->volumes)) {
+			free(name);
+			return false;
+		}
+		q->volume = lvm_find(&q->volumes, slash + 1);
+	}
+	free(name);
+	if (!q->volume) {
+		err("%s: is an inner part of a logical volume. Name the volume itself.", q->origin.typed);
+		return false;
+	}
+	q->c.name = q->volume->name;
+	problem = volume_problem(q->volume);
+	if (problem) {
+		err("%s: %s.", q->c.name, problem);
+		return false;
+	}
+	if (q->args->given[OPT_NAME]) {
+		err("%s: keeps its name; --name is for other devices than logical volumes.", q->c.name);
+		return false;
+	}
+	/* The longest name that a part gets. */
+	if (strlen(q->dm_name) + strlen(LVM_METADATA_SUFFIX) >= TIER_NAME_SIZE - 12) {
+		err("%s: its name is too long for those of the parts. Type: lvrename it first.", q->c.name);
+		return false;
+	}
+	return true;
+}
+
+static bool check_origin_use(const struct request *q)
+{
+	const struct candidate *o = &q->origin;
+	char *usage, *point;
+
+	point = device_mount_point(o->dev.dev);
+	if (point) {
+		err("%s: mounted on %s. Type: umount %s, this command again, mount %s.", q->c.name, point, point,
+		    point);
+		free(point);
+		return false;
+	}
+	usage = device_usage(&o->dev);
+	if (usage) {
+		err("%s: %s. Close it first.", q->c.name, usage);
+		free(usage);
+		return false;
+	}
+	return candidate_usable(o, &q->sets);
+}
+
+static bool check_plain_device(const struct request *q)
+{
+	char *table = signatures_find(q->origin.dev.path, &(int){ 0 });
+	bool parted = table && strstr(table, "partition table");
+
+	if (parted)
+		err("%s: has partitions. Name the one to convert.", q->c.name);
+	free(table);
+	return !parted;
+}
+
+static bool check_origin_content(const struct request *q)
+{
+	const struct device *d = &q->origin.dev;
+	char *found, size[SIZE_TEXT];
+	struct member m;
+	int error;
+
+	member_read(d, &m);
+	if (m.kind != MEMBER_NONE)
+		err("%s: %s.", q->c.name, m.kind == MEMBER_UNREADABLE ? m.reason : "is a part of a tiered set");
+	member_free(&m);
+	if (m.kind != MEMBER_NONE)
+		return false;
+	found = signatures_beyond(d->path, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE, &error);
+	if (error) {
+		err("%s: cannot be read.", q->c.name);
+		return false;
+	}
+	if (found) {
+		err("%s: carries %s behind its first %s, where a label does not cover it, so that the converted device "
+		    "would be taken for it. This cannot be converted.", q->c.name, found,
+		    format_size(size, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE));
+		free(found);
+		return false;
+	}
+	found = signatures_find(d->path, &error);
+	if (found && strstr(found, "LVM2_member") && lvm_looks_into_sets()) {
+		err("%s: is a physical volume itself. Keep LVM from the tiered device first: in lvm.conf, "
+		    "global_filter = [ \"r|/dev/disk/by-id/dm-uuid-TIER-.*|\" ]", q->c.name);
+		free(found);
+		return false;
+	}
+	free(found);
+	return q->lv || check_plain_device(q);
+}
+
+static bool check_zoned(const struct candidate *c)
+{
+	char *zoned = device_attribute(c->dev.dev, "queue/zoned");
+	bool good = !zoned || !strcmp(zoned, "none");
+
+	if (!good)
+		err("%s: is a zoned device, which cannot be a tier.", c->typed);
+	free(zoned);
+	return good;
+}
+
+static bool check_origin(struct request *q)
+{
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	convert_arrange(&q->c, q->origin.dev.size);
+	if (q->c.nr_chunks <= q->c.homeless) {
+		err("%s: is too small (%s) for chunks of %s. Use a smaller --chunksize.", q->c.name,
+		    format_size(a, q->origin.dev.size), format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
+		return false;
+	}
+	if (q->c.nr_chunks > TIER_MAX_CHUNKS) {
+		err("%s: %llu chunks are too many. Use a larger --chunksize.", q->c.name,
+		    (unsigned long long)q->c.nr_chunks);
+		return false;
+	}
+	return check_origin_use(q) && check_zoned(&q->origin) && check_origin_content(q);
+}
+
+/*
+ * What is put in front, and the metadata
+ */
+
+static bool check_part(struct request *q, struct part *p, bool metadata)
+{
+	const struct device *d = &p->c.dev;
+	unsigned int i;
+
+	if (!candidate_find(&p->c))
+		return false;
+	if (d->dev == q->origin.dev.dev || device_overlaps(d, &q->origin.dev)) {
+		err("%s: is the device to be converted itself.", p->c.typed);
+		return false;
+	}
+	for (i = 0; i < q->nr_fast; i++) {
+		if (&q->fast[i] == p || !q->fast[i].c.dev.path)
+			continue;
+		if (q->fast[i].c.dev.dev == d->dev || device_overlaps(&q->fast[i].c.dev, d)) {
+			err("%s: is listed twice.", p->c.typed);
+			return false;
+		}
+	}
+	if (!metadata && d->logical_block > q->origin.dev.logical_block) {
+		err("%s: has blocks of %u bytes, %s of %u, so it cannot stand in for it.", p->c.typed,
+		    d->logical_block, q->c.name, q->origin.dev.logical_block);
+		return false;
+	}
+	if (!candidate_usable(&p->c, &q->sets) || !check_zoned(&p->c) || !candidate_look_inside(&p->c, metadata))
+		return false;
+	p->volume = q->lv && is_volume(d);
+	if (!p->volume)
+		return true;
+	if (lvm_list(d->name, &p->list) || p->list.nr != 1) {
+		err("%s: LVM does not know it.", d->name);
+		return false;
+	}
+	p->lvm = p->list.part[0];
+	if (strstr(p->lvm.tags, LVM_TAG ".set=")) {
+		err("%s: has the tags of a tiered set. Remove them first: lvchange --deltag", d->name);
+		return false;
+	}
+	return metadata || strcmp(p->lvm.vg, q->volume->vg) || check_free_name(q, p->lvm.lv, LVM_FAST_SUFFIX);
+}
+
+static bool check_fast(struct request *q)
+{
+	uint64_t size = 0, places, need = q->c.homeless + 1;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	unsigned int i;
+
+	q->nr_fast = q->fast_size ? 1 : q->args->fast.nr;
+	if (q->fast_size) {
+		struct part *p = &q->fast[0];
+
+		if (!q->lv) {
+			err("%s: is no logical volume. Name a device to put in front: --fast DEV", q->c.name);
+			return false;
+		}
+		if (!lvm_plan(q->args->value[OPT_FAST_PV], q->fast_size, q->volume->lv, NULL, &q->fast_volume))
+			return false;
+		if (strcmp(q->fast_volume.vg, q->volume->vg)) {
+			err("%s: belongs to the volume group %s, not to %s.", q->args->value[OPT_FAST_PV],
+			    q->fast_volume.vg, q->volume->vg);
+			return false;
+		}
+		p->make = true;
+		p->name = lvm_name(&q->fast_volume);
+		p->c.typed = p->name;
+		size = q->fast_volume.size;
+	}
+	for (i = 0; !q->fast_size && i < q->nr_fast; i++) {
+		q->fast[i].c.typed = q->args->fast.s[i];
+		if (!check_part(q, &q->fast[i], false))
+			return false;
+		if (!plan_places(q->fast[i].c.dev.size / SECTOR_SIZE, q->c.chunk_sectors)) {
+			err("%s: is too small (%s) for a chunk of %s beside the label.", q->fast[i].c.typed,
+			    format_size(a, q->fast[i].c.dev.size),
+			    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
+			return false;
+		}
+	}
+	if (!q->fast_size)
+		size = q->fast[0].c.dev.size;
+	/* All that is stored anyway, and the set's reserve. */
+	places = plan_places(size / SECTOR_SIZE, q->c.chunk_sectors);
+	need = q->c.homeless + plan_reserve(places + q->c.nr_chunks);
+	if (places >= need)
+		return true;
+	err("%s: is too small (%s): it takes at least %s in front.", q->fast[0].c.typed, format_size(a, size),
+	    format_size(b, (need + q->c.first_place) * q->c.chunk_sectors * SECTOR_SIZE));
+	return false;
+}
+
+static uint64_t all_places(const struct request *q)
+{
+	uint64_t places = q->c.nr_chunks;
+	unsigned int i;
+
+	for (i = 0; i < q->nr_fast; i++)
+		places += plan_places((q->fast[i].make ? q->fast_volume.size : q->fast[i].c.dev.size) / SECTOR_SIZE,
+				      q->c.chunk_sectors);
+	return places;
+}
+
+static bool check_metadata(struct request *q)
+{
+	uint64_t min = plan_metadata_min(q->c.nr_chunks), good = plan_metadata_good(all_places(q));
+	char a[SIZE_TEXT], b[SIZE_TEXT], *lv;
+	struct part *p = &q->meta;
+	bool fine;
+
+	if (q->lv && !check_free_name(q, q->volume->lv, LVM_METADATA_SUFFIX))
+		return false;
+	if (q->args->given[OPT_METADATA]) {
+		p->c.typed = q->args->value[OPT_METADATA];
+		if (!check_part(q, p, true))
+			return false;
+		if (p->c.dev.size < min)
+			err("%s: is too small (%s) for the metadata of %llu chunks. Give it %s.", p->c.typed,
+			    format_size(a, p->c.dev.size), (unsigned long long)q->c.nr_chunks,
+			    format_size(b, good));
+		return p->c.dev.size >= min;
+	}
+	if (!q->lv) {
+		err("%s: is no logical volume. Name a device for the metadata: --metadata DEV", q->c.name);
+		return false;
+	}
+	/* Room for as much again, so that tiers can be added. */
+	lv = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
+	fine = lvm_plan_metadata(q->volume->vg, lv, plan_metadata_good(2 * all_places(q)), q->volume->extent,
+				 q->fast_size ? q->args->value[OPT_FAST_PV] : NULL, q->fast_volume.size,
+				 &q->meta_volume);
+	free(lv);
+	if (!fine)
+		return false;
+	p->make = true;
+	p->name = lvm_name(&q->meta_volume.volume);
+	p->c.typed = p->name;
+	return true;
+}
+
+/*
+ * Doing it
+ */
+
+static uint64_t part_size(const struct part *p, uint64_t planned)
+{
+	return p->make ? planned : p->c.dev.size;
+}
+
+static void say_plan(const struct request *q)
+{
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	unsigned int i;
+
+	say("%s: %s, chunk %s, converted in place\n", q->c.name, format_size(a, q->origin.dev.size),
+	    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
+	for (i = 0; i < q->nr_fast; i++)
+		say("  tier %u  %s  %s%s\n", i, q->fast[i].c.typed,
+		    format_size(a, part_size(&q->fast[i], q->fast_volume.size)), q->fast[i].make ? "  (new)" : "");
+	say("  tier %u  %s%s  %s  (with all data)\n", i, q->c.name, q->lv ? LVM_ORIGIN_SUFFIX : "",
+	    format_size(a, q->origin.dev.size));
+	say("  meta    %s  %s%s\n", q->meta.c.typed,
+	    format_size(a, part_size(&q->meta, q->meta_volume.volume.size)),
+	    !q->meta.make ? "" : q->meta_volume.pv[1] ? "  (new, mirrored)" : "  (new)");
+}
+
+static void warn_of_loss(const struct request *q)
+{
+	char *level = q->meta.make ? NULL : device_attribute(q->meta.c.dev.dev, "md/level");
+	bool mirrored = q->meta.make ? q->meta_volume.pv[1] != NULL :
+			q->meta.volume ? strchr("rR", q->meta.lvm.attributes[0]) != NULL :
+			level && strcmp(level, "raid0") && strcmp(level, "linear");
+
+	if (!mirrored)
+		warn("if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
+		     q->meta.c.typed, q->c.name);
+	free(level);
+}
+
+static bool agree_to_wipe(struct request *q)
+{
+	struct text what = { 0 };
+	unsigned int i;
+	bool yes = true;
+
+	for (i = 0; i <= q->nr_fast; i++) {
+		const struct part *p = i < q->nr_fast ? &q->fast[i] : &q->meta;
+
+		if (p->c.carries)
+			text_add(&what, "%s%s (%s)", what.len ? ", " : "", p->c.typed, p->c.carries);
+	}
+	if (what.len && global.test)
+		say("Would wipe %s.\n", what.s);
+	else if (what.len)
+		yes = ask("Wipe %s?", what.s);
+	text_free(&what);
+	return yes;
+}
+
+static char *table_device(const struct part *p)
+{
+	if (!p->c.dev.path)
+		return xasprintf("/dev/%s", p->c.typed);
+	return xasprintf("%u:%u", major(p->c.dev.dev), minor(p->c.dev.dev));
+}
+
+/* What follows when the volumes are there. */
+static void say_rest(struct request *q)
+{
+	struct table t = { .chunk_sectors = q->c.chunk_sectors, .policy = xstrdup(q->policy) };
+	char *new = xasprintf("%s%s", q->lv ? q->volume->lv : "", LVM_ORIGIN_SUFFIX), *params;
+	char size[SIZE_TEXT];
+	unsigned int i;
+
+	t.metadata = table_device(&q->meta);
+	for (i = 0; i < q->nr_fast; i++)
+		t.tier[t.nr_tiers++] = table_device(&q->fast[i]);
+	t.tier[t.nr_tiers++] = xasprintf("%u:%u", major(q->origin.dev.dev), minor(q->origin.dev.dev));
+	params = table_build(&t);
+	say("Would write the metadata to %s, copy the first %s of %s to %s, and label the tiers.\n", q->meta.c.typed,
+	    format_size(size, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE), q->c.name, q->fast[0].c.typed);
+	if (q->lv)
+		lvm_rename(q->volume->vg, q->volume->lv, new);
+	for (i = 0; i < q->nr_fast; i++) {
+		if (q->fast[i].volume) {
+			char *to = xasprintf("%s%s", q->fast[i].lvm.lv, LVM_FAST_SUFFIX);
+
+			lvm_rename(q->fast[i].lvm.vg, q->fast[i].lvm.lv, to);
+			free(to);
+		}
+	}
+	if (q->meta.volume) {
+		char *to = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
+
+		if (strcmp(q->meta.lvm.lv, to))
+			lvm_rename(q->meta.lvm.vg, q->meta.lvm.lv, to);
+		free(to);
+	}
+	if (q->lv)
+		lvm_create_placeholder(q->volume->vg, q->volume->lv, q->volume->size, q->c.hex);
+	say("Would create %s with the table:\n0 %llu tier %s\n", q->dm_name, (unsigned long long)q->c.length, params);
+	free(params);
+	free(new);
+	table_free(&t);
+}
+
+/* The volumes, tagged from the moment they exist. */
+static int make_parts(struct request *q)
+{
+	unsigned int i;
+
+	if (q->lv && lvm_tag_part(q->c.name, q->c.hex, LVM_ROLE_ORIGIN, q->volume->lv))
+		return -1;
+	reshape_step("convert", "tagged");
+	for (i = 0; i < q->nr_fast; i++) {
+		struct part *p = &q->fast[i];
+
+		if (p->make && lvm_create(&q->fast_volume, q->args->value[OPT_FAST_PV], q->c.hex))
+			return -1;
+		if (p->volume && lvm_tag_part(p->lvm.name, q->c.hex, LVM_ROLE_FAST, p->lvm.lv))
+			return -1;
+	}
+	reshape_step("convert", "fast");
+	if (q->meta.make && lvm_create_metadata(&q->meta_volume, q->c.hex))
+		return -1;
+	if (q->meta.volume && lvm_tag_part(q->meta.lvm.name, q->c.hex, LVM_ROLE_METADATA, q->meta.lvm.lv))
+		return -1;
+	reshape_step("convert", "volumes");
+	return 0;
+}
+
+/* What lay on them before may have left something where LVM does not look. */
+static int prepare_part(struct part *p, struct device *d)
+{
+	if (p->make && !candidate_find(&p->c))
+		return -1;
+	if ((p->make || p->c.carries) && wipe_all(&p->c.dev))
+		return -1;
+	*d = p->c.dev;
+	return 0;
+}
+
+static int write_set(struct request *q)
+{
+	unsigned int i;
+
+	if (make_parts(q))
+		return -1;
+	for (i = 0; i < q->nr_fast; i++)
+		if (prepare_part(&q->fast[i], &q->c.fast[i]))
+			return -1;
+	if (prepare_part(&q->meta, &q->c.meta))
+		return -1;
+	q->c.nr_fast = q->nr_fast;
+	q->c.origin = q->origin.dev;
+	q->c.dm_name = q->dm_name;
+	q->c.policy = q->policy;
+	return convert_write(&q->c);
+}
+
+static int do_it(struct request *q)
+{
+	int fd = device_open(&q->origin.dev, O_RDWR | O_EXCL), r;
+	const char *name = q->c.name;
+
+	if (fd < 0) {
+		err("%s: cannot be had alone: %s.", name, strerror(-fd));
+		return EXIT_FAILED;
+	}
+	if (!convert_lock(q->c.hex)) {
+		close(fd);
+		return EXIT_FAILED;
+	}
+	r = write_set(q);
+	close(fd);
+	if (r) {
+		if (!convert_undo(q->c.hex, name, &q->origin.dev))
+			say("%s: is as it was.\n", name);
+		return EXIT_FAILED;
+	}
+	r = convert_finish(q->c.hex);
+	if (!r)
+		r = activate_uuid(q->c.hex);
+	if (r == EXIT_FAILED)
+		err("%s: its data is safe, but it is not complete yet. To go on: tierctl activate %s", name, name);
+	return r;
+}
+
+static int convert(struct request *q)
+{
+	char *version = NULL, *reason;
+	uuid_t random;
+
+	if (!global.test && dm_tier_target(&version, &reason)) {
+		err("%s.", reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	free(version);
+	if (!check_origin(q) || !check_fast(q) || !check_metadata(q) ||
+	    (q->lv && !check_free_name(q, q->volume->lv, LVM_ORIGIN_SUFFIX)))
+		return EXIT_FAILED;
+	if (!q->lv && dm_name_exists(q->dm_name)) {
+		err("%s: a device of that name exists. Choose another.", q->dm_name);
+		return EXIT_FAILED;
+	}
+	uuid_generate(random);
+	memcpy(q->c.uuid, random, sizeof(q->c.uuid));
+	uuid_to_hex(q->c.hex, q->c.uuid);
+	say_plan(q);
+	warn_of_loss(q);
+	if (!agree_to_wipe(q))
+		return EXIT_FAILED;
+	if (!global.test)
+		return do_it(q);
+	make_parts(q);
+	say_rest(q);
+	return EXIT_DONE;
+}
+
+/*
+ * Calls that were cut short
+ */
+
+/* -1: there is none, or it has been undone; else an exit code. */
+static int earlier_call(struct request *q, const char *set_hex, const char *name, const struct set *s)
+{
+	int code;
+
+	if (!convert_lock(set_hex)) {
+		err("%s: is being converted by another tierctl.", name);
+		return EXIT_FAILED;
+	}
+	if (s && convert_committed(s)) {
+		if (q->args->given[OPT_ABORT]) {
+			err("%s: its conversion can only go on. Type: tierctl activate %s", name, name);
+			return EXIT_FAILED;
+		}
+		say("%s: its conversion was interrupted and goes on.\n", name);
+		if (global.test)
+			return EXIT_DONE;
+		code = convert_finish(set_hex);
+		return code ? code : activate_uuid(set_hex);
+	}
+	say("%s: what an interrupted conversion left is cleaned up.\n", name);
+	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL);
+	return code ? code : -1;
+}
+
+static int go_on(struct request *q)
+{
+	struct set *s = sets_find(&q->sets, q->args->given[OPT_NAME] ? q->args->value[OPT_NAME] :
+				  q->args->word[0]);
+	char *hex, *name;
+	int code = -1;
+
+	if (s && convert_unfinished(s)) {
+		hex = xstrdup(s->hex);
+		name = xstrdup(s->name);
+		code = earlier_call(q, hex, name, s);
+		free(name);
+		free(hex);
+	} else if (s) {
+		err("%s: is a tiered set already.", s->name);
+		code = EXIT_FAILED;
+	} else if (q->volume) {
+		/* It got no further than LVM's tags. */
+		hex = lvm_tag(q->volume, "set");
+		name = xstrdup(q->volume->name);
+		if (hex)
+			code = earlier_call(q, hex, name, NULL);
+		else if (q->args->given[OPT_ABORT])
+			say("%s: nothing to undo.\n", name);
+		free(name);
+		free(hex);
+	} else if (q->args->given[OPT_ABORT]) {
+		say("%s: nothing to undo.\n", q->args->word[0]);
+	}
+	return code;
+}
+
+static bool find_origin(struct request *q)
+{
+	const char *typed = q->args->word[0];
+
+	q->origin.typed = q->c.name = typed;
+	if (!candidate_find(&q->origin))
+		return false;
+	q->lv = is_volume(&q->origin.dev);
+	if (q->lv)
+		q->dm_name = device_attribute(q->origin.dev.dev, "dm/name");
+	else if (q->args->given[OPT_NAME])
+		q->dm_name = xstrdup(q->args->value[OPT_NAME]);
+	if (q->dm_name)
+		return !q->lv || check_origin_volume(q);
+	if (!q->args->given[OPT_ABORT])
+		err("%s: is no logical volume, so the tiered device needs a name: --name NAME", typed);
+	return q->args->given[OPT_ABORT];
+}
+
+static void part_free(struct part *p)
+{
+	candidate_free(&p->c);
+	lvm_parts_free(&p->list);
+	free(p->name);
+}
+
+/* Once more, as what was there has changed. */
+static void forget(struct request *q)
+{
+	sets_free(&q->sets);
+	candidate_free(&q->origin);
+	lvm_parts_free(&q->volumes);
+	q->volume = NULL;
+	free(q->dm_name);
+	q->dm_name = NULL;
+}
+
+static int look_and_convert(struct request *q)
+{
+	const char *set_name = q->args->given[OPT_NAME] ? q->args->value[OPT_NAME] : q->args->word[0];
+	int code;
+
+	sets_load(&q->sets, true);
+	if (!sets_find(&q->sets, set_name) && !find_origin(q))
+		return EXIT_FAILED;
+	code = go_on(q);
+	if (code >= 0)
+		return code;
+	if (q->args->given[OPT_ABORT])
+		return EXIT_DONE;
+	if (global.test && q->volume && strstr(q->volume->tags, LVM_TAG ".set="))
+		return EXIT_DONE;
+	forget(q);
+	sets_load(&q->sets, true);
+	if (sets_find(&q->sets, set_name) && global.test)
+		return EXIT_DONE;
+	return find_origin(q) ? convert(q) : EXIT_FAILED;
+}
+
+int cmd_convert(const struct args *args)
+{
+	struct request q = { .args = args };
+	unsigned int i;
+	int code = parse_arguments(&q);
+
+	if (!code)
+		code = look_and_convert(&q);
+	for (i = 0; i < TIER_MAX_TIERS - 1; i++)
+		part_free(&q.fast[i]);
+	part_free(&q.meta);
+	forget(&q);
+	lvm_volume_free(&q.fast_volume);
+	lvm_metadata_free(&q.meta_volume);
+	free(q.policy);
+	return code;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* revert */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "convert.h"
+#include "heat.h"
+#include "progress.h"
+#include "reshape.h"
+#include "revert.h"
+#include "size.h"
+#include "util.h"
+
+#define POLL_MS		250
+/* What moved last may have been on its way since before. */
+#define ROUNDS		20
+/* Nothing came home for so long. */
+#define STUCK_MS	30000
+
+struct reversion {
+	struct set_list list;
+	struct set *s;
+	unsigned int rank;
+	struct homes homes;
+};
+
+static bool choose_tier(const struct args *args, struct reversion *v)
+{
+	unsigned int i;
+	int origin = set_origin(v->s);
+
+	if (v->s->lv && origin < 0) {
+		err("%s: none of its tiers is the logical volume whose name it has (_torig).", v->s->name);
+		return false;
+	}
+	v->rank = origin < 0 ? v->s->nr_tiers - 1 : (unsigned int)origin;
+	if (!args->given[OPT_TIER])
+		return true;
+	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
+		return false;
+	if (v->s->lv && i != v->rank) {
+		err("%s: can only go back to %s, whose name it has.", v->s->name, v->s->tier[v->rank].dev.name);
+		return false;
+	}
+	v->rank = i;
+	return true;
+}
+
+static bool check_tier(struct reversion *v)
+{
+	const struct set_tier *t = &v->s->tier[v->rank];
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	unsigned int i, nr;
+
+	if (t->state != 'A') {
+		err("%s: %s is %s. First: tierctl admit %s %u", v->s->name, t->dev.name,
+		    t->state == 'E' ? "being emptied" : "failing", v->s->name, v->rank);
+		return false;
+	}
+	if (v->s->length * SECTOR_SIZE > t->dev.size) {
+		err("%s: is larger (%s) than %s (%s). Make that larger by %s first%s%s.", v->s->name,
+		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size),
+		    format_size((char[SIZE_TEXT]){ 0 }, v->s->length * SECTOR_SIZE - t->dev.size),
+		    v->s->lv ? ": lvextend -L " : "", v->s->lv ? a : "");
+		return false;
+	}
+	if (reshape_records(v->s, records, &nr)) {
+		err("%s: its metadata cannot be read.", v->s->name);
+		return false;
+	}
+	for (i = 0; i < nr; i++) {
+		if (records[i].id != t->id)
+			continue;
+		v->homes.first = records[i].first_place;
+		v->homes.end = records[i].first_place + records[i].places;
+		if (v->homes.end > v->s->status.chunks)
+			v->homes.end = v->s->status.chunks;
+	}
+	/* All but a last chunk that is not whole has a home. */
+	if (v->homes.end + 1 < v->s->status.chunks) {
+		err("%s: %s has grown, which the set does not know yet. Type: tierctl resize %s --size %llus",
+		    v->s->name, t->dev.name, v->s->name, (unsigned long long)v->s->length);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Bringing everything home
+ */
+
+static int ask_home(struct reversion *v)
+{
+	if (send_message(v->s, "revert %u", v->rank) ||
+	    send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->homes.first,
+			 (unsigned long long)(v->homes.end - v->homes.first), v->rank))
+		return EXIT_FAILED;
+	return EXIT_DONE;
+}
+
+/* Longer when the bandwidth allows less than a chunk a second. */
+static uint64_t stuck_after(const struct set *s)
+{
+	const char *limit = status_tunable(&s->status, "migration_bandwidth");
+	uint64_t kib, chunk_kib = s->chunk_sectors / 2;
+
+	if (!limit || parse_number(limit, &kib) || !kib)
+		return STUCK_MS;
+	return STUCK_MS + 2000 * chunk_kib / kib;
+}
+
+static int wait_until_home(struct reversion *v)
+{
+	struct ranges chunks = { 0 };
+	uint64_t total = v->homes.end - v->homes.first, best = 0, since = now_ms();
+	struct progress progress;
+	struct heat_bucket sum;
+	char *what = xasprintf("%s: home to tier %u", v->s->name, v->rank);
+	int code = EXIT_DONE;
+
+	ranges_add(&chunks, v->homes.first, total);
+	progress_start(&progress);
+	detach_on_interrupt();
+	for (;;) {
+		if (set_refresh(v->s) || v->s->status.kind != STATUS_OK || heat_sum(v->s, &chunks, &sum)) {
+			err("%s: is gone, or has failed.", v->s->name);
+			code = EXIT_FAILED;
+			break;
+		}
+		progress_bar(&progress, what, sum.on_rank[v->rank], total);
+		if (sum.on_rank[v->rank] > best || v->s->status.in_flight) {
+			best = sum.on_rank[v->rank];
+			since = now_ms();
+		}
+		if (sum.on_rank[v->rank] == total && !v->s->status.in_flight)
+			break;
+		if (now_ms() - since > stuck_after(v->s)) {
+			err("%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. "
+			    "Try again, or: tierctl revert --abort %s", v->s->name,
+			    (unsigned long long)(total - sum.on_rank[v->rank]), (unsigned long long)total,
+			    v->s->name);
+			code = EXIT_FAILED;
+			break;
+		}
+		if (interrupted) {
+			warn("%s: detached, the chunks go on moving. To go on: tierctl revert %s", v->s->name,
+			     v->s->name);
+			code = EXIT_DETACHED;
+			break;
+		}
+		sleep_ms(POLL_MS);
+	}
+	progress_end(&progress);
+	free(what);
+	ranges_free(&chunks);
+	return code;
+}
+
+static int bring_home(struct reversion *v)
+{
+	unsigned int round;
+	int code, r;
+
+	for (round = 0; round < ROUNDS; round++) {
+		code = ask_home(v);
+		if (!code && !round)
+			reshape_step("revert", "begun");
+		if (!code)
+			code = wait_until_home(v);
+		if (code)
+			return code;
+		if (!round)
+			reshape_step("revert", "home");
+		r = revert_cut_over(v->s, v->rank, &v->homes);
+		if (!r)
+			return EXIT_DONE;
+		if (r != -EAGAIN)
+			break;
+		sleep_ms(POLL_MS);
+	}
+	if (round == ROUNDS)
+		err("%s: chunks do not stay home.", v->s->name);
+	send_message(v->s, "revert off");
+	return EXIT_FAILED;
+}
+
+/*
+ * The command
+ */
+
+static void say_plan(const struct reversion *v)
+{
+	const struct set *s = v->s;
+	struct lvm_parts parts = { 0 };
+	char *tag, *away;
+	unsigned int i;
+
+	say("Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.\n", s->name,
+	    (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
+	    v->homes.first + s->status.chunks - v->homes.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
+	say("Would load the table:\n0 %llu linear %s 0\n", (unsigned long long)s->length,
+	    s->table.tier[v->rank]);
+	if (s->lv) {
+		away = xasprintf("%s_trevert", s->dm_name);
+		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", s->dm_name, away);
+		free(away);
+		tag = xasprintf("@" LVM_TAG ".set=%s", s->hex);
+		if (!lvm_list(tag, &parts)) {
+			const struct lvm_part *name = lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+			const struct lvm_part *origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+			char *old = origin ? lvm_tag(origin, "name") : NULL;
+
+			if (name)
+				lvm_remove_named(name->name);
+			if (old)
+				lvm_rename(origin->vg, origin->lv, old);
+			free(old);
+		}
+		lvm_parts_free(&parts);
+		free(tag);
+	}
+	for (i = 0; i < s->nr_tiers; i++)
+		if (i != v->rank)
+			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
+	say("Would wipe the metadata on %s.\n", s->meta_dev.name);
+	if (s->lv)
+		convert_release_volumes(s->hex);
+}
+
+static int done(const char *hex, const char *name)
+{
+	int code = revert_finish(hex);
+
+	if (code)
+		err("%s: its data is home, but not all is cleaned up. Try again.", name);
+	else
+		say("%s: is no tiered set any more.\n", name);
+	return code;
+}
+
+static int revert_active(const struct args *args, struct reversion *v)
+{
+	char *name = xstrdup(v->s->name), *hex = xstrdup(v->s->hex);
+	char size[SIZE_TEXT];
+	int code = EXIT_FAILED;
+
+	if (!choose_tier(args, v) || !check_tier(v))
+		goto out;
+	if (args->given[OPT_ABORT]) {
+		code = send_message(v->s, "revert off") ? EXIT_FAILED : EXIT_DONE;
+		if (!code)
+			say("%s: stays a tiered set.\n", name);
+		goto out;
+	}
+	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
+	    v->s->tier[v->rank].dev.name);
+	if (global.test) {
+		ask_home(v);
+		say_plan(v);
+		code = EXIT_DONE;
+		goto out;
+	}
+	code = bring_home(v);
+	if (!code)
+		code = done(hex, name);
+out:
+	free(name);
+	free(hex);
+	return code;
+}
+
+/* Suspended by a call that was killed.  -1: it is a set that works. */
+static int mend(const struct args *args, struct reversion *v, const char *name)
+{
+	char *hex = xstrdup(v->s->hex);
+	int r = -EINVAL, code = EXIT_FAILED;
+
+	if (global.test)
+		say("Would resume %s, which an interrupted call left suspended.\n", name);
+	else if (choose_tier(args, v))
+		r = revert_mend(v->s, v->rank);
+	if (!r)
+		code = done(hex, name);
+	else if (r == -EAGAIN)
+		code = -1;
+	else if (global.test)
+		code = EXIT_DONE;
+	free(hex);
+	return code;
+}
+
+/* The volume's tags are all that is left. */
+static int finish_volumes(const char *name)
+{
+	struct lvm_parts parts = { 0 };
+	const struct lvm_part *origin = NULL;
+	struct device d;
+	char *hex = NULL;
+	int code = -1;
+
+	if (!lvm_installed() || device_from_name(name, &d))
+		return -1;
+	if (strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		hex = lvm_tag(origin, "set");
+	if (hex)
+		code = global.test ? EXIT_DONE : done(hex, name);
+	free(hex);
+	lvm_parts_free(&parts);
+	device_free(&d);
+	return code;
+}
+
+/* -1: it is an active set that works. */
+static int go_on(const struct args *args, struct reversion *v, const char *name)
+{
+	int code = -1;
+	char *hex;
+
+	sets_load(&v->list, true);
+	v->s = sets_find(&v->list, name);
+	if (!v->s) {
+		code = finish_volumes(name);
+		if (code < 0) {
+			sets_need(&v->list, name);
+			code = EXIT_FAILED;
+		}
+		return code;
+	}
+	if (!convert_lock(v->s->hex)) {
+		err("%s: another tierctl is at it.", v->s->name);
+		return EXIT_FAILED;
+	}
+	if (v->s->active && v->s->dm.suspended && v->s->have_table)
+		return mend(args, v, name);
+	if (v->s->active)
+		return -1;
+	if (revert_unfinished(v->s) && revert_committed(v->s)) {
+		if (global.test) {
+			say("Would finish it.\n");
+			return EXIT_DONE;
+		}
+		return done(v->s->hex, name);
+	}
+	if (!revert_unfinished(v->s)) {
+		err("%s: not active. Type: tierctl activate %s", v->s->name, v->s->name);
+		return EXIT_FAILED;
+	}
+	if (global.test)
+		return EXIT_DONE;
+	if (revert_take_back(v->s))
+		return EXIT_FAILED;
+	hex = xstrdup(v->s->hex);
+	code = activate_uuid(hex) ? EXIT_FAILED : -1;
+	free(hex);
+	return code;
+}
+
+int cmd_revert(const struct args *args)
+{
+	struct reversion v = { 0 };
+	int code = go_on(args, &v, args->word[0]);
+
+	if (code < 0) {
+		sets_free(&v.list);
+		v.s = need_changeable(&v.list, args->word[0]);
+		code = v.s ? revert_active(args, &v) : EXIT_FAILED;
+	}
+	sets_free(&v.list);
+	return code;
+}

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "convert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "lib/build.h"
+#include "lib/metadata.h"
+#include "plan.h"
+#include "reshape.h"
+#include "size.h"
+#include "util.h"
+#include "wipe.h"
+
+#define COPY_BYTES	(1ULL << 20)
+/* Even, so that the label on the old device goes to its very first sector. */
+#define GENERATION	2
+
+uint64_t convert_label_area(uint64_t chunk_sectors)
+{
+	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+}
+
+void convert_arrange(struct conversion *c, uint64_t origin_size)
+{
+	c->length = origin_size / SECTOR_SIZE;
+	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
+	c->first_place = convert_label_area(c->chunk_sectors) / c->chunk_sectors;
+	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
+}
+
+/* A name of the kernel's that goes with the process, so that a kill leaves nothing. */
+bool convert_lock(const char *set_hex)
+{
+	return set_lock(set_hex, "convert", false) >= 0;
+}
+
+/*
+ * Up to the label
+ */
+
+static void fill_tier(struct tier_meta_tier *t, const struct conversion *c, unsigned int id)
+{
+	const struct device *d = id < c->nr_fast ? &c->fast[id] : &c->origin;
+
+	t->id = t->rank = id;
+	uuid_generate(t->uuid);
+	t->size = d->size / SECTOR_SIZE;
+	t->first_place = c->first_place;
+	t->places = plan_places(t->size, c->chunk_sectors);
+	t->generation = GENERATION;
+	t->landing = 1;
+	copy_string(t->last_seen, sizeof(t->last_seen), d->path + strlen("/dev/"));
+}
+
+/* Where the n-th chunk that has no home goes on the first tier. */
+static uint64_t refuge(const struct conversion *c, uint64_t n)
+{
+	return c->first_place + n;
+}
+
+static uint64_t homeless_chunk(const struct conversion *c, uint64_t n)
+{
+	return n < c->first_place ? n : c->nr_chunks - 1;
+}
+
+static u64 entry(uint64_t place, unsigned int id)
+{
+	return TIER_ENTRY_MAPPED | (u64)id << TIER_ENTRY_ID_SHIFT | place;
+}
+
+static void fill_content(struct md_content *m, const struct conversion *c)
+{
+	struct tier_meta_info info = {
+		.state = TIER_STATE_CONVERTING,
+		.flags = TIER_SB_CLEAN,
+		.chunk_sectors = c->chunk_sectors,
+		.nr_chunks = c->nr_chunks,
+		.length = c->length,
+		.generation = GENERATION,
+		.next_generation = GENERATION,
+		.trans_id = 1,
+	};
+	uint64_t places = 0, v;
+	unsigned int i;
+
+	memcpy(info.uuid, c->uuid, sizeof(info.uuid));
+	copy_string(info.name, sizeof(info.name), c->dm_name);
+	copy_string(info.policy, sizeof(info.policy), c->policy);
+	info.logical_block_size = c->origin.logical_block;
+	md_content_init(m, &info);
+	m->tiers.nr = c->nr_fast + 1;
+	for (i = 0; i < m->tiers.nr; i++) {
+		fill_tier(&m->tiers.tier[i], c, i);
+		places += m->tiers.tier[i].places;
+	}
+	m->info.reserve = plan_reserve(places);
+	for (v = c->first_place; v < c->nr_chunks; v++)
+		m->mapping[v] = entry(v, c->nr_fast);
+	for (v = 0; v < c->homeless; v++)
+		m->mapping[homeless_chunk(c, v)] = entry(refuge(c, v), 0);
+}
+
+int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pwrite(fd, (const char *)buf + done, len - done, offset + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += n;
+	}
+	return 0;
+}
+
+int convert_write_zeroes(int fd, uint64_t at, uint64_t end)
+{
+	void *zeroes = block_buffer(COPY_BYTES);
+	int r = 0;
+
+	while (!r && at < end) {
+		size_t piece = end - at < COPY_BYTES ? end - at : COPY_BYTES;
+
+		r = convert_write_all(fd, zeroes, piece, at);
+		at += piece;
+	}
+	free(zeroes);
+	return r;
+}
+
+/* 0 or -errno. */
+static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t len, void *buf)
+{
+	uint64_t done = 0;
+	int r = 0;
+
+	while (!r && done < len) {
+		size_t piece = len - done < COPY_BYTES ? len - done : COPY_BYTES;
+
+		r = read_blocks(from, from_offset + done, buf, piece);
+		if (!r)
+			r = convert_write_all(to, buf, piece, to_offset + done);
+		done += piece;
+	}
+	return r;
+}
+
+static int copy_homeless(const struct conversion *c)
+{
+	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
+	int fast = device_open(&c->fast[0], O_RDWR | O_EXCL), r = fast < 0 ? fast : 0;
+	/* What is on the disk, whatever somebody's buffers say. */
+	int origin = device_open(&c->origin, O_RDONLY);
+	void *buf = block_buffer(COPY_BYTES);
+
+	if (origin < 0)
+		r = origin;
+	for (n = 0; !r && n < c->homeless; n++) {
+		uint64_t at = homeless_chunk(c, n) * chunk, to = refuge(c, n) * chunk;
+		uint64_t len = at + chunk > end ? end - at : chunk;
+
+		r = copy(origin, at, fast, to, len, buf);
+		/* A set that grows shows the rest of its last chunk. */
+		if (!r)
+			r = convert_write_zeroes(fast, to + len, to + chunk);
+	}
+	if (!r && fsync(fast))
+		r = -errno;
+	if (r)
+		err("%s: the beginning of %s cannot be copied to it: %s.", c->fast[0].name, c->name, strerror(-r));
+	if (fast >= 0)
+		close(fast);
+	if (origin >= 0)
+		close(origin);
+	free(buf);
+	return r;
+}
+
+/* A block of the device, so that it is written or is not, and nothing else is. */
+static int write_label(const struct conversion *c, const struct tier_meta_tier *t, const struct device *d)
+{
+	struct tier_label_info label = {
+		.id = t->id,
+		.size = t->size,
+		.label_area = c->first_place * c->chunk_sectors,
+		.chunk_sectors = c->chunk_sectors,
+		.generation = GENERATION,
+	};
+	uint64_t at = tier_label_slot(GENERATION) * TIER_LABEL_SLOT_SIZE;
+	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
+	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE), *block = block_buffer(d->logical_block);
+
+	memcpy(label.set_uuid, c->uuid, sizeof(label.set_uuid));
+	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
+	copy_string(label.name, sizeof(label.name), c->dm_name);
+	tier_label_pack(slot, &label);
+	/* What lies behind the label is data still, on the old device. */
+	if (!r)
+		r = read_blocks(fd, at, block, d->logical_block);
+	memcpy(block, slot, TIER_LABEL_SIZE);
+	if (!r)
+		r = convert_write_all(fd, block, d->logical_block, at);
+	if (!r && fsync(fd))
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(slot);
+	free(block);
+	if (r)
+		err("%s: cannot be labelled: %s.", d->name, strerror(-r));
+	return r;
+}
+
+static int write_metadata(const struct conversion *c, const struct md_content *m)
+{
+	int fd = device_open(&c->meta, O_RDWR | O_EXCL), r = fd;
+
+	if (fd >= 0) {
+		r = md_build(fd, c->meta.size / TIER_METADATA_BLOCK_SIZE, m);
+		close(fd);
+	}
+	if (r < 0)
+		err("%s: the metadata cannot be written: %s.", c->meta.name, strerror(-r));
+	return r < 0 ? r : 0;
+}
+
+int convert_write(const struct conversion *c)
+{
+	struct md_content m;
+	unsigned int i;
+	int r;
+
+	fill_content(&m, c);
+	r = write_metadata(c, &m);
+	if (!r) {
+		reshape_step("convert", "metadata");
+		r = copy_homeless(c);
+	}
+	if (!r) {
+		reshape_step("convert", "copied");
+		for (i = 0; !r && i < c->nr_fast; i++)
+			r = write_label(c, &m.tiers.tier[i], &c->fast[i]);
+	}
+	if (!r) {
+		reshape_step("convert", "labelled");
+		r = write_label(c, &m.tiers.tier[c->nr_fast], &c->origin);
+	}
+	md_content_free(&m);
+	if (!r)
+		reshape_step("convert", "committed");
+	return r ? -1 : 0;
+}
+
+/*
+ * From the label on
+ */
+
+bool convert_unfinished(const struct set *s)
+{
+	return !s->active && s->have_info && s->info.state == TIER_STATE_CONVERTING && s->nr_tiers;
+}
+
+bool convert_committed(const struct set *s)
+{
+	return s->tier[s->nr_tiers - 1].present;
+}
+
+int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label)
+{
+	uint64_t end = convert_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
+	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
+
+	if (!r)
+		r = convert_write_zeroes(fd, 0, label);
+	if (!r)
+		r = convert_write_zeroes(fd, label + unit, end);
+	if (!r && fsync(fd))
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err("%s: cannot be written: %s.", d->name, strerror(-r));
+	return r;
+}
+
+static char *part_name(const struct lvm_part *p, const char *old, const char *origin)
+{
+	if (lvm_has_role(p, LVM_ROLE_ORIGIN))
+		return xasprintf("%s%s", old, LVM_ORIGIN_SUFFIX);
+	if (lvm_has_role(p, LVM_ROLE_METADATA))
+		return xasprintf("%s%s", origin, LVM_METADATA_SUFFIX);
+	return xasprintf("%s%s", old, LVM_FAST_SUFFIX);
+}
+
+/* Those with a name on them existed before. */
+static int rename_parts(const struct lvm_parts *parts, const char *origin)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < parts->nr; i++) {
+		const struct lvm_part *p = &parts->part[i];
+		char *old = lvm_tag(p, "name"), *new = old ? part_name(p, old, origin) : NULL;
+
+		if (old && !strcmp(p->lv, old) && strcmp(old, new)) {
+			r = lvm_rename(p->vg, old, new);
+			if (!r)
+				reshape_step("convert", lvm_has_role(p, LVM_ROLE_ORIGIN) ?
+					     "renamed" : "renamed-part");
+		}
+		free(old);
+		free(new);
+	}
+	return r;
+}
+
+bool convert_has_volumes(const struct set *s)
+{
+	bool has = false;
+	unsigned int i;
+
+	for (i = 0; i <= s->nr_tiers && !has; i++) {
+		const struct device *d = i < s->nr_tiers ? &s->tier[i].dev : &s->meta_dev;
+		char *uuid = d->path ? device_attribute(d->dev, "dm/uuid") : NULL;
+
+		has = uuid && !strncmp(uuid, "LVM-", 4);
+		free(uuid);
+	}
+	return has;
+}
+
+static int arrange_volumes(const struct set *s)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", s->hex), *name = NULL;
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	int r = lvm_list(tag, &parts);
+
+	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		name = lvm_tag(origin, "name");
+	if (name) {
+		r = rename_parts(&parts, name);
+		if (!r && !lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER)) {
+			r = lvm_create_placeholder(origin->vg, name, origin->size, s->hex);
+			if (!r)
+				reshape_step("convert", "placeholder");
+		}
+	}
+	lvm_parts_free(&parts);
+	free(name);
+	free(tag);
+	return r;
+}
+
+int convert_set_state(const struct set *s, u32 state, unsigned int home)
+{
+	int fd = device_open(&s->meta_dev, O_RDWR | O_DIRECT), r = fd;
+	const char *reason = "metadata cannot be opened";
+
+	if (fd >= 0) {
+		r = md_set_state(fd, state, home, &reason);
+		close(fd);
+	}
+	if (r < 0)
+		err("%s: %s.", s->meta_dev.name, reason);
+	return r < 0 ? r : 0;
+}
+
+struct set *convert_find(const struct set_list *list, const char *set_hex)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->set[i].hex, set_hex))
+			return &list->set[i];
+	return NULL;
+}
+
+int convert_finish(const char *set_hex)
+{
+	int code = EXIT_FAILED;
+	struct set_list list;
+	struct set *s;
+
+	sets_load(&list, true);
+	s = convert_find(&list, set_hex);
+	if (!s || !s->have_meta || set_missing(s)) {
+		err("%s: its conversion cannot go on, devices are missing.", s ? s->name : set_hex);
+	} else if (!convert_unfinished(s)) {
+		/* Another process was faster. */
+		code = EXIT_DONE;
+	} else if (!convert_clear_label_area(&s->tier[s->nr_tiers - 1].dev, s->chunk_sectors, 0)) {
+		reshape_step("convert", "cleared");
+		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
+			reshape_step("convert", "live");
+			code = EXIT_DONE;
+		}
+	}
+	sets_free(&list);
+	return code;
+}
+
+/*
+ * Back
+ */
+
+static int wipe_parts(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (!s->tier[i].present)
+			continue;
+		if (global.test)
+			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
+		else if (wipe_labels(&s->tier[i].dev))
+			return -1;
+	}
+	if (global.test)
+		say("Would wipe the metadata on %s.\n", s->meta_dev.name);
+	else if (wipe_superblock(&s->meta_dev))
+		return -1;
+	return 0;
+}
+
+static int release_volume(const struct lvm_part *p, const char *old)
+{
+	struct lvm_part now = *p;
+	int r = 0;
+
+	if (!old)
+		return lvm_remove_named(p->name);
+	now.name = xasprintf("%s/%s", p->vg, old);
+	/* The origin has its name back, but for a dry run. */
+	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
+		r = lvm_rename(p->vg, p->lv, old);
+	if (!r)
+		r = lvm_untag_part(&now);
+	free(now.name);
+	return r;
+}
+
+int convert_release_volumes(const char *set_hex)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *old;
+	struct lvm_parts parts;
+	int r = lvm_list(tag, &parts);
+	unsigned int i;
+	bool last = false;
+
+	free(tag);
+	do {
+		for (i = 0; !r && i < parts.nr; i++) {
+			const struct lvm_part *p = &parts.part[i];
+
+			/* The placeholder makes way before; a dry run finds it still there. */
+			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
+				continue;
+			old = lvm_tag(p, "name");
+			r = release_volume(p, old);
+			free(old);
+		}
+		last = !last;
+	} while (last);
+	lvm_parts_free(&parts);
+	return r;
+}
+
+int convert_undo(const char *set_hex, const char *name, const struct device *origin)
+{
+	struct member m = { 0 };
+	int code = EXIT_FAILED;
+	struct set_list list;
+	struct set *s;
+	bool committed;
+
+	sets_load(&list, true);
+	s = convert_find(&list, set_hex);
+	if (origin)
+		member_read(origin, &m);
+	committed = m.kind == MEMBER_TIER || (s && convert_unfinished(s) && convert_committed(s));
+	member_free(&m);
+	if (s && !convert_unfinished(s) && s->have_meta)
+		err("%s: its conversion is done.", name);
+	else if (committed)
+		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
+		code = EXIT_DONE;
+	sets_free(&list);
+	return code;
+}

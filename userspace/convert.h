@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Making a set of a device that holds data, in place.  The chunks under the label
+ * area are copied to the fast tier, and so is a last one that is not whole; every
+ * other chunk v lies at place v of the old device, where it was.  Up to the label
+ * on the old device nothing has happened to it; from there on whoever finds the
+ * labels, tierctl activate for example, can finish the rest.
+ */
+#ifndef TIERCTL_CONVERT_H
+#define TIERCTL_CONVERT_H
+
+#include "lvm-part.h"
+#include "set.h"
+
+struct conversion {
+	const char *name;		/* for users */
+	const char *dm_name;
+	const char *policy;
+	u8 uuid[TIER_UUID_SIZE];
+	char hex[UUID_HEX];
+	struct device origin, meta;
+	unsigned int nr_fast;
+	struct device fast[TIER_MAX_TIERS - 1];
+
+	/* convert_arrange() fills these in. */
+	uint64_t chunk_sectors;
+	uint64_t length;		/* sectors */
+	uint64_t nr_chunks;
+	uint64_t first_place;
+	uint64_t homeless;		/* chunks that are copied to the fast tier */
+};
+
+/* From the sizes of origin and chunk. */
+void convert_arrange(struct conversion *c, uint64_t origin_size);
+/* Sectors. */
+uint64_t convert_label_area(uint64_t chunk_sectors);
+
+/*
+ * One tierctl at a time converts a set or takes it apart; ends with the process.
+ * false: another one does.
+ */
+bool convert_lock(const char *set_hex);
+
+/* Writes metadata, copies and labels; nobody else has the devices.  0, or -1 with the error said. */
+int convert_write(const struct conversion *c);
+
+/* Whether the set is one whose conversion was interrupted; whether it can only go on, then. */
+bool convert_unfinished(const struct set *s);
+bool convert_committed(const struct set *s);
+
+/* The steps between the label and the device, as far as they are not done.  An exit code. */
+int convert_finish(const char *set_hex);
+
+/*
+ * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
+ * With origin, that of a logical volume, which may be all that says so.
+ */
+int convert_undo(const char *set_hex, const char *name, const struct device *origin);
+
+/*
+ * Parts of it that the way back uses, too.
+ */
+
+/* 0 or -errno. */
+int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset);
+int convert_write_zeroes(int fd, uint64_t at, uint64_t end);
+
+/* These say the error. */
+int convert_set_state(const struct set *s, u32 state, unsigned int home);
+/* All of it but the block that has the label at that byte. */
+int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
+/*
+ * Volumes that were made for the set go, the others get their names back and lose their
+ * tags; those of the origin, by which all is found, last.
+ */
+int convert_release_volumes(const char *set_hex);
+/* Whether one of its devices is a logical volume. */
+bool convert_has_volumes(const struct set *s);
+struct set *convert_find(const struct set_list *list, const char *set_hex);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "lvm-part.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "size.h"
+#include "util.h"
+
+#define FIELDS	7
+
+static void part_free(struct lvm_part *p)
+{
+	free(p->vg);
+	free(p->lv);
+	free(p->name);
+	free(p->attributes);
+	free(p->vg_attributes);
+	free(p->tags);
+}
+
+void lvm_parts_free(struct lvm_parts *list)
+{
+	while (list->nr)
+		part_free(&list->part[--list->nr]);
+	free(list->part);
+	list->part = NULL;
+}
+
+/* Fields with bars between; warnings, which come along with the answer, have others. */
+static unsigned int split_fields(char *line, char **field, unsigned int max)
+{
+	unsigned int n = 0;
+	char *f;
+
+	while (isspace((unsigned char)*line))
+		line++;
+	while ((f = strsep(&line, "|")) && n < max)
+		field[n++] = f;
+	return f ? 0 : n;
+}
+
+static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64_t extent)
+{
+	struct lvm_part *p;
+
+	list->part = xrealloc(list->part, list->nr + 1, sizeof(*list->part));
+	p = &list->part[list->nr++];
+	*p = (struct lvm_part){
+		.vg = xstrdup(field[0]), .lv = xstrdup(field[1]),
+		.name = xasprintf("%s/%s", field[0], field[1]),
+		.attributes = xstrdup(field[2]), .vg_attributes = xstrdup(field[3]),
+		.tags = xstrdup(field[4]), .size = size, .extent = extent,
+	};
+}
+
+int lvm_list(const char *what, struct lvm_parts *list)
+{
+	const char *const argv[] = {
+		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
+		"vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size", what, NULL
+	};
+	char *output = NULL, *line, *save, *field[FIELDS];
+	uint64_t size, extent;
+
+	memset(list, 0, sizeof(*list));
+	if (lvm_run(argv, &output))
+		return -1;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (split_fields(line, field, FIELDS) == FIELDS && !parse_number(field[5], &size) &&
+		    !parse_number(field[6], &extent))
+			add_part(list, field, size, extent);
+	free(output);
+	return 0;
+}
+
+const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->part[i].lv, lv))
+			return &list->part[i];
+	return NULL;
+}
+
+char *lvm_tag(const struct lvm_part *p, const char *key)
+{
+	char *begin = xasprintf(LVM_TAG ".%s=", key), *value = NULL;
+	const char *tag = p->tags;
+
+	while (tag && !value) {
+		const char *end = strchrnul(tag, ',');
+
+		if (!strncmp(tag, begin, strlen(begin)))
+			value = xstrndup(tag + strlen(begin), end - tag - strlen(begin));
+		tag = *end ? end + 1 : NULL;
+	}
+	free(begin);
+	return value;
+}
+
+bool lvm_has_role(const struct lvm_part *p, const char *role)
+{
+	char *is = lvm_tag(p, "role");
+	bool same = is && !strcmp(is, role);
+
+	free(is);
+	return same;
+}
+
+const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *role)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (lvm_has_role(&list->part[i], role))
+			return &list->part[i];
+	return NULL;
+}
+
+int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name)
+{
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	char *role_tag = xasprintf(LVM_TAG ".role=%s", role);
+	char *name_tag = xasprintf(LVM_TAG ".name=%s", old_name);
+	const char *const argv[] = {
+		"lvchange", "--addtag", LVM_TAG, "--addtag", set, "--addtag", role_tag,
+		"--addtag", name_tag, name, NULL
+	};
+	int r = lvm_change(argv);
+
+	free(set);
+	free(role_tag);
+	free(name_tag);
+	return r;
+}
+
+int lvm_untag_part(const struct lvm_part *p)
+{
+	const char *argv[24] = { "lvchange" };
+	char *tags = xstrdup(p->tags), *tag, *save;
+	unsigned int n = 1;
+	int r = 0;
+
+	for (tag = strtok_r(tags, ",", &save); tag && n < 20; tag = strtok_r(NULL, ",", &save)) {
+		if (strcmp(tag, LVM_TAG) && strncmp(tag, LVM_TAG ".", strlen(LVM_TAG ".")))
+			continue;
+		argv[n++] = "--deltag";
+		argv[n++] = tag;
+	}
+	argv[n] = p->name;
+	if (n > 1)
+		r = lvm_change(argv);
+	free(tags);
+	return r;
+}
+
+int lvm_rename(const char *vg, const char *from, const char *to)
+{
+	const char *const argv[] = { "lvrename", vg, from, to, NULL };
+
+	return lvm_change(argv);
+}
+
+int lvm_remove_named(const char *name)
+{
+	const char *const argv[] = { "lvremove", "-y", name, NULL };
+
+	return lvm_change(argv);
+}
+
+int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+{
+	char *length = xasprintf("%llub", (unsigned long long)size);
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	const char *const argv[] = {
+		"lvcreate", "-y", "--type", "error", "-an", "-ky", "-Zn", "-Wn", "--setautoactivation", "n",
+		"-L", length, "-n", lv, "--addtag", LVM_TAG, "--addtag", set, "--addtag",
+		LVM_TAG ".role=" LVM_ROLE_PLACEHOLDER, vg, NULL
+	};
+	int r = lvm_change(argv);
+
+	free(length);
+	free(set);
+	return r;
+}
+
+/*
+ * Metadata
+ */
+
+/* A device has many names. */
+static bool same_device(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_rdev == y.st_rdev);
+}
+
+bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
+		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
+{
+	char *select = xasprintf("vg_name=%s", vg), *output = NULL, *line, *save, *field[2], text[SIZE_TEXT];
+	/* Those with the most room come first. */
+	const char *const argv[] = {
+		"pvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-O", "-pv_free",
+		"-o", "pv_name,pv_free", "-S", select, NULL
+	};
+	uint64_t need, room;
+	unsigned int n = 0;
+	int r = lvm_run(argv, &output);
+
+	memset(m, 0, sizeof(*m));
+	free(select);
+	if (r)
+		return false;
+	size = (size + extent - 1) / extent * extent;
+	/* A leg of a mirror has an extent of its own metadata. */
+	need = size + extent;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		bool is_first;
+
+		if (split_fields(line, field, 2) != 2 || parse_number(field[1], &room))
+			continue;
+		is_first = first && same_device(field[0], first);
+		if (room < need + (is_first ? first_taken : 0))
+			continue;
+		if (is_first) {
+			free(m->pv[1]);
+			m->pv[1] = m->pv[0];
+			m->pv[0] = xstrdup(first);
+			n = m->pv[1] ? 2 : 1;
+		} else if (n < 2) {
+			m->pv[n++] = xstrdup(field[0]);
+		}
+	}
+	free(output);
+	if (!n) {
+		err("%s: no physical volume has %s free for the metadata. Type: vgextend %s DEV, or give --metadata.",
+		    vg, format_size(text, need), vg);
+		return false;
+	}
+	m->volume.vg = xstrdup(vg);
+	m->volume.lv = xstrdup(lv);
+	m->volume.size = size;
+	return true;
+}
+
+int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex)
+{
+	char *size = xasprintf("%llub", (unsigned long long)m->volume.size);
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	const char *argv[32] = {
+		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", m->volume.lv, "--addtag", LVM_TAG,
+		"--addtag", set, "--addtag", LVM_TAG ".role=" LVM_ROLE_METADATA,
+	};
+	unsigned int n = 14;
+	int r;
+
+	if (m->pv[1]) {
+		argv[n++] = "--type";
+		argv[n++] = "raid1";
+		argv[n++] = "-m1";
+	}
+	argv[n++] = m->volume.vg;
+	argv[n++] = m->pv[0];
+	argv[n++] = m->pv[1];
+	r = lvm_change(argv);
+	free(size);
+	free(set);
+	return r;
+}
+
+void lvm_metadata_free(struct lvm_metadata *m)
+{
+	lvm_volume_free(&m->volume);
+	free(m->pv[0]);
+	free(m->pv[1]);
+	memset(m, 0, sizeof(*m));
+}
+
+bool lvm_looks_into_sets(void)
+{
+	const char *const argv[] = { "lvmconfig", NULL };
+	char *output = NULL, *filter;
+	bool filtered;
+
+	if (lvm_run(argv, &output))
+		return true;
+	filter = strstr(output, "global_filter=");
+	filtered = filter && strstr(filter, "dm-uuid-TIER-");
+	free(output);
+	return !filtered;
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "revert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "convert.h"
+#include "lib/labels.h"
+#include "lib/metadata.h"
+#include "reshape.h"
+#include "size.h"
+#include "util.h"
+#include "wipe.h"
+
+#define COPY_BYTES	(1ULL << 20)
+
+struct moment {
+	struct set *s;
+	const struct set_tier *home;
+	struct homes homes;
+	u64 *entry;			/* of each chunk, as the metadata says */
+	uint64_t label;			/* byte at which the label in force lies */
+	int home_fd;
+	int fd[TIER_MAX_TIERS];		/* by rank, for reading */
+	void *buf, *last;		/* last: the block that comes where the label is */
+};
+
+static int note_entry(void *context, u64 chunk, u64 entry)
+{
+	struct moment *m = context;
+
+	if (chunk < m->s->info.nr_chunks)
+		m->entry[chunk] = entry;
+	return 0;
+}
+
+/* The device is suspended: what is on the disk is all there is. */
+static int read_map(struct moment *m)
+{
+	const char *reason = "metadata cannot be opened";
+	struct set *s = m->s;
+	int fd = device_open(&s->meta_dev, O_RDONLY), r = fd;
+
+	s->have_info = false;
+	if (fd >= 0) {
+		r = md_read_superblock(fd, &s->info, &s->roots, &reason);
+		if (!r) {
+			m->entry = xcalloc(s->info.nr_chunks, sizeof(*m->entry));
+			r = md_read_map(fd, &s->roots, s->info.nr_chunks, note_entry, m, &reason);
+		}
+		close(fd);
+	}
+	if (r < 0)
+		err("%s: %s.", s->meta_dev.name, reason);
+	s->have_info = r >= 0;
+	return r < 0 ? r : 0;
+}
+
+static bool all_home(const struct moment *m)
+{
+	uint64_t v;
+
+	for (v = m->homes.first; v < m->homes.end; v++)
+		if (!(m->entry[v] & TIER_ENTRY_MAPPED) ||
+		    (int)(m->entry[v] >> TIER_ENTRY_ID_SHIFT & 0xff) != m->home->id ||
+		    (m->entry[v] & TIER_ENTRY_PLACE_MASK) != v)
+			return false;
+	return true;
+}
+
+static int open_devices(struct moment *m)
+{
+	unsigned int i;
+
+	m->buf = block_buffer(COPY_BYTES);
+	m->last = block_buffer(m->home->dev.logical_block);
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		m->fd[i] = -1;
+	/* Others' buffers may be stale, so nothing of theirs is used. */
+	m->home_fd = device_open(&m->home->dev, O_RDWR | O_DIRECT);
+	for (i = 0; i < m->s->nr_tiers; i++) {
+		m->fd[i] = device_open(&m->s->tier[i].dev, O_RDONLY);
+		if (m->fd[i] < 0 || m->home_fd < 0) {
+			err("%s: cannot be opened.", m->s->tier[i].dev.name);
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+/* Finds the label in force; none if the tier has taken the set's place already. */
+static bool find_label(struct moment *m)
+{
+	struct tier_label_info label;
+	const char *reason;
+
+	if (md_read_label(m->home_fd, &label, &reason) ||
+	    memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE))
+		return false;
+	m->label = tier_label_slot(label.generation) * TIER_LABEL_SLOT_SIZE;
+	return true;
+}
+
+static void close_devices(struct moment *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		if (m->fd[i] >= 0)
+			close(m->fd[i]);
+	if (m->home_fd >= 0)
+		close(m->home_fd);
+	free(m->entry);
+	free(m->buf);
+	free(m->last);
+}
+
+/* Where the data of a chunk lies; -1: nowhere, it is zeroes. */
+static int source(const struct moment *m, uint64_t chunk, uint64_t *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->s->nr_tiers; i++) {
+		if (!(m->entry[chunk] & TIER_ENTRY_MAPPED) ||
+		    m->s->tier[i].id != (int)(m->entry[chunk] >> TIER_ENTRY_ID_SHIFT & 0xff))
+			continue;
+		*at = (m->entry[chunk] & TIER_ENTRY_PLACE_MASK) * m->s->chunk_sectors * SECTOR_SIZE;
+		return m->fd[i];
+	}
+	return -1;
+}
+
+/* A part of the home device that is no place, all but the label's block, which is kept for last. */
+static int write_piece(struct moment *m, uint64_t at, size_t len)
+{
+	uint64_t unit = m->home->dev.logical_block;
+
+	if (at <= m->label && m->label < at + len) {
+		size_t before = m->label - at;
+		int r = before ? convert_write_all(m->home_fd, m->buf, before, at) : 0;
+
+		memcpy(m->last, (char *)m->buf + before, unit);
+		before += unit;
+		/* O_DIRECT wants its buffer aligned, too. */
+		memmove(m->buf, (char *)m->buf + before, len - before);
+		return r ? r : convert_write_all(m->home_fd, m->buf, len - before, at + before);
+	}
+	return convert_write_all(m->home_fd, m->buf, len, at);
+}
+
+static int write_chunk(struct moment *m, uint64_t chunk)
+{
+	uint64_t bytes = m->s->chunk_sectors * SECTOR_SIZE, at = chunk * bytes, from = 0, done;
+	uint64_t len = at + bytes > m->s->length * SECTOR_SIZE ? m->s->length * SECTOR_SIZE - at : bytes;
+	int fd = source(m, chunk, &from), r = 0;
+
+	for (done = 0; !r && done < len; done += COPY_BYTES) {
+		size_t piece = len - done < COPY_BYTES ? len - done : COPY_BYTES;
+
+		if (fd < 0)
+			memset(m->buf, 0, piece);
+		else
+			r = read_blocks(fd, from + done, m->buf, piece);
+		if (!r)
+			r = write_piece(m, at + done, piece);
+	}
+	return r;
+}
+
+static int write_homeless(struct moment *m)
+{
+	uint64_t v;
+	int r = 0;
+
+	for (v = 0; !r && v < m->homes.first; v++)
+		r = write_chunk(m, v);
+	for (v = m->homes.end; !r && v < m->s->info.nr_chunks; v++)
+		r = write_chunk(m, v);
+	if (!r && fsync(m->home_fd))
+		r = -errno;
+	return r;
+}
+
+static int write_last(struct moment *m)
+{
+	int r = convert_write_all(m->home_fd, m->last, m->home->dev.logical_block, m->label);
+
+	if (!r && fsync(m->home_fd))
+		r = -errno;
+	return r;
+}
+
+/* From the label that is gone to the table that passes everything through. */
+static int pass_through(const struct set *s, const struct set_tier *home)
+{
+	char *reason;
+
+	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
+	    dm_resume(s->dm.name, &reason)) {
+		err("%s: the data is home, but its table cannot be changed: %s. I/O to it waits. Try again.",
+		    s->name, reason);
+		free(reason);
+		return -EIO;
+	}
+	reshape_step("revert", "linear");
+	return 0;
+}
+
+static int back_to_set(const struct set *s, const struct set_tier *home, uint64_t label, bool touched)
+{
+	char *reason;
+	int r = 0;
+
+	if (touched)
+		r = convert_clear_label_area(&home->dev, s->chunk_sectors, label);
+	if (!r)
+		r = convert_set_state(s, TIER_STATE_LIVE, 0);
+	if (dm_resume(s->dm.name, &reason)) {
+		err("%s: cannot be resumed: %s.", s->name, reason);
+		free(reason);
+		return -EIO;
+	}
+	return r;
+}
+
+static int do_moment(struct moment *m)
+{
+	bool touched = false;
+	int r;
+
+	r = read_map(m);
+	if (!r && !all_home(m))
+		r = -EAGAIN;
+	if (!r)
+		r = convert_set_state(m->s, TIER_STATE_REVERTING, m->home->id);
+	if (!r) {
+		reshape_step("revert", "reverting");
+		touched = true;
+		r = write_homeless(m);
+		if (!r)
+			reshape_step("revert", "written");
+		if (!r)
+			r = write_last(m);
+		if (r && find_label(m))
+			err("%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
+		else
+			r = 0;
+	}
+	if (!r) {
+		reshape_step("revert", "committed");
+		return pass_through(m->s, m->home);
+	}
+	back_to_set(m->s, m->home, m->label, touched);
+	return r;
+}
+
+int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
+{
+	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
+	char *reason;
+	int r = open_devices(&m);
+
+	if (!r && !find_label(&m)) {
+		err("%s: its label cannot be read.", m.home->dev.name);
+		r = -EIO;
+	}
+	if (!r) {
+		/* What runs here may lie on the set itself, whose I/O is going to wait. */
+		mlockall(MCL_CURRENT | MCL_FUTURE);
+		r = dm_suspend(s->dm.name, &reason);
+		if (r) {
+			err("%s: cannot be suspended: %s.", s->name, reason);
+			free(reason);
+		} else {
+			reshape_step("revert", "suspended");
+			r = do_moment(&m);
+		}
+		munlockall();
+	}
+	close_devices(&m);
+	return r;
+}
+
+int revert_mend(struct set *s, unsigned int rank)
+{
+	struct moment m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
+	int r;
+
+	s->have_info = false;
+	if (set_read_info(s)) {
+		err("%s: its metadata cannot be read.", s->name);
+		return -EIO;
+	}
+	r = open_devices(&m);
+	if (!r && s->info.state == TIER_STATE_REVERTING && !find_label(&m)) {
+		r = pass_through(s, m.home);
+	} else if (!r) {
+		r = back_to_set(s, m.home, m.label, s->info.state == TIER_STATE_REVERTING);
+		if (!r)
+			r = -EAGAIN;
+	}
+	close_devices(&m);
+	return r;
+}
+
+/*
+ * Without the device, or with one that passes everything through
+ */
+
+bool revert_unfinished(const struct set *s)
+{
+	return !s->active && s->have_info && s->have_records &&
+	       (s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED);
+}
+
+static const struct set_tier *home_of(const struct set *s)
+{
+	int id = (s->info.flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].id == id)
+			return &s->tier[i];
+	return NULL;
+}
+
+bool revert_committed(const struct set *s)
+{
+	const struct set_tier *home = home_of(s);
+
+	return s->info.state == TIER_STATE_RETIRED || (home && !home->present);
+}
+
+int revert_take_back(const struct set *s)
+{
+	const struct set_tier *home = home_of(s);
+	struct member m;
+	int r;
+
+	if (!home || !home->present)
+		return -EINVAL;
+	member_read(&home->dev, &m);
+	r = m.kind != MEMBER_TIER;
+	if (!r)
+		r = convert_clear_label_area(&home->dev, s->chunk_sectors,
+					     tier_label_slot(m.label.generation) * TIER_LABEL_SLOT_SIZE);
+	member_free(&m);
+	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);
+}
+
+/* The names go back: the device makes way, then the placeholder, then the volume gets its own. */
+static int give_names_back(const char *set_hex, char **device)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *name = NULL, *dm_name, *away, *both, *reason;
+	const struct lvm_part *origin, *placeholder;
+	struct lvm_parts parts;
+	int r = lvm_list(tag, &parts);
+
+	free(tag);
+	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	placeholder = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	if (origin)
+		name = lvm_tag(origin, "name");
+	if (name) {
+		both = xasprintf("%s/%s", origin->vg, name);
+		dm_name = dm_name_from_lv(both);
+		away = xasprintf("%s_trevert", dm_name);
+		if (*device && strcmp(*device, away)) {
+			r = dm_rename(*device, away, &reason);
+			if (r) {
+				err("%s: cannot be renamed to %s: %s.", *device, away, reason);
+				free(reason);
+			} else {
+				free(*device);
+				*device = xstrdup(away);
+				reshape_step("revert", "device");
+			}
+		}
+		free(away);
+		free(dm_name);
+		free(both);
+	}
+	if (!r && placeholder) {
+		r = lvm_remove_named(placeholder->name);
+		if (!r)
+			reshape_step("revert", "placeholder");
+	}
+	if (!r && name && strcmp(origin->lv, name)) {
+		r = lvm_rename(origin->vg, origin->lv, name);
+		if (!r)
+			reshape_step("revert", "renamed");
+	}
+	free(name);
+	lvm_parts_free(&parts);
+	return r;
+}
+
+/* It goes when nobody has it open any more. */
+static int let_device_go(const char *device)
+{
+	char *reason;
+	int r = dm_remove_at_last_close(device, &reason);
+
+	if (r) {
+		err("%s: cannot be removed: %s.", device, reason);
+		free(reason);
+	} else if (dm_name_exists(device)) {
+		say("/dev/mapper/%s stays until it is closed, and passes everything through. Until then it does not see "
+		    "that the device below grows.\n", device);
+	}
+	return r;
+}
+
+static int wipe_set(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && wipe_labels(&s->tier[i].dev))
+			return -1;
+	for (i = 0; i < s->nr_stray; i++)
+		if (wipe_labels(&s->stray[i]))
+			return -1;
+	reshape_step("revert", "wiped");
+	if (convert_set_state(s, TIER_STATE_RETIRED, 0))
+		return -1;
+	reshape_step("revert", "retired");
+	return wipe_superblock(&s->meta_dev);
+}
+
+int revert_finish(const char *set_hex)
+{
+	char *uuid = xasprintf("%s%s", DM_UUID_PREFIX, set_hex), *lv_uuid = xasprintf("%s-lv", uuid);
+	char *device = dm_name_of_uuid(lv_uuid);
+	struct set_list list;
+	struct set *s;
+	int r = 0;
+
+	if (!device)
+		device = dm_name_of_uuid(uuid);
+	if (lvm_installed())
+		r = give_names_back(set_hex, &device);
+	if (!r && device)
+		r = let_device_go(device);
+	if (!r)
+		reshape_step("revert", "released");
+	sets_load(&list, true);
+	s = convert_find(&list, set_hex);
+	if (!r && s && revert_unfinished(s))
+		r = wipe_set(s);
+	if (!r) {
+		reshape_step("revert", "unmade");
+		if (lvm_installed())
+			r = convert_release_volumes(set_hex);
+	}
+	sets_free(&list);
+	free(device);
+	free(lv_uuid);
+	free(uuid);
+	return r ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The way back: everything goes to its own place on one tier, what lies under the
+ * label comes last, and then the tier takes the set's place.  Until the label is
+ * overwritten it is a set, from there on the rest can be finished by whoever finds
+ * the metadata.
+ */
+#ifndef TIERCTL_REVERT_H
+#define TIERCTL_REVERT_H
+
+#include "set.h"
+
+/* Chunks that have a place of their own number on the tier. */
+struct homes {
+	uint64_t first, end;
+};
+
+/*
+ * The moment: all chunks are home as far as they can be.  0: the tier has taken the
+ * set's place.  -EAGAIN: some are not home, nothing was changed.  Else with the error
+ * said, and the set as it was.
+ */
+int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes);
+
+/* What an interrupted moment left of an active set that is suspended.  As above. */
+int revert_mend(struct set *s, unsigned int rank);
+
+/* The set is one that was interrupted at that moment, or after it. */
+bool revert_unfinished(const struct set *s);
+/* The tier has taken its place. */
+bool revert_committed(const struct set *s);
+/* Of an inactive set that did not get so far: it is a set again.  0 or an error, said. */
+int revert_take_back(const struct set *s);
+/* All that is left to do once the tier has taken the set's place.  An exit code. */
+int revert_finish(const char *set_hex);
+
+#endif
