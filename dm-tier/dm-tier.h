@@ -620,6 +620,7 @@ static inline bool tier_observe(struct tier_set *set, struct bio *bio)
 	}
 	return tier_note_access(set, bio);
 }
+
 /* Hands what was noted to the policy; set->policy_lock held. */
 void tier_policy_drain(struct tier_set *set);
 int tier_policy_start(struct tier_set *set, struct tier_policy_type *type);
