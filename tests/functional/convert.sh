@@ -64,6 +64,9 @@ by_size()
 	ctl_code 1 remove "$vg/data" 1
 	one_line "data_torig: is what $vg/data was made of"
 	ctl_code 0 check "$vg/data"
+	ctl_code 0 destroy -y "$vg/data"
+	same "data " "$(lvm_names)" "volumes of a set that was destroyed"
+	same "" "$(tags data)" "tags"
 }
 test_case "a logical volume, in front of it one of a given size" by_size
 
