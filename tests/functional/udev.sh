@@ -11,7 +11,8 @@
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
 
-need udevadm lsblk
+need udevadm lsblk losetup
+modprobe loop 2>/dev/null || true
 udevadm control --ping 2>/dev/null || skip_all "udevd does not run"
 [ ! -d /run/systemd/system ] || skip_all "systemd runs here: tests/boot is for that"
 source=$here/../../userspace
@@ -180,6 +181,27 @@ dm_last()
 	wait_for 20 active
 }
 test_case "a dm device that appears assembles the set" dm_last
+
+loop_last()
+{
+	local loop
+	make_disks
+	truncate -s 32M "$tmp/file"
+	loop=$(losetup -f --show "$tmp/file")
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$loop"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	losetup -d "$loop"
+	settle
+	fails active
+	losetup "$loop" "$tmp/file"
+	wait_for 20 active
+	shown is_hidden "$loop"
+	check_chunks 0 20 1
+	deactivate
+	losetup -d "$loop"
+}
+test_case "so does a loop device that gets its file" loop_last
 
 left_alone()
 {
