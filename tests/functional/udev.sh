@@ -252,6 +252,37 @@ at_once()
 }
 test_case "four calls at once" at_once
 
+# up_and_down NAME TABLE: often
+up_and_down()
+{
+	local i
+	for ((i = 0; i < 25; i++)); do
+		dmsetup create "$1" --table "$2" || return
+		dmsetup remove --retry "$1" || return
+	done
+}
+
+# As at boot.  The kernel's slab caches, made and destroyed all the time, are shared.
+together()
+{
+	local other pids=()
+	make_disks
+	disk meta2 4
+	disk third 16
+	disk spare 32
+	activate
+	deactivate
+	other=$(table_line)
+	metadata=$meta2 tiers=("$third" "$spare")
+	up_and_down tt_one "$other" &
+	pids+=($!)
+	up_and_down tt_two "$(table_line)" &
+	pids+=($!)
+	wait "${pids[0]}"
+	wait "${pids[1]}"
+}
+test_case "two sets come and go at the same time" together
+
 hex=0123456789abcdef0123456789abcdef
 lv_links()
 {
