@@ -5,6 +5,7 @@
  */
 #include "dm-tier-metadata-internal.h"
 
+#include <linux/delay.h>
 #include <linux/device-mapper.h>
 #include <linux/err.h>
 #include <linux/sched/mm.h>
@@ -17,6 +18,10 @@
 
 /* A cursor holds a path and a block, the change of an entry two paths. */
 #define MAX_CONCURRENT_LOCKS 8
+
+/* When a block manager cannot be made. */
+#define BM_TRIES 20
+#define BM_WAIT_MS 50
 
 /*
  * Superblock
@@ -315,6 +320,25 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	return 0;
 }
 
+/*
+ * dm-bufio makes a slab cache for each of its users.  While one that looks alike is
+ * being destroyed, by another set for example, its name in sysfs is still taken
+ * and kmem_cache_create() fails; that is over in a moment.
+ */
+static struct dm_block_manager *make_block_manager(struct block_device *bdev)
+{
+	struct dm_block_manager *bm;
+	unsigned int tries;
+
+	for (tries = 1;; tries++) {
+		bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE,
+					     MAX_CONCURRENT_LOCKS);
+		if (!IS_ERR(bm) || PTR_ERR(bm) != -ENOMEM || tries == BM_TRIES)
+			return bm;
+		msleep(BM_WAIT_MS);
+	}
+}
+
 static struct tier_metadata *alloc_metadata(struct block_device *bdev,
 					    const char **reason)
 {
@@ -326,8 +350,7 @@ static struct tier_metadata *alloc_metadata(struct block_device *bdev,
 		goto bad;
 	md->bdev = bdev;
 	init_rwsem(&md->lock);
-	md->bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE,
-					 MAX_CONCURRENT_LOCKS);
+	md->bm = make_block_manager(bdev);
 	if (IS_ERR(md->bm)) {
 		r = PTR_ERR(md->bm);
 		goto bad_free;

@@ -11,7 +11,8 @@
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
 
-need udevadm lsblk
+need udevadm lsblk losetup
+modprobe loop 2>/dev/null || true
 udevadm control --ping 2>/dev/null || skip_all "udevd does not run"
 [ ! -d /run/systemd/system ] || skip_all "systemd runs here: tests/boot is for that"
 source=$here/../../userspace
@@ -181,6 +182,27 @@ dm_last()
 }
 test_case "a dm device that appears assembles the set" dm_last
 
+loop_last()
+{
+	local loop
+	make_disks
+	truncate -s 32M "$tmp/file"
+	loop=$(losetup -f --show "$tmp/file")
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$loop"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	losetup -d "$loop"
+	settle
+	fails active
+	losetup "$loop" "$tmp/file"
+	wait_for 20 active
+	shown is_hidden "$loop"
+	check_chunks 0 20 1
+	deactivate
+	losetup -d "$loop"
+}
+test_case "so does a loop device that gets its file" loop_last
+
 left_alone()
 {
 	make_mixed
@@ -229,6 +251,37 @@ at_once()
 	same rw "$(info mode)"
 }
 test_case "four calls at once" at_once
+
+# up_and_down NAME TABLE: often
+up_and_down()
+{
+	local i
+	for ((i = 0; i < 25; i++)); do
+		dmsetup create "$1" --table "$2" || return
+		dmsetup remove --retry "$1" || return
+	done
+}
+
+# As at boot.  The kernel's slab caches, made and destroyed all the time, are shared.
+together()
+{
+	local other pids=()
+	make_disks
+	disk meta2 4
+	disk third 16
+	disk spare 32
+	activate
+	deactivate
+	other=$(table_line)
+	metadata=$meta2 tiers=("$third" "$spare")
+	up_and_down tt_one "$other" &
+	pids+=($!)
+	up_and_down tt_two "$(table_line)" &
+	pids+=($!)
+	wait "${pids[0]}"
+	wait "${pids[1]}"
+}
+test_case "two sets come and go at the same time" together
 
 hex=0123456789abcdef0123456789abcdef
 lv_links()
