@@ -19,7 +19,7 @@ need lvm losetup script
 examples()
 {
 	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$pages/$1.8" |
-		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\|mount\|umount\) /p'
+		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\.[a-z0-9]*\|mount\|umount\) /p'
 }
 
 # What stands in the pages, and what is here.
