@@ -19,7 +19,7 @@ need lvm losetup script
 examples()
 {
 	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$pages/$1.8" |
-		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\|mount\) /p'
+		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\.[a-z0-9]*\|mount\|umount\) /p'
 }
 
 # What stands in the pages, and what is here.
@@ -121,8 +121,7 @@ stage_schedule()
 	printf '#!/bin/sh\n' >"$bin/systemctl"
 	chmod +x "$bin/systemctl"
 }
-stage_deactivate() { machine; photos; }
-between_deactivate() { ctl activate -q photos; }
+stage_deactivate() { mounted_photos; }
 stage_destroy()
 {
 	machine

@@ -218,6 +218,8 @@ replace_full()
 	disk third 32
 	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
 	write_chunks 0 731 3
+	# What the first writes have to commit is committed.
+	io sync "$dev"
 	unchanged "$meta" "$fast" "$slow" "$third" -- ctl_code 1 remove "$set" 1
 	matches 'remove tier 1: .* to move; the set needs .* have .*Add .* first' "$errors"
 	one_line 'resize --size'
