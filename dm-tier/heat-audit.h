@@ -48,8 +48,6 @@ struct heat_audits {
 
 void heat_audits_init(struct heat_audits *t);
 
-/* Forget chunks, keep what was learnt. */
-
 /* weight: of an access, heat with 16 fractional bits; now: accesses so far */
 void heat_audits_access(struct heat_audits *t, u32 chunk, u32 weight, u64 now);
 
