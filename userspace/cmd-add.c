@@ -202,6 +202,14 @@ static int add_device(const struct args *args, struct addition *a)
 	return code;
 }
 
+/* Volumes are named after the one that was converted, if there was one. */
+static const char *name_for_parts(const struct set *s)
+{
+	const char *slash = s->lv ? strrchr(s->name, '/') : NULL;
+
+	return slash ? slash + 1 : s->dm_name;
+}
+
 static int add_volume(const struct args *args, struct addition *a)
 {
 	const char *lv_name_wanted = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL;
@@ -225,7 +233,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		goto out;
 	}
 	if (!check_size(a, "add", a->size) ||
-	    !lvm_plan(args->value[OPT_PV], a->size, a->s->dm_name, lv_name_wanted, &a->volume))
+	    !lvm_plan(args->value[OPT_PV], a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
 		goto out;
 	name = lvm_name(&a->volume);
 	a->new.typed = name;
