@@ -571,7 +571,8 @@ trace_runs()
 {
 	kill -0 "$2" 2>/dev/null || fail "blktrace: $(<"$tmp/trace.log")"
 	[ "$(find "$tmp/trace" -name '*.blktrace.*' | wc -l)" -ge "$1" ] || return 1
-	sleep 0.3
+	# And begins to trace a moment later.
+	nap "$patience"
 }
 
 trace_stop()
