@@ -62,10 +62,13 @@ static bool check_tier(struct reversion *v)
 		return false;
 	}
 	if (v->s->length * SECTOR_SIZE > t->dev.size) {
-		err("%s: is larger (%s) than %s (%s). Make that larger by %s first%s%s.", v->s->name,
-		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size),
-		    format_size((char[SIZE_TEXT]){ 0 }, v->s->length * SECTOR_SIZE - t->dev.size),
-		    v->s->lv ? ": lvextend -L " : "", v->s->lv ? a : "");
+		char *how = v->s->lv ? xasprintf("Type: lvextend -L %llus %s",
+						 (unsigned long long)v->s->length, t->dev.name) :
+				       xstrdup("It needs a device of that size as a tier");
+
+		err("%s: is larger (%s) than %s (%s). %s.", v->s->name,
+		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size), how);
+		free(how);
 		return false;
 	}
 	if (reshape_records(v->s, records, &nr)) {
