@@ -67,13 +67,13 @@ int model_verify(struct model *m, int fd);
 /* For the self-test: every write that ended counts as durable; no report. */
 extern bool model_believes_all, model_quiet;
 
-/* ---- disks.c: null_blk disks with a volatile cache ---- */
+/* ---- disks.c: disks with a volatile cache ---- */
 
 struct disk {
 	const char *name;
 	unsigned int mib;
-	unsigned int cache_mib;		/* from the next power_on */
-	unsigned int delay_us;		/* of each request, from the next power_on */
+	unsigned int evicted;		/* percent of the cache that a cut finds on stable storage */
+	unsigned int delay_us;		/* of each request */
 	bool on;
 };
 

@@ -110,7 +110,7 @@ static void power_off_rest(void)
 		disk_off(&disks[order[i]]);
 }
 
-/* Slow disks make the phases long, small caches lose a part only. */
+/* Slow disks make the phases long, caches that are written back lose a part only. */
 static void power_on(void)
 {
 	unsigned int i;
@@ -120,11 +120,8 @@ static void power_on(void)
 
 		if (d->on)
 			continue;
-		d->cache_mib = rng_percent(&rng, 30) ? 1 : d->mib;
+		d->evicted = rng_percent(&rng, 30) ? 1 + rng_below(&rng, 90) : 0;
 		d->delay_us = rng_percent(&rng, 25) ? 0 : 500 + rng_below(&rng, 4000);
-		/* One request at a time is slow enough. */
-		if (d->cache_mib < d->mib)
-			d->delay_us /= 8;
 		disk_on(d);
 	}
 	__atomic_store_n(&cutting, false, __ATOMIC_RELEASE);

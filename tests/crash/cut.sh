@@ -18,7 +18,7 @@ skip()
 }
 
 [ -x ./cut ] || skip "make -C tests/crash first"
-modprobe null_blk nr_devices=0 || skip "no null_blk"
+modprobe nbd nbds_max=16 max_part=0 || skip "no nbd"
 modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} || skip "no dm-tier"
 modprobe dm-tier-heat || skip "no dm-tier-heat"
 [ -d /sys/kernel/tracing ] || skip "no tracing"
@@ -36,14 +36,7 @@ udevadm control --reload
 
 clean()
 {
-	local name
 	dmsetup remove --retry --force tc_set >/dev/null 2>&1
-	for name in tc_meta tc_fast tc_slow tc_third; do
-		[ ! -d "/sys/kernel/config/nullb/$name" ] || {
-			echo 0 >"/sys/kernel/config/nullb/$name/power"
-			rmdir "/sys/kernel/config/nullb/$name"
-		}
-	done
 	if [ -d /sys/kernel/tracing/instances/tc ]; then
 		echo 0 >/sys/kernel/tracing/instances/tc/events/enable
 		rmdir /sys/kernel/tracing/instances/tc
@@ -51,7 +44,7 @@ clean()
 	fi 2>/dev/null
 	rm -f "${masked[@]}"
 	udevadm control --reload
-	rmmod null_blk
+	rmmod nbd
 }
 trap clean EXIT
 

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Disks of null_blk that hold data and have a volatile cache.  Taking the power
- * away drops what was written and not flushed, even while the disk is in use;
- * to who has it open it is dead from then on.
+ * Disks with a volatile cache: network block devices of the kernel, served by
+ * threads of this program.  Each keeps what reads show and what is on stable
+ * storage; FLUSH and FUA bring the first to the second, a power cut the second
+ * to the first, but for sectors that were evicted from the cache before.  To who
+ * has it open the disk is dead then.
+ *
+ * null_blk's cache will not do: a sector that was ever on its stable storage is
+ * overwritten there at once, so that only what is written for the first time can
+ * be lost.
  */
 #include "crash.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
+#include <linux/nbd.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CONFIGFS "/sys/kernel/config/nullb"
+/* A device that was taken away may still be open; the disk comes back as another. */
+#define NODES_EACH	4
 
 struct disk disks[NR_DISKS] = {
 	{ .name = "tc_meta", .mib = 4 },
@@ -25,12 +37,42 @@ struct disk disks[NR_DISKS] = {
 	{ .name = "tc_third", .mib = 12 },
 };
 
+/* A request, done when it is due, in order. */
+struct job {
+	struct job *next;
+	struct nbd_request rq;
+	uint64_t due_us;
+	unsigned char data[];
+};
+
+/* What is behind a disk. */
+static struct medium {
+	pthread_mutex_t lock;
+	bool powered;
+	unsigned char *shown, *stable;
+	bool *cached;			/* sectors that differ, perhaps */
+	struct rng rng;
+
+	unsigned int node;		/* of NODES_EACH */
+	int fd, socket, kernel_socket;
+	pthread_t server, driver;
+	bool threads;
+
+	/* Of the server alone. */
+	struct job *first, **last;
+} media[NR_DISKS];
+
+static struct medium *medium(const struct disk *d)
+{
+	return &media[d - disks];
+}
+
 const char *disk_path(const struct disk *d)
 {
 	static char paths[NR_DISKS][32];
 	char *path = paths[d - disks];
 
-	snprintf(path, sizeof(paths[0]), "/dev/%s", d->name);
+	snprintf(path, sizeof(paths[0]), "/dev/nbd%zu", (d - disks) * NODES_EACH + medium(d)->node);
 	return path;
 }
 
@@ -39,42 +81,246 @@ uint64_t disk_sectors(const struct disk *d)
 	return d->mib * 2048ULL;
 }
 
-static void set_attribute(const struct disk *d, const char *attribute, unsigned int value)
+static uint64_t now_us(void)
 {
-	char path[96], text[16];
-	int r;
+	struct timespec t;
 
-	snprintf(path, sizeof(path), CONFIGFS "/%s/%s", d->name, attribute);
-	snprintf(text, sizeof(text), "%u\n", value);
-	r = write_text(path, text);
-	if (r)
-		die("%s: %s", path, strerror(-r));
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
 }
+
+/* ---- what a request does ---- */
+
+static void settle(struct medium *m, uint64_t sector, uint64_t nr)
+{
+	for (; nr; sector++, nr--) {
+		if (!m->cached[sector])
+			continue;
+		memcpy(m->stable + sector * SECTOR, m->shown + sector * SECTOR, SECTOR);
+		m->cached[sector] = false;
+	}
+}
+
+/* Called with the lock held. */
+static void carry_out(struct disk *d, struct job *j)
+{
+	struct medium *m = medium(d);
+	uint32_t type = ntohl(j->rq.type), len = ntohl(j->rq.len);
+	uint64_t from = be64toh(j->rq.from);
+
+	switch (type & 0xffff) {
+	case NBD_CMD_READ:
+		memcpy(j->data, m->shown + from, len);
+		return;
+	case NBD_CMD_WRITE:
+		memcpy(m->shown + from, j->data, len);
+		break;
+	case NBD_CMD_TRIM:
+		memset(m->shown + from, 0, len);
+		break;
+	case NBD_CMD_FLUSH:
+		settle(m, 0, disk_sectors(d));
+		return;
+	}
+	memset(m->cached + from / SECTOR, true, len / SECTOR);
+	if (type & NBD_CMD_FLAG_FUA)
+		settle(m, from / SECTOR, len / SECTOR);
+}
+
+static bool send_all(int fd, const void *data, size_t len)
+{
+	while (len) {
+		ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			return false;
+		data = (const char *)data + n;
+		len -= n;
+	}
+	return true;
+}
+
+static bool receive_all(int fd, void *data, size_t len)
+{
+	return !len || recv(fd, data, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+/* ---- the server ---- */
+
+static bool receive_job(struct disk *d, struct medium *m)
+{
+	struct nbd_request rq;
+	uint32_t command, len;
+	uint64_t from;
+	struct job *j;
+
+	if (!receive_all(m->socket, &rq, sizeof(rq)))
+		return false;
+	command = ntohl(rq.type) & 0xffff;
+	len = ntohl(rq.len);
+	from = be64toh(rq.from);
+	if (ntohl(rq.magic) != NBD_REQUEST_MAGIC || command > NBD_CMD_TRIM)
+		die("%s: no request of nbd's", d->name);
+	if (command == NBD_CMD_DISC)
+		return false;
+	if (command != NBD_CMD_FLUSH &&
+	    (from % SECTOR || len % SECTOR || from + len > disk_sectors(d) * SECTOR))
+		die("%s: a request out of range", d->name);
+	j = malloc(sizeof(*j) + (command == NBD_CMD_TRIM || command == NBD_CMD_FLUSH ? 0 : len));
+	if (!j)
+		die("out of memory");
+	j->next = NULL;
+	j->rq = rq;
+	j->due_us = now_us() + d->delay_us;
+	*m->last = j;
+	m->last = &j->next;
+	return command != NBD_CMD_WRITE || receive_all(m->socket, j->data, len);
+}
+
+static bool finish_job(struct disk *d, struct medium *m)
+{
+	struct job *j = m->first;
+	struct nbd_reply reply = { .magic = htonl(NBD_REPLY_MAGIC) };
+	bool ok;
+
+	memcpy(reply.handle, &j->rq.handle, sizeof(reply.handle));
+	pthread_mutex_lock(&m->lock);
+	ok = m->powered;
+	if (ok)
+		carry_out(d, j);
+	pthread_mutex_unlock(&m->lock);
+	ok = ok && send_all(m->socket, &reply, sizeof(reply));
+	if (ok && (ntohl(j->rq.type) & 0xffff) == NBD_CMD_READ)
+		ok = send_all(m->socket, j->data, ntohl(j->rq.len));
+	m->first = j->next;
+	if (!m->first)
+		m->last = &m->first;
+	free(j);
+	return ok;
+}
+
+static void *serve(void *context)
+{
+	struct disk *d = context;
+	struct medium *m = medium(d);
+	struct pollfd p = { .fd = m->socket, .events = POLLIN };
+	bool ok = true;
+
+	m->first = NULL;
+	m->last = &m->first;
+	while (ok) {
+		uint64_t now = now_us();
+		struct timespec wait = { };
+
+		if (m->first && m->first->due_us <= now) {
+			ok = finish_job(d, m);
+			continue;
+		}
+		if (m->first)
+			wait.tv_nsec = (m->first->due_us - now) * 1000;
+		if (ppoll(&p, 1, m->first ? &wait : NULL, NULL) > 0)
+			ok = receive_job(d, m);
+	}
+	shutdown(m->socket, SHUT_RDWR);
+	while (m->first) {
+		struct job *j = m->first;
+
+		m->first = j->next;
+		free(j);
+	}
+	return NULL;
+}
+
+/* The ioctl lasts as long as the connection; then what waits for an answer gets an error. */
+static void *drive(void *context)
+{
+	struct medium *m = context;
+
+	ioctl(m->fd, NBD_DO_IT);
+	ioctl(m->fd, NBD_CLEAR_SOCK);
+	return NULL;
+}
+
+/* ---- power ---- */
 
 void disk_off(struct disk *d)
 {
-	if (d->on)
-		set_attribute(d, "power", 0);
+	struct medium *m = medium(d);
+	uint64_t i;
+
+	if (!d->on)
+		return;
 	d->on = false;
+	pthread_mutex_lock(&m->lock);
+	m->powered = false;
+	for (i = 0; i < disk_sectors(d); i++) {
+		if (!m->cached[i])
+			continue;
+		m->cached[i] = false;
+		if (rng_percent(&m->rng, d->evicted))
+			memcpy(m->stable + i * SECTOR, m->shown + i * SECTOR, SECTOR);
+		else
+			memcpy(m->shown + i * SECTOR, m->stable + i * SECTOR, SECTOR);
+	}
+	pthread_mutex_unlock(&m->lock);
+	shutdown(m->socket, SHUT_RDWR);
+}
+
+static void let_go(struct medium *m)
+{
+	if (!m->threads)
+		return;
+	pthread_join(m->server, NULL);
+	pthread_join(m->driver, NULL);
+	close(m->fd);
+	close(m->socket);
+	close(m->kernel_socket);
+	m->threads = false;
+}
+
+static uint64_t sectors_shown(const struct disk *d)
+{
+	char path[64], text[32] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/size", disk_path(d) + strlen("/dev/"));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+	return strtoull(text, NULL, 10);
 }
 
 void disk_on(struct disk *d)
 {
+	struct medium *m = medium(d);
+	int pair[2];
 	unsigned int i;
 
-	set_attribute(d, "cache_size", d->cache_mib);
-	/*
-	 * null_blk spins for ever when two requests write a full cache back at the
-	 * same time on the same CPU: no more than one request, then.
-	 */
-	set_attribute(d, "hw_queue_depth", d->cache_mib < d->mib ? 1 : 64);
-	/* Completed by a timer, so that what takes several requests takes its time. */
-	set_attribute(d, "irqmode", d->delay_us ? 2 : 0);
-	set_attribute(d, "completion_nsec", d->delay_us ? d->delay_us * 1000 : 1);
-	set_attribute(d, "power", 1);
+	let_go(m);
+	m->node = (m->node + 1) % NODES_EACH;
+	m->fd = open(disk_path(d), O_RDWR | O_CLOEXEC);
+	if (m->fd < 0)
+		die("%s: %s; is nbd loaded?", disk_path(d), strerror(errno));
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		die("socketpair: %s", strerror(errno));
+	m->socket = pair[0];
+	m->kernel_socket = pair[1];
+	m->powered = true;
+	if (ioctl(m->fd, NBD_SET_BLKSIZE, (unsigned long)SECTOR) ||
+	    ioctl(m->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)) ||
+	    ioctl(m->fd, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH |
+							NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM)) ||
+	    ioctl(m->fd, NBD_SET_SOCK, (unsigned long)m->kernel_socket))
+		die("%s cannot be set up: %s", disk_path(d), strerror(errno));
+	if (pthread_create(&m->server, NULL, serve, d) || pthread_create(&m->driver, NULL, drive, m))
+		die("no thread for %s", d->name);
+	m->threads = true;
 	d->on = true;
-	for (i = 0; access(disk_path(d), F_OK); i++) {
-		if (i == 2000)
+	for (i = 0; sectors_shown(d) != disk_sectors(d); i++) {
+		if (i == 4000)
 			die("%s did not appear", disk_path(d));
 		nap_ms(5);
 	}
@@ -82,40 +328,41 @@ void disk_on(struct disk *d)
 
 void disks_create(void)
 {
-	char path[96];
 	unsigned int i;
 
 	for (i = 0; i < NR_DISKS; i++) {
-		struct disk *d = &disks[i];
+		struct medium *m = &media[i];
+		uint64_t sectors = disk_sectors(&disks[i]);
 
-		snprintf(path, sizeof(path), CONFIGFS "/%s", d->name);
-		if (mkdir(path, 0755))
-			die("%s: %s; is null_blk loaded with nr_devices=0?", path, strerror(errno));
-		set_attribute(d, "size", d->mib);
-		set_attribute(d, "memory_backed", 1);
-		set_attribute(d, "discard", 1);
+		pthread_mutex_init(&m->lock, NULL);
+		m->rng.state = i;
+		m->shown = calloc(sectors, SECTOR);
+		m->stable = calloc(sectors, SECTOR);
+		m->cached = calloc(sectors, sizeof(*m->cached));
+		if (!m->shown || !m->stable || !m->cached)
+			die("out of memory");
 	}
 }
 
 void disks_destroy(void)
 {
-	char path[96];
 	unsigned int i;
 
 	for (i = 0; i < NR_DISKS; i++) {
 		disk_off(&disks[i]);
-		snprintf(path, sizeof(path), CONFIGFS "/%s", disks[i].name);
-		rmdir(path);
+		let_go(&media[i]);
 	}
 }
 
+/* Nobody may have it open. */
 void disk_blank(struct disk *d)
 {
-	uint64_t range[2] = { 0, disk_sectors(d) * SECTOR };
-	int fd = open(disk_path(d), O_RDWR | O_CLOEXEC | O_EXCL);
+	struct medium *m = medium(d);
+	uint64_t sectors = disk_sectors(d);
 
-	/* null_blk gives the pages back, cached ones too. */
-	if (fd < 0 || ioctl(fd, BLKDISCARD, range))
-		die("%s cannot be blanked: %s", disk_path(d), strerror(errno));
-	close(fd);
+	pthread_mutex_lock(&m->lock);
+	memset(m->shown, 0, sectors * SECTOR);
+	memset(m->stable, 0, sectors * SECTOR);
+	memset(m->cached, 0, sectors * sizeof(*m->cached));
+	pthread_mutex_unlock(&m->lock);
 }

@@ -138,6 +138,10 @@ test_case "a stale tier in a reload of the live set" stale_in_reload
 exchanged()
 {
 	make_down
+	# The only label is in slot 1 yet, and where a superblock would be is nothing.
+	metadata=$a tiers=("$meta" "$b")
+	refuse 'tier 0 \(tt_meta\): .*is a metadata device, not a tier'
+	whole
 	metadata=$a tiers=("$meta" "$b")
 	refuse 'metadata dm-[0-9]+: .*is a tier'
 	metadata=$meta tiers=("$a" "$meta2")
@@ -149,8 +153,10 @@ test_case "a tier and the metadata exchanged" exchanged
 
 overwritten()
 {
+	command -v mkfs.ext2 >/dev/null || skip "mkfs.ext2 is not installed"
 	make_down
-	mkfs.ext2 -q -F "$slow" 16m >/dev/null 2>&1 || skip "mkfs.ext2 is not installed"
+	# Twice -F, as there is a device on it.
+	mkfs.ext2 -q -FF "$slow" 16m
 	refuse 'tier 1'
 	# Its label was in what mkfs left alone or not: the other tier is there still.
 	tiers=("$a" -)

@@ -297,7 +297,8 @@ disk_gone()
 }
 
 # cut_power DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
-# even under an open dm device, to which the disk is dead from then on.
+# even under an open dm device, to which the disk is dead from then on.  What lies on
+# stable storage it overwrites there at once: only what is new, or was discarded, is lost.
 cut_power()
 {
 	local disk
