@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# timeout=1200
 # shellcheck disable=SC2317	# the cases are called by name
 #
 # A commit fails, at each place where one is made, and in each way: before the
