@@ -98,7 +98,7 @@ replay()
 	local pids=() n
 	fs=$1
 	make_logged
-	mkdir "$tmp/mnt"
+	mkdir -p "$tmp/mnt"
 	case $fs in
 	ext4)	mkfs.ext4 -q -J size=8 "$dev"
 		mount -o discard "$dev" "$tmp/mnt"

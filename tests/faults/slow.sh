@@ -50,7 +50,8 @@ worst()
 read_one() { check_chunks $(($1 % 20)) 1 1; }
 read_third() { check_chunks $((80 + $1)) 1 1; }
 write_one() { write_chunks $((20 + $1)) 1 2; }
-write_fua() { write_chunks $((100 + $1)) 1 2 flags=fua; }
+# FUA and no more: the FLUSH after an O_DSYNC write is one of all tiers.
+write_fua() { write_chunks $((100 + $1)) 1 2 flags=fua_alone; }
 first_one() { write_chunks $((200 + $1)) 1 2; }
 discard_one() { discard_chunks $((20 + $1)) 1; }
 
