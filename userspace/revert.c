@@ -27,7 +27,8 @@ struct moment {
 	uint64_t label;			/* byte at which the label in force lies */
 	int home_fd;
 	int fd[TIER_MAX_TIERS];		/* by rank, for reading */
-	void *buf, *last;		/* last: the block that comes where the label is */
+	void *buf;
+	void *in_force, *last;		/* the label's block, and what comes in its place */
 };
 
 static int note_entry(void *context, u64 chunk, u64 entry)
@@ -78,6 +79,7 @@ static int open_devices(struct moment *m)
 	unsigned int i;
 
 	m->buf = block_buffer(COPY_BYTES);
+	m->in_force = block_buffer(m->home->dev.logical_block);
 	m->last = block_buffer(m->home->dev.logical_block);
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		m->fd[i] = -1;
@@ -93,17 +95,27 @@ static int open_devices(struct moment *m)
 	return 0;
 }
 
-/* Finds the label in force; none if the tier has taken the set's place already. */
-static bool find_label(struct moment *m)
+/*
+ * Finds the label in force.  1: it is there; 0: the tier has taken the set's place
+ * already; -EIO: nobody can say.
+ */
+static int find_label(struct moment *m)
 {
 	struct tier_label_info label;
 	const char *reason;
+	int r = md_read_label(m->home_fd, &label, &reason);
 
-	if (md_read_label(m->home_fd, &label, &reason) ||
-	    memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE))
-		return false;
+	if (r == -EIO || (!r && label.slot_lost)) {
+		err("%s: its label cannot be read.", m->home->dev.name);
+		return -EIO;
+	}
+	if (r || memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE))
+		return 0;
 	m->label = tier_label_slot(label.generation) * TIER_LABEL_SLOT_SIZE;
-	return true;
+	r = read_blocks(m->home_fd, m->label, m->in_force, m->home->dev.logical_block);
+	if (r)
+		err("%s: its label cannot be read.", m->home->dev.name);
+	return r ? -EIO : 1;
 }
 
 static void close_devices(struct moment *m)
@@ -117,6 +129,7 @@ static void close_devices(struct moment *m)
 		close(m->home_fd);
 	free(m->entry);
 	free(m->buf);
+	free(m->in_force);
 	free(m->last);
 }
 
@@ -186,9 +199,10 @@ static int write_homeless(struct moment *m)
 	return r;
 }
 
-static int write_last(struct moment *m)
+/* Writes the label's block, durably. */
+static int write_over_label(struct moment *m, const void *block)
 {
-	int r = convert_write_all(m->home_fd, m->last, m->home->dev.logical_block, m->label);
+	int r = convert_write_all(m->home_fd, block, m->home->dev.logical_block, m->label);
 
 	if (!r && fsync(m->home_fd))
 		r = -errno;
@@ -228,6 +242,26 @@ static int back_to_set(const struct set *s, const struct set_tier *home, uint64_
 	return r;
 }
 
+/* Data over all of the label area; 0: the tier has taken the set's place. */
+static int overwrite(struct moment *m)
+{
+	int r = write_homeless(m);
+
+	if (!r) {
+		reshape_step("revert", "written");
+		r = write_over_label(m, m->last);
+		/* It may be there by now or not: the label has to be, or it stays undecided. */
+		if (r && write_over_label(m, m->in_force)) {
+			err("%s: fails: %s. I/O to %s waits until this is called again and works.",
+			    m->home->dev.name, strerror(-r), m->s->name);
+			return -ENOTRECOVERABLE;
+		}
+	}
+	if (r)
+		err("%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
+	return r;
+}
+
 static int do_moment(struct moment *m)
 {
 	bool touched = false;
@@ -241,21 +275,14 @@ static int do_moment(struct moment *m)
 	if (!r) {
 		reshape_step("revert", "reverting");
 		touched = true;
-		r = write_homeless(m);
-		if (!r)
-			reshape_step("revert", "written");
-		if (!r)
-			r = write_last(m);
-		if (r && find_label(m))
-			err("%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
-		else
-			r = 0;
+		r = overwrite(m);
 	}
 	if (!r) {
 		reshape_step("revert", "committed");
 		return pass_through(m->s, m->home);
 	}
-	back_to_set(m->s, m->home, m->label, touched);
+	if (r != -ENOTRECOVERABLE)
+		back_to_set(m->s, m->home, m->label, touched);
 	return r;
 }
 
@@ -265,11 +292,12 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	char *reason;
 	int r = open_devices(&m);
 
-	if (!r && !find_label(&m)) {
-		err("%s: its label cannot be read.", m.home->dev.name);
-		r = -EIO;
-	}
+	if (!r)
+		r = find_label(&m);
 	if (!r) {
+		err("%s: has no label.", m.home->dev.name);
+		r = -EIO;
+	} else if (r > 0) {
 		/* What runs here may lie on the set itself, whose I/O is going to wait. */
 		mlockall(MCL_CURRENT | MCL_FUTURE);
 		r = dm_suspend(s->dm.name, &reason);
@@ -289,7 +317,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 int revert_mend(struct set *s, unsigned int rank)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
-	int r;
+	int r, label = -1;
 
 	s->have_info = false;
 	if (set_read_info(s)) {
@@ -297,7 +325,11 @@ int revert_mend(struct set *s, unsigned int rank)
 		return -EIO;
 	}
 	r = open_devices(&m);
-	if (!r && s->info.state == TIER_STATE_REVERTING && !find_label(&m)) {
+	if (!r) {
+		label = find_label(&m);
+		r = label < 0 ? label : 0;
+	}
+	if (!r && s->info.state == TIER_STATE_REVERTING && !label) {
 		r = pass_through(s, m.home);
 	} else if (!r) {
 		r = back_to_set(s, m.home, m.label, s->info.state == TIER_STATE_REVERTING);
@@ -329,11 +361,48 @@ static const struct set_tier *home_of(const struct set *s)
 	return NULL;
 }
 
+/* The logical volume that was converted, or what the home was called when last seen. */
+static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", s->hex), *name = NULL;
+	const struct lvm_part *origin = NULL;
+	struct lvm_parts parts = { 0 };
+
+	if (lvm_installed() && !lvm_list(tag, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	*volume = origin;
+	if (origin)
+		name = xstrdup(origin->name);
+	else if (*home->last_seen)
+		name = xasprintf("/dev/%s", home->last_seen);
+	lvm_parts_free(&parts);
+	free(tag);
+	return name;
+}
+
+/* That its label is gone counts only if it is there to be looked at. */
+static bool is_bare(const struct set *s, const struct set_tier *home)
+{
+	bool volume, bare = false;
+	char *name = home_name(s, home, &volume);
+	struct device d;
+	struct member m;
+
+	if (name && !device_from_name(name, &d)) {
+		member_read(&d, &m);
+		bare = m.kind == MEMBER_NONE && (volume ? d.size >= home->size : d.size == home->size);
+		member_free(&m);
+		device_free(&d);
+	}
+	free(name);
+	return bare;
+}
+
 bool revert_committed(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
 
-	return s->info.state == TIER_STATE_RETIRED || (home && !home->present);
+	return s->info.state == TIER_STATE_RETIRED || (home && !home->present && is_bare(s, home));
 }
 
 int revert_take_back(const struct set *s)
@@ -342,8 +411,11 @@ int revert_take_back(const struct set *s)
 	struct member m;
 	int r;
 
-	if (!home || !home->present)
-		return -EINVAL;
+	if (!home || !home->present) {
+		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again.", s->name,
+		    home && *home->last_seen ? home->last_seen : "not known");
+		return -ENODEV;
+	}
 	member_read(&home->dev, &m);
 	r = m.kind != MEMBER_TIER;
 	if (!r)
