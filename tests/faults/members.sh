@@ -155,8 +155,7 @@ overwritten()
 {
 	command -v mkfs.ext2 >/dev/null || skip "mkfs.ext2 is not installed"
 	make_down
-	# Twice -F, as there is a device on it.
-	mkfs.ext2 -q -FF "$slow" 16m
+	mkfs.ext2 -q -F "$b" 16m
 	refuse 'tier 1'
 	# Its label was in what mkfs left alone or not: the other tier is there still.
 	tiers=("$a" -)
