@@ -147,6 +147,10 @@ stage_unpin() { mounted_photos; ctl pin -q --tier 0 /srv/postgresql; }
 with_volume()
 {
 	machine
+	# LVM does not know null_blk.
+	mkdir -p "$tmp/lvm"
+	echo 'devices { types = [ "nullb", 16 ] }' >"$tmp/lvm/lvm.conf"
+	export LVM_SYSTEM_DIR=$tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
 	vgcreate -q -y vg /dev/tt_slow /dev/tt_fast >/dev/null
 	lvcreate -q -y -n data -L 1g vg /dev/tt_slow >/dev/null
 	mkfs.ext4 -q -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 /dev/mapper/vg-data
