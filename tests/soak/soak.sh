@@ -206,11 +206,11 @@ recheck()
 	done
 }
 
-# The chunks above those of the workers: written, moved and discarded as well, but of
+# The chunks above those of the workers, whose last ends a little way into one: written, moved and discarded as well, but of
 # them nobody knows what a power cut leaves.
 scribble()
 {
-	local first=$((4 * worker_mib * 16))
+	local first=$((4 * worker_mib * 16 + 1))
 	while running; do
 		io write "$dev" at="$(at_chunk $((first + RANDOM % 100)))" len=192k seed=$((1 + RANDOM)) || true
 		blkdiscard -f -o "$(at_chunk $((first + RANDOM % 100)))" -l 256k "$dev" || true
