@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* activate, deactivate */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

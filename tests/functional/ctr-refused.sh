@@ -53,6 +53,7 @@ refuse_length()
 	same "$counts" "$(write_counts "${disks[@]}")" "writes"
 	checksums "${disks[@]}" >"$tmp/sums"
 	same "$sums" "$(<"$tmp/sums")" "contents"
+	same None "$(dmsetup info -c --noheadings -o tables_loaded "$set")" "tables"
 	trap - EXIT
 }
 
