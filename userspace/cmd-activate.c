@@ -250,12 +250,12 @@ int activate_uuid(const char *set_hex)
 	struct args args = { 0 };
 	struct set_list list;
 	int code = EXIT_FAILED;
-	unsigned int i;
+	struct set *s;
 
 	sets_load(&list, true);
-	for (i = 0; i < list.nr; i++)
-		if (!strcmp(list.set[i].hex, set_hex))
-			code = activate(&list.set[i], &args, &none);
+	s = convert_find(&list, set_hex);
+	if (s)
+		code = activate(s, &args, &none);
 	sets_free(&list);
 	return code;
 }

@@ -84,15 +84,6 @@ static int parse_arguments(struct request *q)
  * The origin
  */
 
-static bool is_volume(const struct device *d)
-{
-	char *uuid = device_attribute(d->dev, "dm/uuid");
-	bool is = uuid && !strncmp(uuid, "LVM-", 4);
-
-	free(uuid);
-	return is;
-}
-
 /* What LVM's letters say against it. */
 static const char *volume_problem(const struct lvm_part *p)
 {
@@ -304,7 +295,7 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 	}
 	if (!candidate_usable(&p->c, &q->sets) || !check_zoned(&p->c) || !candidate_look_inside(&p->c, metadata))
 		return false;
-	p->volume = q->lv && is_volume(d);
+	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)
 		return true;
 	if (lvm_list(d->name, &p->list) || p->list.nr != 1) {
@@ -704,7 +695,7 @@ static bool find_origin(struct request *q)
 	q->origin.typed = q->c.name = typed;
 	if (!candidate_find(&q->origin))
 		return false;
-	q->lv = is_volume(&q->origin.dev);
+	q->lv = device_is_volume(q->origin.dev.dev);
 	if (q->lv)
 		q->dm_name = device_attribute(q->origin.dev.dev, "dm/name");
 	else if (q->args->given[OPT_NAME])

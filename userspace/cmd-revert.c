@@ -199,7 +199,7 @@ static void say_plan(const struct reversion *v)
 {
 	const struct set *s = v->s;
 	struct lvm_parts parts = { 0 };
-	char *tag, *away;
+	char *away;
 	unsigned int i;
 
 	say("Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.\n", s->name,
@@ -211,20 +211,18 @@ static void say_plan(const struct reversion *v)
 		away = xasprintf("%s_trevert", s->dm_name);
 		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", s->dm_name, away);
 		free(away);
-		tag = xasprintf("@" LVM_TAG ".set=%s", s->hex);
-		if (!lvm_list(tag, &parts)) {
+		if (!lvm_list_set(s->hex, &parts)) {
 			const struct lvm_part *name = lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
 			const struct lvm_part *origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 			char *old = origin ? lvm_tag(origin, "name") : NULL;
 
 			if (name)
-				lvm_remove_named(name->name);
+				lvm_remove(name->name);
 			if (old)
 				lvm_rename(origin->vg, origin->lv, old);
 			free(old);
 		}
 		lvm_parts_free(&parts);
-		free(tag);
 	}
 	for (i = 0; i < s->nr_tiers; i++)
 		if (i != v->rank)

@@ -105,37 +105,6 @@ static void fill_content(struct md_content *m, const struct conversion *c)
 		m->mapping[homeless_chunk(c, v)] = entry(refuge(c, v), 0);
 }
 
-int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pwrite(fd, (const char *)buf + done, len - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += n;
-	}
-	return 0;
-}
-
-int convert_write_zeroes(int fd, uint64_t at, uint64_t end)
-{
-	void *zeroes = block_buffer(COPY_BYTES);
-	int r = 0;
-
-	while (!r && at < end) {
-		size_t piece = end - at < COPY_BYTES ? end - at : COPY_BYTES;
-
-		r = convert_write_all(fd, zeroes, piece, at);
-		at += piece;
-	}
-	free(zeroes);
-	return r;
-}
-
 /* 0 or -errno. */
 static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t len, void *buf)
 {
@@ -147,7 +116,7 @@ static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint
 
 		r = read_blocks(from, from_offset + done, buf, piece);
 		if (!r)
-			r = convert_write_all(to, buf, piece, to_offset + done);
+			r = write_fully(to, to_offset + done, buf, piece);
 		done += piece;
 	}
 	return r;
@@ -169,8 +138,8 @@ static int copy_homeless(const struct conversion *c)
 
 		r = copy(origin, at, fast, to, len, buf);
 		/* A set that grows shows the rest of its last chunk. */
-		if (!r)
-			r = convert_write_zeroes(fast, to + len, to + chunk);
+		if (!r && len < chunk)
+			r = zero_blocks(fast, to + len, chunk - len);
 	}
 	if (!r && fsync(fast))
 		r = -errno;
@@ -207,7 +176,7 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 		r = read_blocks(fd, at, block, d->logical_block);
 	memcpy(block, slot, TIER_LABEL_SIZE);
 	if (!r)
-		r = convert_write_all(fd, block, d->logical_block, at);
+		r = write_fully(fd, at, block, d->logical_block);
 	if (!r && fsync(fd))
 		r = -errno;
 	if (fd >= 0)
@@ -279,11 +248,9 @@ int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uin
 	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 
 	if (!r)
-		r = convert_write_zeroes(fd, 0, label);
+		r = zero_blocks(fd, 0, label);
 	if (!r)
-		r = convert_write_zeroes(fd, label + unit, end);
-	if (!r && fsync(fd))
-		r = -errno;
+		r = zero_blocks(fd, label + unit, end - label - unit);
 	if (fd >= 0)
 		close(fd);
 	if (r)
@@ -329,20 +296,17 @@ bool convert_has_volumes(const struct set *s)
 
 	for (i = 0; i <= s->nr_tiers && !has; i++) {
 		const struct device *d = i < s->nr_tiers ? &s->tier[i].dev : &s->meta_dev;
-		char *uuid = d->path ? device_attribute(d->dev, "dm/uuid") : NULL;
-
-		has = uuid && !strncmp(uuid, "LVM-", 4);
-		free(uuid);
+		has = d->path && device_is_volume(d->dev);
 	}
 	return has;
 }
 
 static int arrange_volumes(const struct set *s)
 {
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", s->hex), *name = NULL;
 	const struct lvm_part *origin;
 	struct lvm_parts parts;
-	int r = lvm_list(tag, &parts);
+	char *name = NULL;
+	int r = lvm_list_set(s->hex, &parts);
 
 	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
@@ -357,7 +321,6 @@ static int arrange_volumes(const struct set *s)
 	}
 	lvm_parts_free(&parts);
 	free(name);
-	free(tag);
 	return r;
 }
 
@@ -438,7 +401,7 @@ static int release_volume(const struct lvm_part *p, const char *old)
 	int r = 0;
 
 	if (!old)
-		return lvm_remove_named(p->name);
+		return lvm_remove(p->name);
 	now.name = xasprintf("%s/%s", p->vg, old);
 	/* The origin has its name back, but for a dry run. */
 	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
@@ -451,13 +414,12 @@ static int release_volume(const struct lvm_part *p, const char *old)
 
 int convert_release_volumes(const char *set_hex)
 {
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *old;
 	struct lvm_parts parts;
-	int r = lvm_list(tag, &parts);
+	int r = lvm_list_set(set_hex, &parts);
 	unsigned int i;
 	bool last = false;
+	char *old;
 
-	free(tag);
 	do {
 		for (i = 0; !r && i < parts.nr; i++) {
 			const struct lvm_part *p = &parts.part[i];

@@ -61,10 +61,6 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
  * Parts of it that the way back uses, too.
  */
 
-/* 0 or -errno. */
-int convert_write_all(int fd, const void *buf, size_t len, uint64_t offset);
-int convert_write_zeroes(int fd, uint64_t at, uint64_t end);
-
 /* These say the error. */
 int convert_set_state(const struct set *s, u32 state, unsigned int home);
 /* All of it but the block that has the label at that byte. */

@@ -18,6 +18,8 @@
 #include "size.h"
 #include "util.h"
 
+#define ZERO_BYTES	(1U << 20)	/* at once */
+
 static char *sysfs_path(dev_t dev, const char *attribute)
 {
 	return xasprintf("/sys/dev/block/%u:%u/%s", major(dev), minor(dev), attribute);
@@ -495,6 +497,15 @@ int device_open(const struct device *d, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+bool device_is_volume(dev_t dev)
+{
+	char *uuid = device_attribute(dev, "dm/uuid");
+	bool is = uuid && !strncmp(uuid, "LVM-", 4);
+
+	free(uuid);
+	return is;
+}
+
 void *block_buffer(size_t len)
 {
 	void *buf;
@@ -525,22 +536,18 @@ int read_blocks(int fd, uint64_t offset, void *buf, size_t len)
 	return 0;
 }
 
-int zero_blocks(int fd, uint64_t offset, size_t len)
+int zero_blocks(int fd, uint64_t offset, uint64_t len)
 {
-	void *buf = block_buffer(len);
-	size_t done = 0;
+	size_t piece = len < ZERO_BYTES ? len : ZERO_BYTES;
+	void *buf = block_buffer(piece);
 	int r = 0;
 
-	while (done < len) {
-		ssize_t n = pwrite(fd, (char *)buf + done, len - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			r = n ? -errno : -EIO;
-			break;
-		}
-		done += n;
+	while (!r && len) {
+		if (piece > len)
+			piece = len;
+		r = write_fully(fd, offset, buf, piece);
+		offset += piece;
+		len -= piece;
 	}
 	free(buf);
 	if (!r && fsync(fd))

@@ -61,10 +61,13 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
  */
 int device_open(const struct device *d, int flags);
 
+/* A logical volume, or an inner part of one. */
+bool device_is_volume(dev_t dev);
+
 /* Reads len bytes; both multiples of 4096.  buf from block_buffer().  -EIO, -ENODATA past the end. */
 int read_blocks(int fd, uint64_t offset, void *buf, size_t len);
 void *block_buffer(size_t len);
 /* Writes zeroes and waits until they are on the disk. */
-int zero_blocks(int fd, uint64_t offset, size_t len);
+int zero_blocks(int fd, uint64_t offset, uint64_t len);
 
 #endif

@@ -251,16 +251,39 @@ int dm_create(const char *name, const char *uuid, uint64_t length, const char *p
 	return finish_change(task, r, reason);
 }
 
-int dm_remove(const char *name, char **reason)
+/* A task of one option that changes a device. */
+static int change(int type, const char *name, int (*option)(struct dm_task *), int (*how)(struct dm_task *),
+		  char **reason)
 {
-	struct dm_task *task = new_task(DM_DEVICE_REMOVE, name);
+	struct dm_task *task = new_task(type, name);
 	int r = -ENOMEM;
 
 	*reason = NULL;
-	/* udev may just be looking at it: try for a while. */
-	if (task && dm_task_retry_remove(task))
-		r = run_explained(task, run_with_udev, reason);
+	if (task && option(task))
+		r = run_explained(task, how, reason);
 	return finish_change(task, r, reason);
+}
+
+int dm_remove(const char *name, char **reason)
+{
+	/* udev may just be looking at it: try for a while. */
+	return change(DM_DEVICE_REMOVE, name, dm_task_retry_remove, run_with_udev, reason);
+}
+
+int dm_remove_at_last_close(const char *name, char **reason)
+{
+	return change(DM_DEVICE_REMOVE, name, dm_task_deferred_remove, run_with_udev, reason);
+}
+
+/* I/O is held for the moment that a change takes; a file system need not be frozen for that. */
+int dm_suspend(const char *name, char **reason)
+{
+	return change(DM_DEVICE_SUSPEND, name, dm_task_skip_lockfs, run, reason);
+}
+
+int dm_resume(const char *name, char **reason)
+{
+	return change(DM_DEVICE_RESUME, name, dm_task_skip_lockfs, run_with_udev, reason);
 }
 
 static int load(const char *name, uint64_t length, const char *type, const char *params,
@@ -290,17 +313,6 @@ int dm_load_linear(const char *name, uint64_t length, dev_t dev, char **reason)
 	return r;
 }
 
-int dm_suspend(const char *name, char **reason)
-{
-	struct dm_task *task = new_task(DM_DEVICE_SUSPEND, name);
-	int r = -ENOMEM;
-
-	*reason = NULL;
-	if (task && dm_task_skip_lockfs(task))
-		r = run_explained(task, run, reason);
-	return finish_change(task, r, reason);
-}
-
 char *dm_name_of_uuid(const char *uuid)
 {
 	struct dm_task *task = dm_task_create(DM_DEVICE_INFO);
@@ -313,29 +325,6 @@ char *dm_name_of_uuid(const char *uuid)
 	if (task)
 		dm_task_destroy(task);
 	return name;
-}
-
-int dm_remove_at_last_close(const char *name, char **reason)
-{
-	struct dm_task *task = new_task(DM_DEVICE_REMOVE, name);
-	int r = -ENOMEM;
-
-	*reason = NULL;
-	if (task && dm_task_deferred_remove(task))
-		r = run_explained(task, run_with_udev, reason);
-	return finish_change(task, r, reason);
-}
-
-int dm_resume(const char *name, char **reason)
-{
-	struct dm_task *task = new_task(DM_DEVICE_RESUME, name);
-	int r = -ENOMEM;
-
-	*reason = NULL;
-	/* I/O is held for the moment that it takes; a file system need not be frozen for that. */
-	if (task && dm_task_skip_lockfs(task))
-		r = run_explained(task, run_with_udev, reason);
-	return finish_change(task, r, reason);
 }
 
 int dm_clear(const char *name, char **reason)

@@ -76,6 +76,15 @@ int lvm_list(const char *what, struct lvm_parts *list)
 	return 0;
 }
 
+int lvm_list_set(const char *set_hex, struct lvm_parts *list)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
+	int r = lvm_list(tag, list);
+
+	free(tag);
+	return r;
+}
+
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)
 {
 	unsigned int i;
@@ -161,13 +170,6 @@ int lvm_untag_part(const struct lvm_part *p)
 int lvm_rename(const char *vg, const char *from, const char *to)
 {
 	const char *const argv[] = { "lvrename", vg, from, to, NULL };
-
-	return lvm_change(argv);
-}
-
-int lvm_remove_named(const char *name)
-{
-	const char *const argv[] = { "lvremove", "-y", name, NULL };
 
 	return lvm_change(argv);
 }

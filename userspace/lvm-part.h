@@ -35,6 +35,8 @@ struct lvm_parts {
 
 /* The volumes of a group, or "@tag", or "vg/lv".  0, or -1 with the error said. */
 int lvm_list(const char *what, struct lvm_parts *list);
+/* Those tagged as parts of the set, likewise. */
+int lvm_list_set(const char *set_hex, struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);
@@ -48,7 +50,6 @@ bool lvm_has_role(const struct lvm_part *p, const char *role);
 int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name);
 int lvm_untag_part(const struct lvm_part *p);
 int lvm_rename(const char *vg, const char *from, const char *to);
-int lvm_remove_named(const char *name);
 int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex);
 
 /*

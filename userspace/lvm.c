@@ -281,12 +281,9 @@ int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex)
 	return r;
 }
 
-int lvm_remove(const struct lvm_volume *v)
+int lvm_remove(const char *name)
 {
-	char *name = lvm_name(v);
 	const char *const argv[] = { "lvremove", "-y", name, NULL };
-	int r = lvm_change(argv);
 
-	free(name);
-	return r;
+	return lvm_change(argv);
 }

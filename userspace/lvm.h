@@ -39,6 +39,7 @@ void lvm_made_free(struct lvm_volume *list, unsigned int nr);
 
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);
-int lvm_remove(const struct lvm_volume *v);
+/* By VG/LV. */
+int lvm_remove(const char *name);
 
 #endif

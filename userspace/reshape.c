@@ -383,16 +383,12 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_free(&m);
 	reshape_step("clean", "wiped");
 	/* Whatever is no LV does not make us run LVM. */
-	name = device_attribute(d->dev, "dm/uuid");
-	if (code || !name || strncmp(name, "LVM-", 4) || !lvm_made(s->hex, &made, &nr)) {
-		free(name);
+	if (code || !device_is_volume(d->dev) || !lvm_made(s->hex, &made, &nr))
 		return code;
-	}
-	free(name);
 	for (i = 0; i < nr && !code; i++) {
 		name = lvm_name(&made[i]);
 		if (!strcmp(name, d->name))
-			code = lvm_remove(&made[i]) ? EXIT_FAILED : EXIT_DONE;
+			code = lvm_remove(name) ? EXIT_FAILED : EXIT_DONE;
 		free(name);
 	}
 	lvm_made_free(made, nr);

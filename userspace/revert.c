@@ -155,15 +155,15 @@ static int write_piece(struct moment *m, uint64_t at, size_t len)
 
 	if (at <= m->label && m->label < at + len) {
 		size_t before = m->label - at;
-		int r = before ? convert_write_all(m->home_fd, m->buf, before, at) : 0;
+		int r = before ? write_fully(m->home_fd, at, m->buf, before) : 0;
 
 		memcpy(m->last, (char *)m->buf + before, unit);
 		before += unit;
 		/* O_DIRECT wants its buffer aligned, too. */
 		memmove(m->buf, (char *)m->buf + before, len - before);
-		return r ? r : convert_write_all(m->home_fd, m->buf, len - before, at + before);
+		return r ? r : write_fully(m->home_fd, at + before, m->buf, len - before);
 	}
-	return convert_write_all(m->home_fd, m->buf, len, at);
+	return write_fully(m->home_fd, at, m->buf, len);
 }
 
 static int write_chunk(struct moment *m, uint64_t chunk)
@@ -202,7 +202,7 @@ static int write_homeless(struct moment *m)
 /* Writes the label's block, durably. */
 static int write_over_label(struct moment *m, const void *block)
 {
-	int r = convert_write_all(m->home_fd, block, m->home->dev.logical_block, m->label);
+	int r = write_fully(m->home_fd, m->label, block, m->home->dev.logical_block);
 
 	if (!r && fsync(m->home_fd))
 		r = -errno;
@@ -364,11 +364,11 @@ static const struct set_tier *home_of(const struct set *s)
 /* The logical volume that was converted, or what the home was called when last seen. */
 static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
 {
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", s->hex), *name = NULL;
 	const struct lvm_part *origin = NULL;
 	struct lvm_parts parts = { 0 };
+	char *name = NULL;
 
-	if (lvm_installed() && !lvm_list(tag, &parts))
+	if (lvm_installed() && !lvm_list_set(s->hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	*volume = origin;
 	if (origin)
@@ -376,7 +376,6 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
 	else if (*home->last_seen)
 		name = xasprintf("/dev/%s", home->last_seen);
 	lvm_parts_free(&parts);
-	free(tag);
 	return name;
 }
 
@@ -428,12 +427,11 @@ int revert_take_back(const struct set *s)
 /* The names go back: the device makes way, then the placeholder, then the volume gets its own. */
 static int give_names_back(const char *set_hex, char **device)
 {
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *name = NULL, *dm_name, *away, *both, *reason;
+	char *name = NULL, *dm_name, *away, *both, *reason;
 	const struct lvm_part *origin, *placeholder;
 	struct lvm_parts parts;
-	int r = lvm_list(tag, &parts);
+	int r = lvm_list_set(set_hex, &parts);
 
-	free(tag);
 	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	placeholder = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
 	if (origin)
@@ -458,7 +456,7 @@ static int give_names_back(const char *set_hex, char **device)
 		free(both);
 	}
 	if (!r && placeholder) {
-		r = lvm_remove_named(placeholder->name);
+		r = lvm_remove(placeholder->name);
 		if (!r)
 			reshape_step("revert", "placeholder");
 	}

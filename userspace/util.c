@@ -230,3 +230,19 @@ void sleep_ms(unsigned int ms)
 	if (!interrupted)
 		nanosleep(&ts, NULL);
 }
+
+int write_fully(int fd, uint64_t offset, const void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pwrite(fd, (const char *)buf + done, len - done, offset + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += n;
+	}
+	return 0;
+}

@@ -85,4 +85,7 @@ void detach_on_interrupt(void);
 /* Returns early when interrupted. */
 void sleep_ms(unsigned int ms);
 
+/* All of it, or an error: 0 or -errno. */
+int write_fully(int fd, uint64_t offset, const void *buf, size_t len);
+
 #endif

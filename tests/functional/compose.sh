@@ -16,35 +16,16 @@
 # shellcheck source=lib-reshape.sh
 . "$(dirname "$0")/lib-reshape.sh"
 
-need lvm mdadm cryptsetup losetup
-modprobe -a loop dm-crypt dm-raid dm-thin-pool dm-writecache raid1 2>/dev/null || true
-export LVM_SUPPRESS_FD_WARNINGS=1
-vg=tt_vg
-loops=()
+# shellcheck source=lib-loop.sh
+. "$(dirname "$0")/lib-loop.sh"
 
-# tidy: what lib.sh does not know of; the dm devices on top go first
-tidy()
+need mdadm cryptsetup
+modprobe -a dm-crypt dm-raid dm-thin-pool dm-writecache raid1 2>/dev/null || true
+
+tidy_more()
 {
-	local loop
-	set +e
-	trap - ERR
-	clean
 	[ ! -e /dev/md127 ] || mdadm --quiet --stop /dev/md127
-	for loop in "${loops[@]}"; do losetup -d "$loop"; done
 	[ ! -d /sys/module/brd ] || rmmod brd
-}
-
-# make_loops MIB...: loop devices in ${loops[@]}
-make_loops()
-{
-	local mib file
-	trap tidy EXIT
-	for mib; do
-		file=$tmp/file${#loops[@]}
-		rm -f "$file"
-		truncate -s "${mib}M" "$file"
-		loops+=("$(losetup -f --show --direct-io=on "$file" 2>/dev/null || losetup -f --show "$file")")
-	done
 }
 
 make_vg()
@@ -52,8 +33,6 @@ make_vg()
 	make_loops 64 64
 	vgcreate -q -y -s 1m "$vg" "${loops[@]}" >/dev/null
 }
-
-lv() { lvcreate -q -y -n "$1" -L "$2" "${@:3}" >/dev/null; }
 
 # set_of META TIER...: a set of 14 MiB with data on it
 set_of()

@@ -4,37 +4,10 @@
 #
 # What the tests of convert and revert share.  Sourced after lib-tierctl.sh.
 
-need lvm losetup
-modprobe -a loop dm-raid raid1 dm-thin-pool dm-snapshot 2>/dev/null || true
-export LVM_SUPPRESS_FD_WARNINGS=1
-vg=tt_vg
+# shellcheck source=lib-loop.sh
+. "$(dirname "$0")/lib-loop.sh"
+modprobe -a dm-raid raid1 dm-thin-pool dm-snapshot 2>/dev/null || true
 origin=/dev/mapper/$vg-data
-loops=()
-
-# tidy: what lib.sh does not know of; the dm devices on top go first
-tidy()
-{
-	local loop
-	set +e
-	trap - ERR
-	clean
-	for loop in "${loops[@]}"; do losetup -d "$loop"; done
-}
-
-# make_loops MIB...: loop devices in ${loops[@]}
-make_loops()
-{
-	local mib file
-	trap tidy EXIT
-	for mib; do
-		file=$tmp/file${#loops[@]}
-		rm -f "$file"
-		truncate -s "${mib}M" "$file"
-		loops+=("$(losetup -f --show "$file")")
-	done
-}
-
-lv() { lvcreate -q -y -n "$1" -L "$2" "${@:3}" >/dev/null; }
 
 # make_vg: a slow physical volume, a fast one, and $vg/data of 24 MiB on the slow one
 make_vg()

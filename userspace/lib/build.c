@@ -24,29 +24,11 @@ u64 md_build_needs(u64 nr_chunks)
 	return tier_md_blocks_needed(nr_chunks);
 }
 
-static int write_fully(int fd, const void *buf, size_t len, u64 offset)
-{
-	const u8 *p = buf;
-	ssize_t n;
-
-	while (len) {
-		n = pwrite(fd, p, len, offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		offset += n;
-		len -= n;
-	}
-	return 0;
-}
-
 static void flush(struct build *b)
 {
 	if (!b->r && b->filled)
-		b->r = write_fully(b->fd, b->piece, (size_t)b->filled * MD_BLOCK,
-				   (b->next - b->filled) * MD_BLOCK);
+		b->r = write_fully(b->fd, (b->next - b->filled) * MD_BLOCK, b->piece,
+				   (size_t)b->filled * MD_BLOCK);
 	b->filled = 0;
 }
 
@@ -282,7 +264,7 @@ static int write_block0(struct build *b)
 {
 	if (fsync(b->fd))
 		return -errno;
-	b->r = write_fully(b->fd, b->piece, MD_BLOCK, 0);
+	b->r = write_fully(b->fd, 0, b->piece, MD_BLOCK);
 	if (!b->r && fsync(b->fd))
 		b->r = -errno;
 	return b->r;
