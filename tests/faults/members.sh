@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 # shellcheck disable=SC2317	# the cases are called by name
 #
 # Members of a set that are not what they seem: copied, shrunk, exchanged,

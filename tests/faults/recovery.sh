@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 # shellcheck disable=SC2317	# the cases are called by name
 #
 # The recipes of lvmtier(7), section RECOVERY, carried out as they are written

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 # shellcheck disable=SC2317	# the cases are called by name
 #
 # One tier that takes seconds for each I/O, or does not answer at all: reads,

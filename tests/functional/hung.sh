@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 #
 # A tier that hangs with all tags of its queue taken, so that even submitting
 # one more bio to it blocks, stops nobody on the other tiers.

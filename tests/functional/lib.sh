@@ -310,12 +310,13 @@ cut_power()
 # wrap NAME TABLE: a dm device tt_NAME with a single target in front of a disk
 wrap() { dmsetup create "tt_$1" --table "$2"; }
 
-# block_of DISK: its directory in /sys/block, without a process if possible
+# block_of DISK: its directory in /sys, without a process if possible
 block_of()
 {
-	local name=${1##*/}
-	[ -d "/sys/block/$name" ] || name=$(readlink -f "$1") name=${name##*/}
-	echo "/sys/block/$name"
+	local dir=/sys/block/${1##*/}
+	# A node of /dev/mapper is a link if udev made it, else a node of its own.
+	[ -d "$dir" ] || dir=/sys/dev/block/$(stat -L -c %Hr:%Lr "$1")
+	echo "$dir"
 }
 
 sectors_of() { echo "$(<"$(block_of "$1")/size")"; }

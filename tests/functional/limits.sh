@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # queue DEVICE ATTRIBUTE
-queue() { cat "/sys/block/$(basename "$(readlink -f "$1")")/queue/$2"; }
+queue() { echo "$(<"$(block_of "$1")/queue/$2")"; }
 
 make_mixed()
 {
@@ -24,7 +24,7 @@ sectors()
 	same "$3" "$(queue "$dev" logical_block_size)" "logical block size"
 	is "$(queue "$dev" physical_block_size) >= $3"
 	is "$(queue "$dev" minimum_io_size) >= $3"
-	same 0 "$(cat "/sys/block/$(basename "$(readlink -f "$dev")")/alignment_offset")" "alignment offset"
+	same 0 "$(<"$(block_of "$dev")/alignment_offset")" "alignment offset"
 	write_chunks 0 4 1 block=4k
 	move 1 2 1
 	write_chunks 1 2 2 block="$3"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 #
 # What INFO, TABLE and IMA say, and that looking changes nothing.
 

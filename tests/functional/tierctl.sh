@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# udev
 #
 # Each command of tierctl in right use: what it says, what it does, and what it
 # leaves alone.
