@@ -77,7 +77,8 @@ bool tier_settle_commit(struct tier_set *set)
 	if (tier_metadata_abort(set->metadata) ||
 	    tier_metadata_set_needs_check(set->metadata)) {
 		tier_set_mode(set, TIER_MODE_FAIL, "needs_check cannot be recorded");
-		return verdict == TIER_VERDICT_NEW;
+		/* In the device's cache at best: nothing can be promised. */
+		return false;
 	}
 	tier_metadata_set_read_only(set->metadata);
 	tier_set_mode(set, TIER_MODE_RO, "a metadata commit failed");
@@ -88,16 +89,19 @@ int tier_settle_error(struct tier_set *set, int r)
 {
 	switch (r) {
 	case 0:
+		return 0;
 	case -EBUSY:
 	case -EINVAL:
 	case -ENOMEM:
 	case -ENOSPC:
 	case -EROFS:
-		return r;
-	default:
-		tier_settle_commit(set);
-		return r;
+		/* Refused before anything was changed, unless it came half-way. */
+		if (!tier_metadata_doomed(set->metadata))
+			return r;
+		break;
 	}
+	tier_settle_commit(set);
+	return r;
 }
 
 int tier_commit_now(struct tier_set *set)
@@ -234,6 +238,11 @@ static bool births_wait(struct tier_set *set)
 		if (!list_empty(&set->tiers[i]->births))
 			return true;
 	return false;
+}
+
+bool tier_births_pending(struct tier_set *set)
+{
+	return births_wait(set) || !list_empty(&set->unwritten);
 }
 
 /* The tier's flush carries its births on to the commit. */

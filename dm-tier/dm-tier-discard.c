@@ -29,6 +29,7 @@ static void unmap_end(struct tier_unmap *u, bool free, blk_status_t status)
 	set->freeing--;
 	__tier_wake_starved(set);
 	mempool_free(u, &set->unmap_pool);
+	__tier_retry_deferred(set);
 	/* Within the lock: once the set is quiet it may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irqrestore(&set->lock, flags);
@@ -111,46 +112,53 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 	unmap_end(u, false, BLK_STS_IOERR);
 }
 
-/* Process context, from the io work. */
-void tier_discard_chunk(struct tier_set *set, struct bio *bio)
+bool tier_discard_chunk(struct tier_set *set, struct bio *bio)
 {
 	u32 chunk = tier_bio_chunk(set, bio);
 	blk_status_t status = BLK_STS_OK;
 	struct tier_unmap *u;
-	bool wait = false;
+	struct tier *t;
 	u64 word;
 
-	if (tier_set_frozen(set)) {
-		bio_io_error(bio);
-		return;
-	}
-	u = mempool_alloc(&set->unmap_pool, GFP_NOIO);
 again:
 	spin_lock_irq(&set->lock);
 	word = set->map[chunk];
-	if (!(word & TIER_ENTRY_MAPPED))
-		goto out;
-	u->tier = set->by_id[tier_word_id(word)];
-	if (!tier_present(u->tier)) {
+	t = set->by_id[tier_word_id(word)];
+	/* Looked at under the lock: a change to ro finds the undecided, or is seen here. */
+	if (tier_set_frozen(set)) {
 		status = BLK_STS_IOERR;
-		goto out;
+		goto end;
+	}
+	if (!(word & TIER_ENTRY_MAPPED))
+		goto end;
+	if (!tier_present(t)) {
+		status = BLK_STS_IOERR;
+		goto end;
 	}
 	if (word & TIER_WORD_NEW) {
 		/* Its birth is to be committed before it can be undone. */
 		bio_list_add(&set->undecided, bio);
-		wait = true;
-		goto out;
+		spin_unlock_irq(&set->lock);
+		tier_commit_births(set);
+		return true;
 	}
 	if (word & (TIER_WORD_MOVING | TIER_WORD_HELD)) {
 		spin_unlock_irq(&set->lock);
 		if (!tier_cancel_migration(set, chunk, bio))
 			goto again;
-		mempool_free(u, &set->unmap_pool);
-		return;
+		return true;
+	}
+	/* Without waiting: what gives memory back goes on in the same work. */
+	u = mempool_alloc(&set->unmap_pool, GFP_NOWAIT);
+	if (!u) {
+		bio_list_add_head(&set->deferred, bio);
+		spin_unlock_irq(&set->lock);
+		return false;
 	}
 
 	u->set = set;
 	u->bio = bio;
+	u->tier = t;
 	u->word = word;
 	u->op.chunk = chunk;
 	u->op.entry = 0;
@@ -163,17 +171,13 @@ again:
 	else
 		__tier_queue_op(set, &u->op);
 	spin_unlock_irq(&set->lock);
-	return;
+	return true;
 
-out:
+end:
 	spin_unlock_irq(&set->lock);
-	mempool_free(u, &set->unmap_pool);
-	if (wait) {
-		tier_commit_births(set);
-		return;
-	}
 	bio->bi_status = status;
 	bio_endio(bio);
+	return true;
 }
 
 int tier_discard_init(struct tier_set *set)

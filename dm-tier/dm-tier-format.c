@@ -96,6 +96,7 @@ bool tier_meta_info_valid(const struct tier_meta_info *info)
 	       info->length &&
 	       info->length <= info->nr_chunks * info->chunk_sectors &&
 	       info->logical_block_size >= 512 &&
+	       info->logical_block_size <= TIER_METADATA_BLOCK_SIZE &&
 	       power_of_two(info->logical_block_size) &&
 	       info->next_generation >= info->generation &&
 	       terminated(info->policy, sizeof(info->policy)) &&
@@ -232,6 +233,8 @@ int tier_record_unpack(u64 id, const struct tier_record *record,
 	if (id > TIER_MAX_ID ||
 	    le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
 	    le32_to_cpu(record->landing) > 1 ||
+	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
+	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
 	    first_place > TIER_ENTRY_PLACE_MASK ||
 	    places > TIER_ENTRY_PLACE_MASK - first_place ||
 	    !terminated(record->last_seen, sizeof(record->last_seen)))

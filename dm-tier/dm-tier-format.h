@@ -18,6 +18,7 @@
 #define TIER_MAX_TIERS		16	/* tiers in one set */
 #define TIER_MAX_ID		254	/* of a tier; id + 1 fits a mapping entry */
 #define TIER_MAX_TUNABLES	256	/* stored in one set */
+#define TIER_MAX_ALLOWANCE 0xffffffffU	/* a tier's endurance and reserve */
 #define TIER_UUID_SIZE		16
 #define TIER_NAME_SIZE		128	/* as DM_NAME_LEN */
 #define TIER_POLICY_NAME_SIZE	16

@@ -21,6 +21,7 @@ struct tier_birth {
 	struct bio *whole;		/* a write that covers the chunk, or NULL */
 	bool by_command;		/* zeroed by WRITE ZEROES */
 	bool for_zeroes;		/* nobody writes, it is the zeroes that are wanted */
+	bool fua;			/* of `whole`; a tier without a cache has it cleared */
 	blk_status_t status;
 	struct tier_op op;
 };
@@ -142,6 +143,7 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 	};
 
 	if (b->whole) {
+		b->fua = b->whole->bi_opf & REQ_FUA;
 		tier_bio_io(b->whole)->iter = b->whole->bi_iter;
 		tier_hook_bio(b->whole, whole_endio, b);
 		tier_submit_to(set, b->whole, b->tier, b->place);
@@ -157,51 +159,69 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 	}
 }
 
-/* A write of an unmapped chunk; the only caller is the io work. */
-static void first_write(struct tier_set *set, struct bio *bio)
+/*
+ * A write of an unmapped chunk; the only caller is the io work.  It must not wait
+ * for memory: the births that hold it end by way of the same work.  False if the
+ * write is to be tried again once there is some.
+ */
+static bool first_write(struct tier_set *set, struct bio *bio)
 {
 	u32 chunk = tier_bio_chunk(set, bio);
-	struct tier_birth *fresh, *b;
-	bool starved = false, refused = false;
-
-	fresh = mempool_alloc(&set->birth_pool, GFP_NOIO);
-	memset(fresh, 0, sizeof(*fresh));
+	struct tier_birth *b;
+	struct tier *t;
+	u64 place;
 
 	spin_lock_irq(&set->lock);
 	b = find_birth(set, chunk);
 	if (b) {
 		bio_list_add(&b->bios, bio);
 		spin_unlock_irq(&set->lock);
-		mempool_free(fresh, &set->birth_pool);
-		return;
+		return true;
 	}
-	b = fresh;
-	b->tier = landing_tier(set, chunk, &b->place);
-	if (!b->tier) {
-		starved = room_may_come(set);
-		refused = !starved;
+	b = mempool_alloc(&set->birth_pool, GFP_NOWAIT);
+	if (!b) {
+		bio_list_add_head(&set->deferred, bio);
+		spin_unlock_irq(&set->lock);
+		return false;
+	}
+	t = landing_tier(set, chunk, &place);
+	if (!t) {
+		bool starved = room_may_come(set);
+
+		mempool_free(b, &set->birth_pool);
 		if (starved)
 			bio_list_add(&set->starved, bio);
-	} else {
-		b->set = set;
-		b->chunk = chunk;
-		bio_list_init(&b->bios);
-		if (covers_chunk(set, bio))
-			b->whole = bio;
-		else
-			bio_list_add(&b->bios, bio);
-		list_add_tail(&b->list, &set->births);
+		spin_unlock_irq(&set->lock);
+		if (!starved) {
+			bio->bi_status = BLK_STS_NOSPC;
+			bio_endio(bio);
+		}
+		return true;
 	}
-	spin_unlock_irq(&set->lock);
-
-	if (starved || refused)
-		mempool_free(b, &set->birth_pool);
+	memset(b, 0, sizeof(*b));
+	b->set = set;
+	b->chunk = chunk;
+	b->tier = t;
+	b->place = place;
+	if (covers_chunk(set, bio))
+		b->whole = bio;
 	else
-		write_birth(set, b);
-	if (refused) {
-		bio->bi_status = BLK_STS_NOSPC;
-		bio_endio(bio);
-	}
+		bio_list_add(&b->bios, bio);
+	list_add_tail(&b->list, &set->births);
+	spin_unlock_irq(&set->lock);
+	write_birth(set, b);
+	return true;
+}
+
+/*
+ * Memory has come back, or will not: the io work tries again what had to wait.
+ * set->lock held, as it was when the wait began.
+ */
+void __tier_retry_deferred(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	if (!bio_list_empty(&set->deferred))
+		queue_work(set->wq, &set->io_work);
 }
 
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
@@ -226,7 +246,7 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 		depth -= !!depth;
 	if (set->map[chunk] & TIER_ENTRY_MAPPED)
 		r = -ENOENT;
-	else if (!depth || find_birth(set, chunk))
+	else if (!set->running || tier_set_frozen(set) || !depth || find_birth(set, chunk))
 		r = -EAGAIN;
 	else if (!tier_alloc_exactly(t, place))
 		r = -ENOSPC;
@@ -258,9 +278,10 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 	} else {
 		set->births_lost = true;
 	}
-	spin_unlock_irq(&set->lock);
 	if (b)
 		mempool_free(b, &set->birth_pool);
+	__tier_retry_deferred(set);
+	spin_unlock_irq(&set->lock);
 }
 
 bool tier_births_lost(struct tier_set *set)
@@ -281,16 +302,6 @@ void tier_requeue_births(struct tier_set *set)
 		__tier_queue_op(set, op);
 	}
 	spin_unlock_irq(&set->lock);
-}
-
-bool tier_births_pending(struct tier_set *set)
-{
-	bool pending = !list_empty(&set->unwritten);
-	unsigned int i;
-
-	for (i = 0; i < set->nr_tiers; i++)
-		pending |= !list_empty(&set->tiers[i]->births);
-	return pending;
 }
 
 static void drop_births(struct tier_set *set, struct list_head *ops)
@@ -318,11 +329,14 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	bool rejected = b->by_command && !bdev_write_zeroes_sectors(b->tier->bdev);
 	struct bio *bio = b->whole;
 
+	/* Whatever the device calls it, it does not take plain writes. */
 	if (!rejected)
-		tier_note_error(b->tier, true, b->status);
+		tier_note_error(b->tier, true, BLK_STS_IOERR);
 	if (bio) {
 		bio->bi_iter = tier_bio_io(bio)->iter;
 		bio->bi_status = BLK_STS_OK;
+		if (b->fua)
+			bio->bi_opf |= REQ_FUA;
 	}
 	spin_lock_irq(&set->lock);
 	list_del(&b->list);
@@ -340,6 +354,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	struct bio_list bios = b->bios;
 	struct bio *whole = b->whole;
 	struct tier *t = b->tier;
+	bool fua = b->fua;
 	bool strays;
 	u64 pin;
 
@@ -365,9 +380,9 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	if (strays)
 		tier_mark_astray(set);
 	tier_arm_commit_timer(set);
-	if (READ_ONCE(set->home))
+	if (strays || READ_ONCE(set->home))
 		tier_kick_mover(set);
-	if (whole && (whole->bi_opf & REQ_FUA) && !TIER_MUTANT(fua_without_commit))
+	if (fua && !TIER_MUTANT(fua_without_commit))
 		tier_flush_births(t, whole);
 	else if (whole)
 		bio_endio(whole);
@@ -394,6 +409,7 @@ static void bring_up_births(struct tier_set *set)
 static void do_deferred(struct tier_set *set)
 {
 	struct bio_list bios;
+	bool memory = true;
 	struct bio *bio;
 
 	spin_lock_irq(&set->lock);
@@ -401,17 +417,24 @@ static void do_deferred(struct tier_set *set)
 	bio_list_init(&set->deferred);
 	spin_unlock_irq(&set->lock);
 
-	while ((bio = bio_list_pop(&bios))) {
+	while (memory && (bio = bio_list_pop(&bios))) {
 		u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
 
 		if (tier_bio_io(bio)->discards_chunk)
-			tier_discard_chunk(set, bio);
+			memory = tier_discard_chunk(set, bio);
 		else if ((word & TIER_ENTRY_MAPPED) || tier_set_frozen(set) ||
 			 bio_op(bio) != REQ_OP_WRITE)
 			tier_remap_bio(set, bio);
 		else
-			first_write(set, bio);
+			memory = first_write(set, bio);
 	}
+	if (memory)
+		return;
+	/* The commit of births is what frees them. */
+	spin_lock_irq(&set->lock);
+	bio_list_merge(&set->deferred, &bios);
+	spin_unlock_irq(&set->lock);
+	tier_commit_births(set);
 }
 
 static void do_io(struct work_struct *work)

@@ -315,7 +315,8 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 		done += batch;
 		if (r || done == nr)
 			r = commit_change(set, r);
-		if (r && r != -EROFS && set->needs_check)
+		/* Refused at the first batch, nothing has changed. */
+		if (r && (r != -EROFS || done > batch) && set->needs_check)
 			tier_metadata_load_map(set->metadata, restore_pin, set);
 		mutex_unlock(&set->commit);
 		cond_resched();

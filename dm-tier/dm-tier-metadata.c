@@ -599,6 +599,16 @@ static int __abort(struct tier_metadata *md)
 	return r;
 }
 
+bool tier_metadata_doomed(struct tier_metadata *md)
+{
+	bool doomed;
+
+	down_read(&md->lock);
+	doomed = md->doomed;
+	up_read(&md->lock);
+	return doomed;
+}
+
 int tier_metadata_abort(struct tier_metadata *md)
 {
 	int r = -EIO;
@@ -644,8 +654,6 @@ int tier_metadata_set_needs_check(struct tier_metadata *md)
 		r = -EIO;
 	else if (md->read_only)
 		r = -EROFS;
-	else if (md->doomed)
-		r = __abort(md);
 	if (!r)
 		r = __set_needs_check(md);
 	tier_md_unlock(md);

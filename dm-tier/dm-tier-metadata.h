@@ -120,12 +120,14 @@ enum tier_verdict {
 
 /* Reads the superblock back with a bio of its own, past every cache. */
 enum tier_verdict tier_metadata_verdict(struct tier_metadata *md);
+/* A change failed half-way, so that the open transaction can only be aborted. */
+bool tier_metadata_doomed(struct tier_metadata *md);
 /* Returns to what is on disk, as thin pools do.  On error only close is left. */
 int tier_metadata_abort(struct tier_metadata *md);
 /*
  * Sets TIER_SB_NEEDS_CHECK in the superblock on disk, and flushes it: all that
  * is committed is on stable storage then, even if the commit's flush had
- * failed.  Aborts a doomed transaction first.
+ * failed.  A doomed transaction is to be aborted before.
  */
 int tier_metadata_set_needs_check(struct tier_metadata *md);
 /* From here on nothing is written: changes and commits give -EROFS. */

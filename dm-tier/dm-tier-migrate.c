@@ -104,7 +104,8 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
 	m->writers++;
-	m->quota -= io->last_piece - io->first_piece + 1;
+	if (READ_ONCE(m->pressing))
+		m->quota -= io->last_piece - io->first_piece + 1;
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;
@@ -264,7 +265,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	u64 word;
 	int r = 0;
 
-	m = kvzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOIO);
+	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOIO);
 	if (!m)
 		return -ENOMEM;
 
@@ -326,7 +327,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 out:
 	spin_unlock_irq(&set->lock);
 	if (r)
-		kvfree(m);
+		kfree(m);
 	else if (TIER_MUTANT(start_not_quiesced))
 		next_step(m, step_copy);
 	else
@@ -570,7 +571,7 @@ static void finish(struct tier_migration *m, bool moved)
 	/* Within the lock: once the set is quiet it may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irq(&set->lock);
-	kvfree(m);
+	kfree(m);
 }
 
 static void step_end(struct tier_migration *m)

@@ -13,7 +13,6 @@
 
 #include "dm-tier.h"
 
-#define OBSERVE_MS		20
 #define IDLE_SCAN_MS		1000
 #define ASTRAY_SCAN		65536			/* chunks looked at in one go */
 #define VICTIM_TRIES		64
@@ -359,6 +358,7 @@ static bool place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *ch
 {
 	u64 bit = place - t->rec.first_place;
 	bool rebuilt = false;
+	unsigned int noio;
 	u32 *owners;
 	u64 word;
 	u32 i;
@@ -373,7 +373,10 @@ static bool place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *ch
 			if (rebuilt)
 				return false;
 		}
+		/* A suspend, which blocks what reclaim would write, waits for the mover. */
+		noio = memalloc_noio_save();
 		owners = vmalloc(array_size(t->rec.places, sizeof(u32)));
+		memalloc_noio_restore(noio);
 		if (!owners)
 			return false;
 		memset(owners, 0xff, t->rec.places * sizeof(u32));
@@ -745,7 +748,7 @@ static void do_mover(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, mover_work.work);
 	bool started = true, again = false;
-	unsigned int ms = OBSERVE_MS;
+	unsigned int ms = TIER_OBSERVE_MS;
 
 	WRITE_ONCE(set->observe_armed, 0);
 	if (!READ_ONCE(set->running))

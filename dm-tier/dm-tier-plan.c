@@ -589,29 +589,24 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 	return 0;
 }
 
-/* The lowest id that neither the set nor the plan uses, counted from the last given. */
-static int free_id(const struct tier_plan *plan, unsigned int nr)
+/* The lowest id that is not in use, counted from the last given. */
+static int free_id(const struct tier_plan *plan)
 {
 	unsigned int id, highest = 0;
-	bool taken[256];
 
-	memcpy(taken, plan->known, sizeof(taken));
-	for (id = 0; id < nr; id++)
-		if (!plan->joining[id])
-			taken[plan->tiers[id].id] = true;
 	for (id = 0; id < 255; id++)
-		if (taken[id])
+		if (plan->known[id])
 			highest = id;
 	for (id = highest + 1; id < 255; id++)
-		if (!taken[id])
+		if (!plan->known[id])
 			return id;
 	for (id = 0; id < 255; id++)
-		if (!taken[id])
+		if (!plan->known[id])
 			return id;
 	return -ENOSPC;
 }
 
-static bool plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
+bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 {
 	unsigned int i;
 
@@ -711,7 +706,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	for (i = 0; i < tt->nr_tiers; i++) {
 		if (!plan->joining[i])
 			continue;
-		id = free_id(plan, tt->nr_tiers);
+		id = free_id(plan);
 		if (id < 0)
 			return refuse(plan, id, "No tier id is free");
 		plan->tiers[i].id = id;
@@ -728,7 +723,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 		return r;
 
 	for (i = 0; !r && i < 256; i++)
-		if (plan->known[i] && !plan_has(plan, tt->nr_tiers, i))
+		if (plan->known[i] && !tier_plan_has(plan, tt->nr_tiers, i))
 			r = tier_metadata_remove_tier(md, i);
 	if (!r)
 		r = write_recs(tt, plan, md);

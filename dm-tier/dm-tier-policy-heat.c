@@ -97,4 +97,3 @@ module_exit(dm_tier_heat_exit);
 
 MODULE_DESCRIPTION("heat policy of the device-mapper tier target");
 MODULE_LICENSE("GPL");
-MODULE_ALIAS("dm-tier-policy-heat");

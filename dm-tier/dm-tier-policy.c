@@ -10,7 +10,6 @@
 
 #include "dm-tier.h"
 
-#define OBSERVE_MS	20
 #define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
 #define BURST		64	/* accesses noted in a row */
 #define ENOUGH		8000	/* accesses a second that tell the policy all it needs */
@@ -162,7 +161,7 @@ bool tier_note_access(struct tier_set *set, struct bio *bio)
 		tier_kick_mover(set);
 	} else if (!READ_ONCE(set->observe_armed)) {
 		WRITE_ONCE(set->observe_armed, 1);
-		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(OBSERVE_MS));
+		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
 	}
 	return !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
 	       bio_sectors(bio) <= TIER_PIECE_SECTORS;

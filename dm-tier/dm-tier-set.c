@@ -369,16 +369,6 @@ static int load_tunables(struct tier_set *set)
 	return tier_metadata_load_tunables(set->metadata, load_tunable, set);
 }
 
-static bool listed(const struct tier_plan *plan, unsigned int nr, u8 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (plan->tiers[i].id == id)
-			return true;
-	return false;
-}
-
 /* Takes over the tiers of the plan: those known keep their counters. */
 static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
@@ -387,7 +377,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 
 	set->nr_tiers = 0;
 	for (i = 0; i < ARRAY_SIZE(set->by_id); i++) {
-		if (!set->by_id[i] || listed(plan, tt->nr_tiers, i))
+		if (!set->by_id[i] || tier_plan_has(plan, tt->nr_tiers, i))
 			continue;
 		tier_drop_requests(set, set->by_id[i]);
 		destroy_tier(set->by_id[i]);
@@ -609,7 +599,9 @@ void tier_set_leave_full(struct tier_set *set)
 	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
 		DMINFO("%s: mode rw: the metadata has room again", dm_device_name(set->md));
 		trace_dm_tier_mode(disk_devt(dm_disk(set->md)), set->mode, TIER_MODE_RW);
+		spin_lock_irq(&set->lock);
 		WRITE_ONCE(set->mode, TIER_MODE_RW);
+		spin_unlock_irq(&set->lock);
 		set->metadata_low = false;
 		tier_requeue_births(set);
 		tier_kick_mover(set);
@@ -765,16 +757,20 @@ void tier_set_postsuspend(struct tier_target *tt)
 		return;
 	noio = memalloc_noio_save();
 	wait_event(set->idle_wait, quiet(set));
+	/* What works still do once they are not counted, and what they have queued. */
+	flush_workqueue(set->wq);
+	cancel_delayed_work_sync(&set->mover_work);
+	cancel_delayed_work_sync(&set->commit_timer);
+	set->commit_timer_armed = false;
+	set->observe_armed = 0;
+	flush_workqueue(set->wq);
+	wait_event(set->idle_wait, quiet(set));
 	if (!set->no_writes && !TIER_MUTANT(suspend_without_commit)) {
 		r = tier_flush_all(set);
 		if (r)
 			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
 		wait_event(set->idle_wait, quiet(set));
 	}
-	cancel_delayed_work_sync(&set->mover_work);
-	cancel_delayed_work_sync(&set->commit_timer);
-	set->commit_timer_armed = false;
-	set->observe_armed = 0;
 	flush_workqueue(set->wq);
 	for (i = 0; i < set->nr_tiers; i++)
 		srcu_barrier(&set->tiers[i]->readers);

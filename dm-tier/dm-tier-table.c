@@ -12,8 +12,8 @@ const struct tier_key tier_keys[TIER_NR_TUNABLES] = {
 };
 
 const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {
-	[TIER_TIER_ENDURANCE] = { "endurance", 0, U32_MAX, 0 },
-	[TIER_TIER_RESERVE] = { "reserve", 0, U32_MAX, 0 },
+	[TIER_TIER_ENDURANCE] = { "endurance", 0, TIER_MAX_ALLOWANCE, 0 },
+	[TIER_TIER_RESERVE] = { "reserve", 0, TIER_MAX_ALLOWANCE, 0 },
 	[TIER_TIER_LANDING] = { "landing", 0, 1, 1 },
 };
 

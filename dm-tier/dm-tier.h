@@ -47,6 +47,7 @@
 #define TIER_PIECE_SECTORS	128		/* 64 KiB: what a guarded write dirties */
 #define TIER_STEP_PIECES	16		/* copied at once: 1 MiB */
 #define TIER_NO_PLACE		(~0ULL)
+#define TIER_OBSERVE_MS		20	/* from an access to what the policy makes of it */
 
 /* The numbers are known to the tracepoints and must fit 4 bits. */
 enum tier_reason {
@@ -490,8 +491,7 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 bool tier_births_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */
 void tier_requeue_births(struct tier_set *set);
-/* Written chunks that no flush has made durable; suspended. */
-bool tier_births_pending(struct tier_set *set);
+void __tier_retry_deferred(struct tier_set *set);
 /* Gives up the births of a tier; suspended. */
 void tier_drop_births(struct tier *t);
 /* Takes a bio that cannot be mapped at once. */
@@ -502,14 +502,15 @@ void tier_unhook_bio(struct bio *bio);
 /* ---- dm-tier-discard.c ---- */
 
 int tier_discard_init(struct tier_set *set);
-void tier_discard_chunk(struct tier_set *set, struct bio *bio);
+/* From the io work.  False: no memory; the bio is deferred once more. */
+bool tier_discard_chunk(struct tier_set *set, struct bio *bio);
 void tier_pass_down_unmapped(struct tier_set *set);
 
 /* ---- dm-tier-flush.c ---- */
 
 void tier_flush_init(struct tier_set *set);
 void tier_flush_init_tier(struct tier *t);
-/* Flushes one tier; wait->fn is called when done, wait may be NULL. */
+/* Flushes one tier; wait->fn is called when done. */
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
 /* Completes the bio once the tier is flushed and its new chunks are committed.  Any context. */
 void tier_flush_births(struct tier *t, struct bio *bio);
@@ -530,6 +531,8 @@ void __tier_queue_op(struct tier_set *set, struct tier_op *op);
 void tier_queue_op(struct tier_set *set, struct tier_op *op);
 /* New chunks are committed within a second of this. */
 void tier_arm_commit_timer(struct tier_set *set);
+/* Written chunks that no flush has made durable; suspended. */
+bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */
 void tier_commit_births(struct tier_set *set);
 /* Commits set->info and tier records that a message changed; set->commit held. */
@@ -696,6 +699,8 @@ struct tier_plan {
 	char reason[160];	/* why it was refused */
 };
 
+/* Whether a tier of this id is among the first nr of the plan. */
+bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id);
 /* Reads only.  Fills *plan; on error plan->reason is one clear line. */
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan);
 /* Writes: formats the set, or bumps the generation and changes the list. */

@@ -14,6 +14,7 @@ debugfs=/sys/kernel/debug
 mountpoint -q $debugfs || mount -t debugfs debugfs $debugfs
 failslab=$debugfs/failslab
 fail_request=$debugfs/fail_make_request
+need fio
 [ -d $failslab ] || skip_all "the kernel cannot make allocations fail (CONFIG_FAILSLAB)"
 [ -e $failslab/require-start ] ||
 	skip_all "the kernel cannot tell whose allocations are to fail (CONFIG_FAULT_INJECTION_STACKTRACE_FILTER)"
@@ -293,6 +294,26 @@ io_and_moves()
 	io recheck "$dev" at=0 len=20m model="$tmp/model"
 }
 test_case "I/O and migrations while allocations fail" io_and_moves
+
+# More discards and first writes at once than the pools hold, and nothing but the pools.
+bursts()
+{
+	trap all_works EXIT
+	make_full_set
+	write_chunks 0 600 1 block=1m
+	io sync "$dev"
+	allocations_fail 100
+	discard_chunks 0 600
+	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --iodepth=256 --thread \
+		--rw=write:60k --bs=4k --number_ios=256 --minimal >/dev/null
+	faults_happened
+	same 256 "$(info mapped)" "mapped chunks"
+	write_chunks 20 4 5
+	deactivate
+	activate
+	check_chunks 20 4 5
+}
+test_case "bursts of first writes and discards while every allocation fails" bursts
 
 reloads()
 {

@@ -275,6 +275,22 @@ pin_no_victim()
 }
 test_case "a pinned chunk does not make room for another" pin_no_victim
 
+# The first write finds the tier of the pin full; room comes later.
+pinned_first()
+{
+	make_set
+	write_chunks 0 240 1 block=1m
+	msg pin 300 1 0
+	sleep 2
+	write_chunks 300 1 2
+	same 1 "$(on_rank 300 1 1)" "landed where there was room"
+	discard_chunks 0 4
+	wait_for 20 all_on_rank 300 1 0
+	check_chunks 300 1 2
+	check_chunks 4 236 1 block=1m
+}
+test_case "a chunk written away from its pin follows it" pinned_first
+
 # ---- evacuate
 
 evacuate()

@@ -12,7 +12,7 @@
 
 # Udev reads devices that come and change: it would be held up, too.
 udevadm control --stop-exec-queue 2>/dev/null || true
-trap 'udevadm control --start-exec-queue 2>/dev/null; on_exit' EXIT
+trap 'udevadm control --start-exec-queue 2>/dev/null || true; on_exit' EXIT
 export DM_DISABLE_UDEV=1
 
 # ---- disks that wait
@@ -54,13 +54,14 @@ fail_writes()
 	lower "$1" "0 $(sectors_of "/dev/tt_$1") flakey /dev/tt_$1 0 0 1000 1 error_writes"
 }
 
-# Three small disks: 16 places on fast (from 16), 32 on slow, 46 chunks.
+# make_small [CACHE]: three small disks, 16 places on fast (from 16), 32 on slow, 46
+# chunks; CACHE is cache_size=0 for tiers without a volatile one
 make_small()
 {
 	local name
 	disk meta 4 cache_size=4
-	disk fast 2 cache_size=2
-	disk slow 3 cache_size=3
+	disk fast 2 "${1:-cache_size=2}"
+	disk slow 3 "${1:-cache_size=3}"
 	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done
 	# A case that fails must not leave anything waiting.
 	trap 'for name in meta fast slow; do go_on "$name"; done' EXIT
@@ -310,13 +311,15 @@ waits_for_commit()
 
 fua_and_commit()
 {
-	make_small
+	make_small "$@"
 	waits_for_commit io write "$dev" at="$(at_chunk 3)" len=4k seed=1 flags=fua_alone
 	waits_for_commit io write "$dev" at="$(at_chunk 5)" len=64k seed=1 flags=fua_alone
 	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
 	check_chunks 5 1 1
 }
 test_case "FUA on a new chunk waits for the commit" fua_and_commit
+# To them the block layer passes FUA on without the flag.
+test_case "FUA on a new chunk waits for it on tiers without a cache, too" fua_and_commit cache_size=0
 
 flush_and_commit()
 {

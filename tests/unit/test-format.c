@@ -325,6 +325,7 @@ static void test_superblock_ranges(void)
 	BAD_INFO(logical_block_size, 0);
 	BAD_INFO(logical_block_size, 256);
 	BAD_INFO(logical_block_size, 1000);
+	BAD_INFO(logical_block_size, 8192);
 	GOOD_INFO(logical_block_size, 512);
 
 	BAD_INFO(next_generation, some_info.generation - 1);
@@ -438,6 +439,8 @@ static void test_record(void)
 
 	BAD_TIER(rank, TIER_MAX_TIERS);
 	BAD_TIER(landing, 2);
+	BAD_TIER(endurance, 1ULL << 32);
+	BAD_TIER(reserve, 1ULL << 32);
 	BAD_TIER(first_place, TIER_ENTRY_PLACE_MASK + 1);
 	BAD_TIER(places, TIER_ENTRY_PLACE_MASK);
 	BAD_TIER(places, ~0ULL);

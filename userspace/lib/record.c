@@ -336,8 +336,8 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.places = number(u, r, "places", TIER_ENTRY_PLACE_MASK);
 	t.generation = number(u, r, "generation", UINT64_MAX);
 	t.flags = number(u, r, "evacuate", 1) * TIER_RECORD_EVACUATE;
-	t.endurance = number(u, r, "endurance", UINT64_MAX);
-	t.reserve = number(u, r, "reserve", UINT64_MAX);
+	t.endurance = number(u, r, "endurance", TIER_MAX_ALLOWANCE);
+	t.reserve = number(u, r, "reserve", TIER_MAX_ALLOWANCE);
 	t.landing = number(u, r, "landing", 1);
 	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
 	if (u->error)
