@@ -12,6 +12,7 @@
 #include "lib/metadata.h"
 #include "lvm-part.h"
 #include "size.h"
+#include "suggest.h"
 #include "util.h"
 
 static void free_tiers(struct set *s)
@@ -535,9 +536,10 @@ struct set *sets_need(const struct set_list *list, const char *name)
 {
 	struct set *s = sets_find(list, name), *other = NULL;
 	const struct set *owner;
+	struct suggestion g;
 	struct device d;
 	unsigned int i;
-	char *role;
+	char *role, *meant;
 
 	if (s) {
 		/* Two sets of one name: only the UUID or the active one's device will do. */
@@ -559,7 +561,12 @@ struct set *sets_need(const struct set_list *list, const char *name)
 		free(role);
 		device_free(&d);
 	} else {
-		err("%s: no such set. tierctl list names them.", name);
+		suggestion_init(&g, name);
+		for (i = 0; i < list->nr; i++)
+			suggestion_offer(&g, list->set[i].name);
+		meant = suggestion_text(&g, "");
+		err("%s: no such set.%s tierctl list names them.", name, meant);
+		free(meant);
 	}
 	return NULL;
 }
