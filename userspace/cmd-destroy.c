@@ -87,7 +87,7 @@ static int destroy_set(struct set *s)
 	}
 	code = wipe_set(s);
 	if (!code)
-		schedule_forget(s);
+		schedule_forget(s->hex);
 	/* The volume that was converted gets its name back. */
 	if (!code && s->lv)
 		code = revert_finish(s->hex);
