@@ -310,8 +310,16 @@ by_tierctl()
 	ctl_code 0 check "$set"
 	ctl_code 0 dump "$set" -o "$tmp/dump"
 	disk meta2 8
-	ctl_code 0 restore "$tmp/dump" "$meta2"
-	ctl_code 1 restore "$tmp/dump" "$meta2"
+	# The set would have metadata on two devices.
+	unchanged "$meta" "$meta2" -- ctl_code 1 restore "$tmp/dump" "$meta2"
+	one_line "$set: its metadata is on $meta; with two"
+	ctl_code 0 activate "$set"
+	unchanged "$meta2" -- ctl_code 1 restore --force "$tmp/dump" "$meta2"
+	one_line "$set: is active"
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 dump "$set" -o "$tmp/dump"
+	ctl_code 0 restore --force "$tmp/dump" "$meta2"
+	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
 	ctl_code 0 repair "$meta" "$meta2" -y
 	good "$meta2"
