@@ -532,6 +532,18 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 	role->state = !s->have_meta ? "inactive" : is_stray(s, m->dev.dev) || s->active ? "unused" : "duplicate";
 }
 
+/* The active set that a file or a directory lies on right away, NULL if there is none. */
+static const struct set *set_below(const struct set_list *list, const char *path)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < list->nr && !stat(path, &st); i++)
+		if (list->set[i].active && list->set[i].dm.dev == st.st_dev)
+			return &list->set[i];
+	return NULL;
+}
+
 struct set *sets_need(const struct set_list *list, const char *name)
 {
 	struct set *s = sets_find(list, name), *other = NULL;
@@ -560,6 +572,8 @@ struct set *sets_need(const struct set_list *list, const char *name)
 			err("%s: is no tiered set. tierctl list names them.", name);
 		free(role);
 		device_free(&d);
+	} else if (set_below(list, name)) {
+		err("%s: lies on %s. Name %s.", name, set_below(list, name)->name, set_below(list, name)->name);
 	} else {
 		suggestion_init(&g, name);
 		for (i = 0; i < list->nr; i++)
