@@ -259,6 +259,7 @@ static void use_metadata(struct set *s, const struct member *m)
 	if (s->have_meta) {
 		add_problem(s, "two devices say that they are its metadata: %s and %s",
 			    s->meta_dev.name, m->dev.name);
+		add_stray(s, &m->dev);	/* goes with the set */
 		return;
 	}
 	s->have_meta = s->have_info = true;
@@ -529,7 +530,12 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 		return;
 	}
 	/* Of the set, but the set does not use it; without metadata nobody can say. */
-	role->state = !s->have_meta ? "inactive" : is_stray(s, m->dev.dev) || s->active ? "unused" : "duplicate";
+	if (!s->have_meta)
+		role->state = "inactive";
+	else if (s->active || (m->kind == MEMBER_TIER && is_stray(s, m->dev.dev)))
+		role->state = "unused";
+	else
+		role->state = "duplicate";
 }
 
 /* The active set that a file or a directory lies on right away, NULL if there is none. */

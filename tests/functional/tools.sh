@@ -321,6 +321,11 @@ by_tierctl()
 	ctl_code 0 restore --force "$tmp/dump" "$meta2"
 	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
+	ctl_code 1 activate "$set"
+	matches 'two devices say that they are its metadata' "$errors"
+	ctl_code 0 destroy --dry-run "$set"
+	matches "metadata on $meta" "$output"
+	matches "is left of it on $meta2" "$output"
 	ctl_code 0 repair "$meta" "$meta2" -y
 	good "$meta2"
 	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
