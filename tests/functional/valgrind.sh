@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=2400
+# udev
 # long
 #
 # tierctl and the tools under valgrind, through the life of a set and some mistakes:
