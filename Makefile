@@ -47,6 +47,9 @@ check-asan:			## tierctl with AddressSanitizer and UBSan through its tests
 	@TIERCTL=$(CURDIR)/userspace/tierctl.asan \
 		TESTS='$(or $(TESTS),tierctl* files see schedule reshape)' ci/check $(or $(KERNEL),6.1)
 
+check-valgrind:			## tierctl and the tools under valgrind
+	@TESTS=valgrind ci/check $(or $(KERNEL),6.1)
+
 check-debug:			## tests on a kernel with KASAN, lockdep, kmemleak (SHORT=1)
 	@ci/check-debug $(or $(KERNEL),debug)
 
@@ -130,6 +133,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-all check-asan check-boot check-crash check-faults check-kill \
+.PHONY: all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
 	check-debug coverage check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help

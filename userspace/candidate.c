@@ -14,7 +14,7 @@ bool candidate_find(struct candidate *d)
 	int r = device_from_name(d->typed, &d->dev);
 
 	if (r)
-		err("%s: %s.", d->typed, r == -ENOTBLK ? "is no block device" : "no such device");
+		device_not_found(d->typed, r);
 	return !r;
 }
 

@@ -225,20 +225,20 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-static int check_which(const struct args *args)
+static int check_which(const struct args *args, const char *command)
 {
 	bool all = args->given[OPT_ALL] || args->given[OPT_AUTO];
 
 	if (all && args->given[OPT_ALL] && args->nr) {
-		err("Name sets or say --all, not both.");
+		err("%s: name sets or say --all, not both.", command);
 		return EXIT_USAGE;
 	}
 	if (!all && !args->nr) {
-		err("Name a set, or say --all.");
+		err("%s: name a set, or say --all.", command);
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_NAME] && args->nr != 1) {
-		err("--name goes with one set.");
+		err("%s: --name goes with one set.", command);
 		return EXIT_USAGE;
 	}
 	return 0;
@@ -371,7 +371,7 @@ int cmd_activate(const struct args *args)
 {
 	struct strings features = { 0 };
 	struct set_list list;
-	int code = check_which(args);
+	int code = check_which(args, "activate");
 	unsigned int i;
 
 	if (!code)
@@ -428,7 +428,7 @@ static int deactivate(const struct set *s)
 int cmd_deactivate(const struct args *args)
 {
 	struct set_list list;
-	int code = check_which(args);
+	int code = check_which(args, "deactivate");
 	unsigned int i;
 
 	if (code)

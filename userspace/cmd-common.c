@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "reshape.h"
 #include "size.h"
 #include "util.h"
 
@@ -75,13 +76,13 @@ int send_message(const struct set *s, const char *fmt, ...)
 
 bool parse_rank(const struct set *s, const char *text, unsigned int *rank)
 {
-	uint64_t n;
+	int found = reshape_find(s, text);
 
-	if (parse_number(text, &n) || n >= s->nr_tiers) {
+	if (found < 0) {
 		err("%s: no tier %s, its tiers are 0 to %u.", s->name, text, s->nr_tiers - 1);
 		return false;
 	}
-	*rank = n;
+	*rank = found;
 	return true;
 }
 

@@ -24,7 +24,7 @@ static void say_what_goes(const struct set *s)
 			say("  (tier %u is missing and keeps its label)\n", i);
 	}
 	for (i = 0; i < s->nr_stray; i++)
-		say("%s the label on %s\n", would, s->stray[i].name);
+		say("%s what is left of it on %s\n", would, s->stray[i].name);
 	if (s->have_meta)
 		say("%s the metadata on %s\n", would, s->meta_dev.name);
 }
@@ -87,7 +87,7 @@ static int destroy_set(struct set *s)
 	}
 	code = wipe_set(s);
 	if (!code)
-		schedule_forget(s);
+		schedule_forget(s->hex);
 	/* The volume that was converted gets its name back. */
 	if (!code && s->lv)
 		code = revert_finish(s->hex);

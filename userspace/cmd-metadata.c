@@ -206,6 +206,61 @@ static bool may_overwrite(const char *path, struct device *d, bool *is_device)
 	return may;
 }
 
+/* The set that a dump is of, 32 hex digits: XML and JSON name it near the beginning. */
+static bool dump_names_set(const char *path, char hex[33])
+{
+	static const char digits[] = "0123456789abcdef";
+	char start[4096], *p;
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(start, 1, sizeof(start) - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	start[len] = '\0';
+	p = strstr(start, "uuid");
+	if (!p)
+		return false;
+	p += strlen("uuid");
+	p += strspn(p, "\": =");
+	if (strspn(p, digits) != 32)
+		return false;
+	copy_string(hex, 33, p);
+	return true;
+}
+
+/*
+ * False with the error said if the set has metadata already: of two devices with
+ * metadata of one set nobody knows which is right, and it cannot be activated.
+ */
+static bool may_restore(const char *dump, const char *output)
+{
+	char hex[33];
+	struct set_list list;
+	const struct set *s;
+	struct device d;
+	bool may = false;
+
+	/* A file does not make a set incomplete. */
+	if (device_from_name(output, &d))
+		return true;
+	if (!dump_names_set(dump, hex)) {
+		device_free(&d);
+		return true;
+	}
+	sets_load(&list, true);
+	s = sets_find(&list, hex);
+	if (s && s->active)
+		err("%s: is active, and knows better than any dump. Type: tierctl deactivate %s", s->name, s->name);
+	else if (s && s->have_meta && s->meta_dev.dev != d.dev && !global.force)
+		err("%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
+		    s->name, s->meta_dev.name, s->meta_dev.name);
+	else
+		may = true;
+	sets_free(&list);
+	device_free(&d);
+	return may;
+}
+
 int cmd_restore(const struct args *args)
 {
 	const char *output = args->word[1];
@@ -213,7 +268,7 @@ int cmd_restore(const struct args *args)
 	struct device d;
 	int code = EXIT_FAILED;
 
-	if (may_overwrite(output, &d, &is_device)) {
+	if (may_restore(args->word[0], output) && may_overwrite(output, &d, &is_device)) {
 		if (global.test)
 			say("Would restore %s to %s.\n", args->word[0], output);
 		if (global.test || restore_run(args->word[0], is_device ? d.path : output))

@@ -2,6 +2,7 @@
 /* migrate, evacuate, admit, and what pin shares with them */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "move.h"
@@ -9,13 +10,20 @@
 #include "size.h"
 #include "util.h"
 
-int rank_option(const struct set *s, const struct args *args, const char *command, unsigned int *rank)
+int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank)
 {
+	int code;
+
+	memset(t, 0, sizeof(*t));
+	/* First, for "-t 0" is no tier but a dry run and a word. */
 	if (!args->given[OPT_TIER]) {
 		err("%s: say where: --tier RANK.", command);
 		return EXIT_USAGE;
 	}
-	return parse_rank(s, args->value[OPT_TIER], rank) ? 0 : EXIT_FAILED;
+	code = target_parse(args, command, TARGET_SYNC, t);
+	if (!code && !parse_rank(t->set, args->value[OPT_TIER], rank))
+		code = EXIT_FAILED;
+	return code;
 }
 
 int send_ranges(const struct set *s, const struct ranges *chunks, const char *message, const char *rest)
@@ -39,10 +47,8 @@ int cmd_migrate(const struct args *args)
 	unsigned int i, rank;
 	struct target t;
 	char rest[32];
-	int code = target_parse(args, "migrate", TARGET_SYNC, &t);
+	int code = target_with_rank(args, "migrate", &t, &rank);
 
-	if (!code)
-		code = rank_option(t.set, args, "migrate", &rank);
 	if (!code && args->given[OPT_HOME] && t.nr_paths) {
 		err("migrate: --home is for chunks that are named by number.");
 		code = EXIT_USAGE;

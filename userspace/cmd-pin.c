@@ -82,19 +82,28 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 	return good;
 }
 
+/* The target takes them: they are where they are until there is room. */
+static void warn_of_room(const struct set *s, const struct ranges *chunks, unsigned int rank)
+{
+	uint64_t places = s->status.tier[rank].places;
+
+	if (ranges_total(chunks) > places)
+		warn("%s: tier %u has room for %llu chunks, not for %s: the others stay elsewhere.", s->name,
+		     rank, (unsigned long long)places, count_chunks(chunks).text);
+}
+
 static int pin_target(const struct args *args)
 {
 	struct mounts mounts = { 0 };
 	unsigned int i, rank;
 	struct target t;
-	int code = target_parse(args, "pin", TARGET_SYNC, &t);
+	int code = target_with_rank(args, "pin", &t, &rank);
 
-	if (!code)
-		code = rank_option(t.set, args, "pin", &rank);
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
 		where_warn(&t.path[i].where, t.path[i].path);
+	warn_of_room(t.set, &t.chunks, rank);
 	code = pin_ranges(t.set, &t.chunks, rank) ? EXIT_FAILED : EXIT_DONE;
 	if (code || global.test)
 		goto out;

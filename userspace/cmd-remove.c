@@ -315,6 +315,21 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	return code;
 }
 
+/* A rank may stand for what an earlier call has put there. */
+static bool differ(const struct replacement *r)
+{
+	struct device old;
+	bool same;
+
+	if (device_from_name(r->old_word, &old))
+		return true;
+	same = old.dev == r->new.dev.dev;
+	device_free(&old);
+	if (same)
+		err("%s: cannot be put in its own place.", r->new.typed);
+	return !same;
+}
+
 int cmd_replace(const struct args *args)
 {
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
@@ -322,7 +337,7 @@ int cmd_replace(const struct args *args)
 	char *again;
 
 	r.s = need_changeable(&r.list, args->word[0]);
-	if (r.s && candidate_find(&r.new)) {
+	if (r.s && candidate_find(&r.new) && differ(&r)) {
 		r.old = reshape_find(r.s, r.old_word);
 		r.new_rank = reshape_rank(r.s, r.new.dev.dev);
 		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);

@@ -33,13 +33,12 @@ struct schedule {
 	struct strings windows;
 };
 
-static void schedule_init(struct schedule *d, struct set *s)
+static void schedule_init(struct schedule *d, const char *set_hex)
 {
 	memset(d, 0, sizeof(*d));
-	d->set = s;
-	d->unit = xasprintf("tierctl-schedule-%s.timer", s->hex);
+	d->unit = xasprintf("tierctl-schedule-%s.timer", set_hex);
 	d->timer = xasprintf(UNITS "/%s", d->unit);
-	d->service = xasprintf(UNITS "/tierctl-schedule-%s.service", s->hex);
+	d->service = xasprintf(UNITS "/tierctl-schedule-%s.service", set_hex);
 }
 
 static void schedule_free(struct schedule *d)
@@ -320,7 +319,10 @@ int cmd_schedule(const struct args *args)
 		return code;
 	code = EXIT_FAILED;
 	if (need_known(&list, args->word[0])) {
-		schedule_init(&d, sets_find(&list, args->word[0]));
+		struct set *s = sets_find(&list, args->word[0]);
+
+		schedule_init(&d, s->hex);
+		d.set = s;
 		code = schedule(&d, args);
 		schedule_free(&d);
 	}
@@ -328,11 +330,11 @@ int cmd_schedule(const struct args *args)
 	return code;
 }
 
-void schedule_forget(struct set *s)
+void schedule_forget(const char *set_hex)
 {
 	struct schedule d;
 
-	schedule_init(&d, s);
+	schedule_init(&d, set_hex);
 	if (!access(d.timer, F_OK))
 		uninstall(&d);
 	schedule_free(&d);

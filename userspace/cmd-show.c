@@ -118,7 +118,7 @@ static void scan_named(const struct args *args, struct member_list *list, bool *
 		int r = device_from_name(args->word[i], &d);
 
 		if (r) {
-			err("%s: %s.", args->word[i], r == -ENOTBLK ? "is no block device" : "no such device");
+			device_not_found(args->word[i], r);
 			*found_all = false;
 			continue;
 		}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* pause, resume, set, get */
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "render.h"
+#include "suggest.h"
 #include "tunable.h"
 #include "util.h"
 
@@ -35,6 +37,40 @@ int cmd_resume(const struct args *args)
 	return pause_each(args, "resume", false);
 }
 
+/* What is wrong with a key that the set does not have; the caller frees it. */
+static char *no_key(const struct set *s, const char *key)
+{
+	struct suggestion g;
+	char *meant, *text;
+	unsigned int i;
+
+	suggestion_init(&g, key);
+	for (i = 0; i < s->status.core.nr; i++)
+		suggestion_offer(&g, s->status.core.pair[i].key);
+	for (i = 0; i < s->status.policy_args.nr; i++)
+		suggestion_offer(&g, s->status.policy_args.pair[i].key);
+	meant = suggestion_text(&g, "");
+	text = xasprintf("%s is no key of this set or its policy (%s).%s tierctl get %s names them.", key,
+			 s->status.policy, meant, s->name);
+	free(meant);
+	return text;
+}
+
+/*
+ * Looked at before the value, which is judged by what the key is; one of a tier is
+ * known to tunable_parse().
+ */
+static char *check_key(const struct set *s, const char *assignment)
+{
+	size_t len = strcspn(assignment, "=");
+	char *key = xstrndup(assignment, len), *wrong = NULL;
+
+	if (assignment[len] && len && !strchr(key, '.') && !status_tunable(&s->status, key))
+		wrong = no_key(s, key);
+	free(key);
+	return wrong;
+}
+
 /* All assignments, or none and the error said. */
 static struct tunable *parse_all(const struct set *s, const struct args *args, unsigned int nr)
 {
@@ -43,13 +79,16 @@ static struct tunable *parse_all(const struct set *s, const struct args *args, u
 
 	for (i = 0; i < nr; i++) {
 		const char *word = args->word[i + 1];
-		char *wrong = tunable_parse(word, s->chunk_sectors, s->nr_tiers, &list[i]);
+		char *unknown = check_key(s, word), *wrong = NULL;
 
-		if (!wrong && !status_tunable(&s->status, list[i].key))
-			wrong = xasprintf("is no key of this set or its policy (%s): tierctl get %s names them",
-					  s->status.policy, s->name);
-		if (wrong) {
+		if (unknown)
+			err("%s: %s", s->name, unknown);
+		else
+			wrong = tunable_parse(word, s->chunk_sectors, s->nr_tiers, &list[i]);
+		if (wrong)
 			err("%s: %s %s.", s->name, word, wrong);
+		if (unknown || wrong) {
+			free(unknown);
 			free(wrong);
 			for (i = 0; i < nr; i++)
 				tunable_free(&list[i]);
@@ -65,6 +104,16 @@ static void take_back(const struct set *s, const struct tunable *list, unsigned 
 {
 	while (nr--)
 		send_message(s, "set %s %s", list[nr].key, status_tunable(&s->status, list[nr].key));
+}
+
+/* As tierctl get says it, and what that means. */
+static void say_tunable(const struct set *s, const struct tunable *t)
+{
+	char *text = tunable_text(t->key, t->value, s->chunk_sectors);
+
+	say("%s: %s=%llu%s%s%s\n", s->name, t->key, (unsigned long long)t->value, text ? " (" : "",
+	    text ? text : "", text ? ")" : "");
+	free(text);
 }
 
 int cmd_set(const struct args *args)
@@ -92,8 +141,7 @@ int cmd_set(const struct args *args)
 	}
 	if (code == EXIT_DONE && !global.test)
 		for (i = 0; i < nr; i++)
-			say("%s: %s=%llu\n", s->name, tunables[i].key,
-			    (unsigned long long)tunables[i].value);
+			say_tunable(s, &tunables[i]);
 	for (i = 0; i < nr; i++)
 		tunable_free(&tunables[i]);
 	free(tunables);
@@ -112,7 +160,10 @@ int cmd_get(const struct args *args)
 	if (!s)
 		goto out;
 	if (key && !status_tunable(&s->status, key)) {
-		err("%s: no key %s. tierctl get %s names them.", s->name, key, s->name);
+		char *unknown = no_key(s, key);
+
+		err("%s: %s", s->name, unknown);
+		free(unknown);
 		goto out;
 	}
 	if (global.json)

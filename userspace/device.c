@@ -208,6 +208,20 @@ int device_from_name(const char *name, struct device *d)
 	return r;
 }
 
+void device_not_found(const char *name, int error)
+{
+	char *path = xasprintf("/dev/%s", name);
+	struct stat st;
+
+	if (error == -ENOTBLK)
+		err("%s: is no block device.", name);
+	else if (!strchr(name, '/') && !stat(path, &st) && S_ISBLK(st.st_mode))
+		err("%s: no such device. Did you mean %s?", name, path);
+	else
+		err("%s: no such device.", name);
+	free(path);
+}
+
 void device_copy(struct device *to, const struct device *from)
 {
 	*to = *from;

@@ -20,6 +20,8 @@ struct device {
 int device_from_number(dev_t dev, struct device *d);
 /* By path, by VG/LV or by major:minor. */
 int device_from_name(const char *name, struct device *d);
+/* Says what error device_from_name() had. */
+void device_not_found(const char *name, int error);
 void device_copy(struct device *to, const struct device *from);
 void device_free(struct device *d);
 

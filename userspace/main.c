@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "dm.h"
 #include "render.h"
+#include "suggest.h"
 #include "util.h"
 
 #define B(id)	OPT_BIT(OPT_##id)
@@ -89,7 +90,7 @@ const struct command commands[] = {
 		"get", "SET [KEY]", "show tunables, in the kernel's units",
 		"KiB/s, GiB a day and chunks.\n", B(JSON), 1, 2, cmd_get,
 	}, {
-		"migrate", "[SET] CHUNK[-CHUNK]... | FILE... --tier RANK [--home] [--wait]",
+		"migrate", "SET CHUNK[-CHUNK]... | [SET] FILE... --tier RANK [--home] [--wait]",
 		"move chunks to a tier",
 		"Or those of files, of all files below a directory, of a device that lies on the\n"
 		"set, or the range that --offset and --length name. Goes ahead of everything else,\n"
@@ -100,33 +101,33 @@ const struct command commands[] = {
 		"Or, with --evacuated, until a tier is empty. Ctrl-C detaches, the work goes on.\n",
 		B(EVACUATED) | B(TIMEOUT) | B(JSON), 1, 1, cmd_wait,
 	}, {
-		"pin", "[SET] CHUNK[-CHUNK]... | FILE... --tier RANK [--wait]",
+		"pin", "SET CHUNK[-CHUNK]... | [SET] FILE... --tier RANK [--wait]",
 		"keep chunks on a tier",
 		"Or those of files, of all files below a directory, of a device that lies on the\n"
 		"set, or the range that --offset and --length name. A file system may move files:\n"
 		"tierctl pin --refresh [SET | FILE]... pins again those that were pinned.\n",
 		B(TIER) | B(OFFSET) | B(LENGTH) | B(WAIT) | B(REFRESH) | B(TEST), 0, MANY, cmd_pin,
 	}, {
-		"unpin", "[SET] CHUNK[-CHUNK]... | FILE...", "let chunks move again",
+		"unpin", "SET CHUNK[-CHUNK]... | [SET] FILE...", "let chunks move again",
 		"Or give the range by --offset and --length.\n",
 		B(OFFSET) | B(LENGTH) | B(TEST), 1, MANY, cmd_unpin,
 	}, {
-		"evacuate", "[--background] SET RANK", "empty a tier, place nothing on it",
+		"evacuate", "[--background] SET DEV|RANK", "empty a tier, place nothing on it",
 		"Ctrl-C detaches, the work goes on; so it does after a crash.\n",
 		B(BACKGROUND) | B(TEST), 2, 2, cmd_evacuate,
 	}, {
-		"admit", "SET RANK", "use a tier again after evacuate or errors",
+		"admit", "SET DEV|RANK", "use a tier again after evacuate or errors",
 		NULL, B(TEST), 2, 2, cmd_admit,
 	}, {
 		"top", "[OPTION]... [SET]...", "watch sets work",
 		"Keys: q quits, f names files, + and - change the interval.\n",
 		B(INTERVAL) | B(BATCH) | B(ONCE) | B(FILES) | B(JSON), 0, MANY, cmd_top,
 	}, {
-		"heatmap", "[SET] [CHUNK[-CHUNK]... | FILE...]", "draw where things lie and how hot they are",
+		"heatmap", "SET [CHUNK[-CHUNK]... | FILE...] | FILE...", "draw where things lie and how hot they are",
 		"Of all of a set, of chunks, of files, of all files below a directory.\n",
 		B(SVG) | B(PNG) | B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_heatmap,
 	}, {
-		"explain", "[SET] CHUNK[-CHUNK]... | FILE...", "say where chunks lie, and why",
+		"explain", "SET CHUNK[-CHUNK]... | [SET] FILE...", "say where chunks lie, and why",
 		"Those of files, of all files below a directory, or by number.\n",
 		B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_explain,
 	}, {
@@ -217,6 +218,35 @@ out:
 	return code;
 }
 
+static int unknown(const char *word)
+{
+	const struct command *c;
+	struct suggestion g;
+	char *meant;
+
+	suggestion_init(&g, word);
+	for (c = commands; c->name; c++)
+		suggestion_offer(&g, c->name);
+	meant = suggestion_text(&g, "tierctl ");
+	err("no %s %s.%s Try: tierctl --help", *word == '-' ? "option" : "command", word, meant);
+	free(meant);
+	return EXIT_USAGE;
+}
+
+/* help, help COMMAND, --help, -h */
+static int help(const char *word)
+{
+	const struct command *c = word ? command_find(word) : NULL;
+
+	if (word && !c)
+		return unknown(word);
+	if (c)
+		print_command_help(c);
+	else
+		print_help();
+	return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
@@ -225,24 +255,14 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		err("no command. Try: tierctl --help");
 		code = EXIT_USAGE;
-	} else if (!strcmp(argv[1], "--version")) {
+	} else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("tierctl " TIERCTL_VERSION);
 		code = EXIT_DONE;
 	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		c = argc > 2 ? command_find(argv[2]) : NULL;
-		if (c)
-			print_command_help(c);
-		else
-			print_help();
-		code = EXIT_DONE;
+		code = help(argv[2]);
 	} else {
 		c = command_find(argv[1]);
-		if (c) {
-			code = run(c, argc - 2, argv + 2);
-		} else {
-			err("no %s %s. Try: tierctl --help", *argv[1] == '-' ? "option" : "command", argv[1]);
-			code = EXIT_USAGE;
-		}
+		code = c ? run(c, argc - 2, argv + 2) : unknown(argv[1]);
 	}
 	free_errors();
 	if (fflush(stdout) || ferror(stdout)) {

@@ -5,8 +5,8 @@
 
 #include "target.h"
 
-/* --tier.  0, or an exit code with the error said. */
-int rank_option(const struct set *s, const struct args *args, const char *command, unsigned int *rank);
+/* The chunks, and --tier.  0, or an exit code with the error said; target_free() in any case. */
+int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank);
 
 /* Sends "MESSAGE FIRST COUNT REST" for each range.  0 or -errno, with the error said. */
 int send_ranges(const struct set *s, const struct ranges *chunks, const char *message, const char *rest);

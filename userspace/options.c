@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suggest.h"
 #include "util.h"
 
 struct option_def {
@@ -16,7 +17,7 @@ struct option_def {
 
 static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_HELP]	 = { "help", 'h', NULL, "say this" },
-	[OPT_VERSION]	 = { "version", 0, NULL, "say the version" },
+	[OPT_VERSION]	 = { "version", 'V', NULL, "say the version" },
 	[OPT_QUIET]	 = { "quiet", 'q', NULL, "say errors only" },
 	[OPT_VERBOSE]	 = { "verbose", 'v', NULL, "say more" },
 	[OPT_YES]	 = { "yes", 'y', NULL, "answer yes to every question" },
@@ -25,7 +26,7 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_JSON]	 = { "json", 0, NULL, "report as JSON" },
 	[OPT_METADATA]	 = { "metadata", 'm', "DEV", "the device for the metadata" },
 	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "of a chunk, a power of two from 64k to 1g (default 1m)" },
-	[OPT_SIZE]	 = { "size", 'L', "SIZE", "how large (of a tiered device, by default all that fits)" },
+	[OPT_SIZE]	 = { "size", 'L', "SIZE", "how large" },
 	[OPT_POLICY]	 = { "policy", 0, "POLICY", "what decides on moves: heat, static (default heat)" },
 	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "paused, no_discard_passdown, skip_zeroing; repeatable" },
 	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl set; repeatable" },
@@ -61,6 +62,23 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
 	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
+};
+
+/* What they are to some commands. */
+static const struct {
+	const char *command;
+	int id;
+	const char *help;
+} special[] = {
+	{ "add", OPT_NAME, "what to call the logical volume" },
+	{ "add", OPT_SIZE, "make a logical volume of that size" },
+	{ "check", OPT_TEST, "leave the flag needs_check as it is" },
+	{ "create", OPT_SIZE, "of the tiered device (default: all that fits)" },
+	{ "events", OPT_TIMEOUT, "end after so long" },
+	{ "resize", OPT_SIZE, "how large, a multiple of 4k (default: all that fits)" },
+	{ "revert", OPT_TIER, "the tier that takes the set's place, 0 is the fastest" },
+	{ "scan", OPT_ALL, "also the devices that belong to no set" },
+	{ "top", OPT_INTERVAL, "between two screens (default 2)" },
 };
 
 /* Options that every command takes. */
@@ -121,11 +139,40 @@ static int usage_error(const struct command *c, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+/* The number of arguments is wrong. */
+static int count_error(const struct command *c, const char *what, const char *word)
+{
+	err("%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, c->synopsis);
+	return EXIT_USAGE;
+}
+
+static bool takes(const struct command *c, int id)
+{
+	return (c->options | COMMON) & OPT_BIT(id);
+}
+
+static int no_option(const struct command *c, const char *spelt, int spelt_len)
+{
+	char *word = xstrndup(spelt, spelt_len), *meant;
+	struct suggestion g;
+	int id;
+
+	suggestion_init(&g, word + strspn(word, "-"));
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (takes(c, id))
+			suggestion_offer(&g, defs[id].name);
+	meant = suggestion_text(&g, "--");
+	err("%s: no option %s.%s Try: tierctl %s --help", c->name, word, meant, c->name);
+	free(meant);
+	free(word);
+	return EXIT_USAGE;
+}
+
 /* value is what came with the option, NULL if nothing did. */
 static int take(struct parser *p, int id, const char *spelt, int spelt_len, const char *value)
 {
-	if (id < 0 || !((p->c->options | COMMON) & OPT_BIT(id)))
-		return usage_error(p->c, "no option %.*s", spelt_len, spelt);
+	if (id < 0 || !takes(p->c, id))
+		return no_option(p->c, spelt, spelt_len);
 	if (!defs[id].value && value)
 		return usage_error(p->c, "%.*s takes no value", spelt_len, spelt);
 	if (defs[id].value && !value) {
@@ -205,9 +252,9 @@ int options_parse(const struct command *c, int argc, char **argv, struct args *a
 		return r;
 
 	if (args->nr < c->min_words)
-		return usage_error(c, "too few arguments");
+		return count_error(c, "too few arguments", "");
 	if (args->nr > c->max_words)
-		return usage_error(c, "one argument too many: %s", args->word[c->max_words]);
+		return count_error(c, "one argument too many: ", args->word[c->max_words]);
 	set_global(args);
 	return 0;
 }
@@ -220,15 +267,21 @@ void args_free(struct args *args)
 	free(args->word);
 }
 
-static void print_option(int id)
+static void print_option(const struct command *c, int id)
 {
 	const struct option_def *d = &defs[id];
+	const char *help = d->help;
 	char left[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(special) / sizeof(*special); i++)
+		if (special[i].id == id && !strcmp(special[i].command, c->name))
+			help = special[i].help;
 
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", d->letter ? '-' : ' ', d->letter ? d->letter : ' ',
 		 d->letter ? "," : " ", d->name, id == OPT_TEST ? ", --test" : "",
 		 d->value ? " " : "", d->value ? d->value : "");
-	printf("  %-28s %s\n", left, d->help);
+	printf("  %-28s %s\n", left, help);
 }
 
 void print_command_help(const struct command *c)
@@ -241,10 +294,10 @@ void print_command_help(const struct command *c)
 	puts("Options:");
 	for (id = 0; id < NR_OPTIONS; id++)
 		if (c->options & OPT_BIT(id))
-			print_option(id);
+			print_option(c, id);
 	for (id = 0; id < NR_OPTIONS; id++)
 		if (COMMON & OPT_BIT(id))
-			print_option(id);
+			print_option(c, id);
 }
 
 void print_help(void)
@@ -257,7 +310,8 @@ void print_help(void)
 	puts("\n"
 	     "tierctl COMMAND --help tells the options of a command, tierctl --version the\n"
 	     "version. A set is named by NAME, VG/LV, its device or its UUID; a device by its\n"
-	     "path or VG/LV; a tier by its rank, 0 is the fastest. Sizes need a unit: 64k, 1.5t.\n"
+	     "path or VG/LV; a tier by its rank, 0 is the fastest, or by its device. Sizes need a\n"
+	     "unit: 64k, 1.5t.\n"
 	     "\n"
 	     "Exit status: 0 done, 1 failed or declined, 2 usage, 3 degraded or needs attention\n"
 	     "(status, list, scan, check, activate --degraded), 130 detached, the work goes on.");

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "convert.h"
 #include "lib/labels.h"
 #include "lib/metadata.h"
@@ -528,6 +529,8 @@ int revert_finish(const char *set_hex)
 		if (lvm_installed())
 			r = convert_release_volumes(set_hex);
 	}
+	if (!r)
+		schedule_forget(set_hex);
 	sets_free(&list);
 	free(device);
 	free(lv_uuid);

@@ -12,6 +12,7 @@
 #include "lib/metadata.h"
 #include "lvm-part.h"
 #include "size.h"
+#include "suggest.h"
 #include "util.h"
 
 static void free_tiers(struct set *s)
@@ -258,6 +259,7 @@ static void use_metadata(struct set *s, const struct member *m)
 	if (s->have_meta) {
 		add_problem(s, "two devices say that they are its metadata: %s and %s",
 			    s->meta_dev.name, m->dev.name);
+		add_stray(s, &m->dev);	/* goes with the set */
 		return;
 	}
 	s->have_meta = s->have_info = true;
@@ -528,16 +530,34 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 		return;
 	}
 	/* Of the set, but the set does not use it; without metadata nobody can say. */
-	role->state = !s->have_meta ? "inactive" : is_stray(s, m->dev.dev) || s->active ? "unused" : "duplicate";
+	if (!s->have_meta)
+		role->state = "inactive";
+	else if (s->active || (m->kind == MEMBER_TIER && is_stray(s, m->dev.dev)))
+		role->state = "unused";
+	else
+		role->state = "duplicate";
+}
+
+/* The active set that a file or a directory lies on right away, NULL if there is none. */
+static const struct set *set_below(const struct set_list *list, const char *path)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < list->nr && !stat(path, &st); i++)
+		if (list->set[i].active && list->set[i].dm.dev == st.st_dev)
+			return &list->set[i];
+	return NULL;
 }
 
 struct set *sets_need(const struct set_list *list, const char *name)
 {
 	struct set *s = sets_find(list, name), *other = NULL;
 	const struct set *owner;
+	struct suggestion g;
 	struct device d;
 	unsigned int i;
-	char *role;
+	char *role, *meant;
 
 	if (s) {
 		/* Two sets of one name: only the UUID or the active one's device will do. */
@@ -558,8 +578,15 @@ struct set *sets_need(const struct set_list *list, const char *name)
 			err("%s: is no tiered set. tierctl list names them.", name);
 		free(role);
 		device_free(&d);
+	} else if (set_below(list, name)) {
+		err("%s: lies on %s. Name %s.", name, set_below(list, name)->name, set_below(list, name)->name);
 	} else {
-		err("%s: no such set. tierctl list names them.", name);
+		suggestion_init(&g, name);
+		for (i = 0; i < list->nr; i++)
+			suggestion_offer(&g, list->set[i].name);
+		meant = suggestion_text(&g, "");
+		err("%s: no such set.%s tierctl list names them.", name, meant);
+		free(meant);
 	}
 	return NULL;
 }

@@ -123,9 +123,9 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 	return code;
 }
 
-static int nothing_named(void)
+static int nothing_named(const char *command)
 {
-	err("Name the chunks by CHUNK[-CHUNK], by a file, or by --offset and --length.");
+	err("%s: name the chunks by SET CHUNK[-CHUNK], by a file, or by --offset and --length.", command);
 	return EXIT_USAGE;
 }
 
@@ -156,7 +156,7 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 		return code;
 	t->all = !by_path && args->nr == 1 && !bytes;
 	if (bytes ? by_path || args->nr > 1 : t->all && !(flags & TARGET_WHOLE))
-		return nothing_named();
+		return nothing_named(command);
 	if (bytes) {
 		code = range_from_bytes(t->set, args, &range);
 		if (!code)

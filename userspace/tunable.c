@@ -149,6 +149,30 @@ char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int
 	return wrong;
 }
 
+char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
+{
+	const char *dot = strchr(key, '.');
+	const struct known *k = dot ? find(tier_keys, dot + 1) : find(target_keys, key);
+	char size[SIZE_TEXT];
+
+	if (!k)
+		return NULL;
+	switch (k->unit) {
+	case UNIT_KIB:
+		return value ? xasprintf("%s/s", format_size(size, value * 1024)) : xstrdup("no limit");
+	case UNIT_GIB:
+		return value ? xasprintf("%s a day", format_size(size, value << 30)) : xstrdup("no limit");
+	case UNIT_CHUNK:
+		return xstrdup(format_size(size, value * chunk_sectors * SECTOR_SIZE));
+	case UNIT_SWITCH:
+		return xstrdup(value ? "yes" : "no");
+	case UNIT_PERCENT:
+		return value ? xasprintf("%llu%%", (unsigned long long)value) : xstrdup("off");
+	default:
+		return NULL;
+	}
+}
+
 void tunable_free(struct tunable *t)
 {
 	free(t->key);

@@ -19,6 +19,8 @@ struct tunable {
  */
 char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int nr_tiers,
 		    struct tunable *t);
+/* "64 MiB/s" of what the kernel calls 65536, "no limit"; NULL if the number says it all. */
+char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors);
 void tunable_free(struct tunable *t);
 
 #endif

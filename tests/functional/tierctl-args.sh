@@ -56,7 +56,11 @@ row() { test_case "tierctl ${*:3}" wrong "$@"; }
 row $usage 'no command'
 row $usage 'frobnicate' frobnicate
 row $usage '--frob' --frob
-row $usage 'statu' statu
+row $usage 'no command statu\. did you mean tierctl status\?' statu
+row $usage 'no command frobnicate\. try' help frobnicate
+row $usage 'no option --chunk-size\. did you mean --chunksize\?' create x -m y --chunk-size 1m z
+row $failed 'did you mean tt_set\?' status tt_ste
+row $usage 'usage: tierctl create name' create
 for command in create destroy pause resume set get migrate wait pin unpin evacuate admit; do
 	row $usage "$command.*missing|$command" $command
 	row $usage '--frobnicate' $command --frobnicate
@@ -192,6 +196,13 @@ row $failed '730' unpin $set 731
 row $usage 'tier' unpin $set 1 --tier 1
 row $failed 'tier 2' evacuate $set 2
 row $failed 'tier' evacuate $set x
+row $failed 'tier' evacuate $set $third
+row $usage 'where: --tier' pin $set -t 1 3
+row $failed 'own place' replace $set $slow $slow
+row $failed 'own place' replace $set $dev $dev
+row $failed 'did you mean migration_depth\?' get $set migration_dept
+row $usage 'migration_bandwith is no key.*did you mean migration_bandwidth\?' set $set migration_bandwith=64m
+row $failed "no such device\. did you mean $third\?" create tt_new -m $meta2 ${third#/dev/}
 row $failed '[0-9.]+ mib.*[0-9.]+ mib' evacuate $set 0
 row $failed 'tier 2' admit $set 2
 row $usage 'too m' admit $set 1 1

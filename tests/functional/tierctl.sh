@@ -324,6 +324,9 @@ tunables()
 	same 4 "${V[migration_depth]}"
 	ctl_code 0 set "$set" migration_bandwidth=3m migration_depth=9 latency_guard=50% \
 		tier0.endurance=2t tier1.reserve=1m tier1.landing=off
+	same "$set: migration_bandwidth=3072 (3 MiB/s) $set: migration_depth=9 $set: latency_guard=50 (50%)$(
+		) $set: tier0.endurance=2048 (2 TiB a day) $set: tier1.reserve=16 (1 MiB) $set: tier1.landing=0 (no)" \
+		"${output//$'\n'/ }" "what it says"
 	status
 	same 3072 "${V[migration_bandwidth]}"
 	same 9 "${V[migration_depth]}"
@@ -425,6 +428,12 @@ pins()
 	same 2 "$(info pinned)"
 	ctl_code 0 unpin "$set" 0-730
 	same 0 "$(info pinned)"
+	# More than there is room for
+	ctl_code 0 pin "$set" 0-399 --tier 0
+	matches 'tier 0 has room for 240 chunks, not for 400 chunks' "$errors"
+	ctl_code 0 pin "$set" 0-10 --tier 0
+	same "" "$errors"
+	ctl_code 0 unpin "$set" 0-730
 }
 test_case "pin and unpin" pins
 
@@ -435,11 +444,11 @@ evacuation()
 	write_chunks 0 60 1
 	ctl_code 0 evacuate -t "$set" 0
 	same A "$(info state0)"
-	ctl_code 0 evacuate "$set" 0
+	ctl_code 0 evacuate "$set" "$fast"
 	same "E 0" "$(info state0) $(info used0)"
 	ctl_code 0 admit -t "$set" 0
 	same E "$(info state0)"
-	ctl_code 0 admit "$set" 0
+	ctl_code 0 admit "$set" "$fast"
 	same A "$(info state0)"
 	ctl set -q "$set" migration_bandwidth=128k
 	ctl_code 0 evacuate --background "$set" 1

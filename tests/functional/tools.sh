@@ -310,9 +310,22 @@ by_tierctl()
 	ctl_code 0 check "$set"
 	ctl_code 0 dump "$set" -o "$tmp/dump"
 	disk meta2 8
-	ctl_code 0 restore "$tmp/dump" "$meta2"
-	ctl_code 1 restore "$tmp/dump" "$meta2"
+	# The set would have metadata on two devices.
+	unchanged "$meta" "$meta2" -- ctl_code 1 restore "$tmp/dump" "$meta2"
+	one_line "$set: its metadata is on $meta; with two"
+	ctl_code 0 activate "$set"
+	unchanged "$meta2" -- ctl_code 1 restore --force "$tmp/dump" "$meta2"
+	one_line "$set: is active"
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 dump "$set" -o "$tmp/dump"
+	ctl_code 0 restore --force "$tmp/dump" "$meta2"
+	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
+	ctl_code 1 activate "$set"
+	matches 'two devices say that they are its metadata' "$errors"
+	ctl_code 0 destroy --dry-run "$set"
+	matches "metadata on $meta" "$output"
+	matches "is left of it on $meta2" "$output"
 	ctl_code 0 repair "$meta" "$meta2" -y
 	good "$meta2"
 	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none

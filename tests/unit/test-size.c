@@ -134,8 +134,29 @@ static void check_tunable(const char *text, const char *key, uint64_t value, boo
 	tunable_free(&t);
 }
 
+/* want is NULL if the number says it all. */
+static void says(const char *key, uint64_t value, const char *want)
+{
+	char *text = tunable_text(key, value, 128);
+
+	ok(want ? text && !strcmp(text, want) : !text, "%s=%llu: %s", key, (unsigned long long)value,
+	   text ? text : "no more");
+	free(text);
+}
+
 static void tunables(void)
 {
+	says("migration_bandwidth", 65536, "64 MiB/s");
+	says("migration_bandwidth", 0, "no limit");
+	says("migration_depth", 4, NULL);
+	says("latency_guard", 0, "off");
+	says("latency_guard", 20, "20%");
+	says("tier0.endurance", 200, "200 GiB a day");
+	says("tier12.endurance", 0, "no limit");
+	says("tier1.reserve", 16, "1 MiB");
+	says("tier1.landing", 0, "no");
+	says("tier1.landing", 1, "yes");
+	says("half_life", 64, NULL);
 	check_tunable("migration_bandwidth=64m", "migration_bandwidth", 65536, false);
 	check_tunable("migration_bandwidth=64", "migration_bandwidth", 64, false);
 	check_tunable("migration_bandwidth=1b", "migration_bandwidth", 1, false);
