@@ -37,6 +37,8 @@ struct lvm_parts {
 int lvm_list(const char *what, struct lvm_parts *list);
 /* Those tagged as parts of the set, likewise. */
 int lvm_list_set(const char *set_hex, struct lvm_parts *list);
+/* Those of them that tierctl made to be tiers; none without LVM. */
+int lvm_list_made(const char *set_hex, struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);

@@ -143,50 +143,6 @@ bool lvm_installed(void)
 	return is_installed("lvs");
 }
 
-bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr)
-{
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *output = NULL, *line, *save, *word[4];
-	const char *const argv[] = {
-		"lvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
-		"vg_name,lv_name,lv_size,lv_tags",
-		tag, NULL
-	};
-	int r = lvm_installed() ? lvm_run(argv, &output) : 0;
-
-	*list = NULL;
-	*nr = 0;
-	free(tag);
-	if (!r && !output)
-		return true;
-	if (r)
-		return false;
-	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		struct lvm_volume *v;
-		uint64_t size;
-
-		/* Warnings come along with the answer. */
-		if (split(line, word, 4) != 4 || parse_number(word[2], &size))
-			continue;
-		/* Those that somebody else made have the name on them that they had. */
-		if (!strstr(word[3], LVM_TAG ".role=tvol") || strstr(word[3], LVM_TAG ".name="))
-			continue;
-		*list = xrealloc(*list, *nr + 1, sizeof(**list));
-		v = &(*list)[(*nr)++];
-		v->vg = xstrdup(word[0]);
-		v->lv = xstrdup(word[1]);
-		v->size = size;
-	}
-	free(output);
-	return true;
-}
-
-void lvm_made_free(struct lvm_volume *list, unsigned int nr)
-{
-	while (nr)
-		lvm_volume_free(&list[--nr]);
-	free(list);
-}
-
 static bool volume_exists(const char *vg, const char *lv, const char *all)
 {
 	char *name = xasprintf(" %s/%s ", vg, lv);

@@ -33,10 +33,6 @@ char *lvm_name(const struct lvm_volume *v);
  */
 bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v);
 
-/* The volumes tagged as tiers made for this set, none without LVM; false with the error said. */
-bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr);
-void lvm_made_free(struct lvm_volume *list, unsigned int nr);
-
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);
 /* By VG/LV. */
