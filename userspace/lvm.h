@@ -13,7 +13,11 @@
 
 /* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
 int lvm_run(const char *const *argv, char **output);
-/* The same for one that changes something: with --dry-run says the command. */
+/* The same, but it has failed when it says nothing for so many milliseconds. */
+int lvm_run_within(const char *const *argv, char **output, int ms);
+/* The words with blanks between; the caller frees. */
+char *lvm_command(const char *const *argv);
+/* As lvm_run() for one that changes something: with --dry-run says the command. */
 int lvm_change(const char *const *argv);
 bool lvm_installed(void);
 
