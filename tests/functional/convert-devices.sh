@@ -29,6 +29,7 @@ tidy_more()
 files()
 {
 	if [ "$1" = write ]; then
+		truncate -s 6m "$mount/data"
 		io write "$mount/data" at=0 len=6m seed=41
 		cp "$tierio" "$mount/io"
 		sync -f "$mount"
@@ -58,6 +59,7 @@ there()
 	ctl migrate -q "$set" 20-120 --tier 0
 	ctl wait -q "$set"
 	files check
+	truncate -s 3m "$mount/more"
 	io write "$mount/more" at=0 len=3m seed=42
 	umount "$mount"
 	ctl deactivate -q "$set"
@@ -96,7 +98,7 @@ partition()
 	front
 	make_loops 48
 	disk=${loops[0]}
-	printf 'label: %s\nsize=8MiB\nsize=36MiB\n' "$1" | sfdisk -q "$disk" >/dev/null
+	printf 'label: %s\nsize=8MiB\nsize=36MiB\n' "$1" | sfdisk -q --no-tell-kernel "$disk" >/dev/null
 	losetup -d "$disk"
 	loops[0]=$(losetup -f --show -P "$tmp/file0")
 	disk=${loops[0]}
