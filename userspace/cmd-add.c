@@ -6,7 +6,7 @@
 
 #include "candidate.h"
 #include "commands.h"
-#include "lvm.h"
+#include "lvm-part.h"
 #include "plan.h"
 #include "reshape.h"
 #include "size.h"
@@ -103,30 +103,29 @@ static bool check_device(struct addition *a)
 static bool find_volume(const struct args *args, struct addition *a)
 {
 	const char *name = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL;
-	struct lvm_volume *made;
-	unsigned int i, nr;
+	struct lvm_parts made;
+	unsigned int i;
 	struct device d;
-	char *lv;
 
-	if (!lvm_made(a->s->hex, &made, &nr))
+	if (lvm_list_made(a->s->hex, &made))
 		return false;
-	for (i = 0; i < nr && !a->have_volume; i++) {
-		lv = lvm_name(&made[i]);
-		if (!device_from_name(lv, &d)) {
-			bool tier = reshape_rank(a->s, d.dev) >= 0;
+	for (i = 0; i < made.nr && !a->have_volume; i++) {
+		const struct lvm_part *p = &made.part[i];
+		bool tier;
 
-			/* One with a name is the one that was meant; else one that is no tier yet. */
-			if (name ? !strcmp(name, made[i].lv) : !tier && made[i].size >= a->size) {
-				a->have_volume = true;
-				a->volume.vg = xstrdup(made[i].vg);
-				a->volume.lv = xstrdup(made[i].lv);
-				a->volume.size = made[i].size;
-			}
-			device_free(&d);
+		if (device_from_name(p->name, &d))
+			continue;
+		tier = reshape_rank(a->s, d.dev) >= 0;
+		/* One with a name is the one that was meant; else one that is no tier yet. */
+		if (name ? !strcmp(name, p->lv) : !tier && p->size >= a->size) {
+			a->have_volume = true;
+			a->volume.vg = xstrdup(p->vg);
+			a->volume.lv = xstrdup(p->lv);
+			a->volume.size = p->size;
 		}
-		free(lv);
+		device_free(&d);
 	}
-	lvm_made_free(made, nr);
+	lvm_parts_free(&made);
 	return true;
 }
 

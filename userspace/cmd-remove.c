@@ -6,7 +6,7 @@
 
 #include "candidate.h"
 #include "commands.h"
-#include "lvm.h"
+#include "lvm-part.h"
 #include "plan.h"
 #include "reshape.h"
 #include "size.h"
@@ -19,9 +19,9 @@
  */
 static int finish_device(struct set *s, const struct device *d)
 {
-	struct lvm_volume *made = NULL;
+	struct lvm_parts made;
 	bool left = false;
-	unsigned int i, nr = 0;
+	unsigned int i;
 	struct member m;
 	int code;
 
@@ -29,14 +29,10 @@ static int finish_device(struct set *s, const struct device *d)
 	left = reshape_is_leftover(s, &m);
 	member_free(&m);
 	/* A volume made for the set that is none of its tiers, and carries nothing. */
-	if (!left && lvm_made(s->hex, &made, &nr)) {
-		for (i = 0; i < nr && !left; i++) {
-			char *name = lvm_name(&made[i]);
-
-			left = !strcmp(name, d->name) && reshape_rank(s, d->dev) < 0;
-			free(name);
-		}
-		lvm_made_free(made, nr);
+	if (!left && !lvm_list_made(s->hex, &made)) {
+		for (i = 0; i < made.nr && !left; i++)
+			left = !strcmp(made.part[i].name, d->name) && reshape_rank(s, d->dev) < 0;
+		lvm_parts_free(&made);
 	}
 	if (!left)
 		return -1;
@@ -52,9 +48,9 @@ static int finish_device(struct set *s, const struct device *d)
  */
 static int finish_all(struct set *s)
 {
-	struct lvm_volume *made;
 	struct member_list members;
-	unsigned int i, nr;
+	struct lvm_parts made;
+	unsigned int i;
 	struct device d;
 	int code = -1;
 
@@ -63,19 +59,16 @@ static int finish_all(struct set *s)
 		if (reshape_is_leftover(s, &members.member[i]))
 			code = finish_device(s, &members.member[i].dev);
 	members_free(&members);
-	if (!lvm_made(s->hex, &made, &nr))
+	if (lvm_list_made(s->hex, &made))
 		return EXIT_FAILED;
-	for (i = 0; i < nr && code <= 0; i++) {
-		char *name = lvm_name(&made[i]);
-
-		if (!device_from_name(name, &d)) {
-			if (reshape_rank(s, d.dev) < 0)
-				code = finish_device(s, &d);
-			device_free(&d);
-		}
-		free(name);
+	for (i = 0; i < made.nr && code <= 0; i++) {
+		if (device_from_name(made.part[i].name, &d))
+			continue;
+		if (reshape_rank(s, d.dev) < 0)
+			code = finish_device(s, &d);
+		device_free(&d);
 	}
-	lvm_made_free(made, nr);
+	lvm_parts_free(&made);
 	return code;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "lvm-part.h"
 #include "plan.h"
 #include "reshape.h"
 #include "size.h"
@@ -122,6 +123,12 @@ static bool check_smaller(const struct resizing *z)
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 
+/* LVM shows the size of the volume that keeps the name of the set. */
+static int show_size(const struct set *s, uint64_t length)
+{
+	return s->lv && lvm_fit_placeholder(s->hex, length * SECTOR_SIZE) ? EXIT_FAILED : EXIT_DONE;
+}
+
 static int resize(const struct args *args, struct set *s)
 {
 	struct resizing z = { .s = s };
@@ -142,7 +149,7 @@ static int resize(const struct args *args, struct set *s)
 	if (z.length == s->dm.length && !z.grown) {
 		say("%s: is %s, %s.\n", s->name, format_size(a, z.length * SECTOR_SIZE),
 		    args->given[OPT_SIZE] ? "as it should be" : "which is all that its tiers allow");
-		return EXIT_DONE;
+		return show_size(s, z.length);
 	}
 	if (!check_smaller(&z))
 		return EXIT_FAILED;
@@ -150,7 +157,7 @@ static int resize(const struct args *args, struct set *s)
 	reshape_table(s, &t);
 	failed = reshape_reload(s, &t, z.length, "resize");
 	table_free(&t);
-	if (failed)
+	if (failed || show_size(s, z.length))
 		return EXIT_FAILED;
 	if (!global.test && z.length == s->dm.length)
 		say("%s: larger tiers are in use; the set stays at %s.\n", s->name,

@@ -8,6 +8,8 @@
 #include "commands.h"
 #include "convert.h"
 #include "heat.h"
+#include "lvm-part.h"
+#include "plan.h"
 #include "progress.h"
 #include "reshape.h"
 #include "revert.h"
@@ -49,47 +51,96 @@ static bool choose_tier(const struct args *args, struct reversion *v)
 	return true;
 }
 
-static bool check_tier(struct reversion *v)
+static bool check_tier(const struct reversion *v)
 {
 	const struct set_tier *t = &v->s->tier[v->rank];
-	struct tier_meta_tier records[TIER_MAX_TIERS];
 	char a[SIZE_TEXT], b[SIZE_TEXT];
-	unsigned int i, nr;
 
 	if (t->state != 'A') {
 		err("%s: %s is %s. First: tierctl admit %s %u", v->s->name, t->dev.name,
 		    t->state == 'E' ? "being emptied" : "failing", v->s->name, v->rank);
 		return false;
 	}
-	if (v->s->length * SECTOR_SIZE > t->dev.size) {
-		char *how = v->s->lv ? xasprintf("Type: lvextend -L %llus %s",
-						 (unsigned long long)v->s->length, t->dev.name) :
-				       xstrdup("It needs a device of that size as a tier");
-
-		err("%s: is larger (%s) than %s (%s). %s.", v->s->name,
-		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size), how);
-		free(how);
+	if (v->s->length * SECTOR_SIZE > t->dev.size && !device_is_volume(t->dev.dev)) {
+		err("%s: is larger (%s) than %s (%s). It needs a device of that size as a tier.", v->s->name,
+		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size));
 		return false;
 	}
+	return true;
+}
+
+static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
+{
+	v->homes.first = first;
+	v->homes.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
+}
+
+static bool read_homes(struct reversion *v)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	unsigned int i, nr;
+
 	if (reshape_records(v->s, records, &nr)) {
 		err("%s: its metadata cannot be read.", v->s->name);
 		return false;
 	}
-	for (i = 0; i < nr; i++) {
-		if (records[i].id != t->id)
-			continue;
-		v->homes.first = records[i].first_place;
-		v->homes.end = records[i].first_place + records[i].places;
-		if (v->homes.end > v->s->status.chunks)
-			v->homes.end = v->s->status.chunks;
-	}
-	/* All but a last chunk that is not whole has a home. */
-	if (v->homes.end + 1 < v->s->status.chunks) {
-		err("%s: %s has grown, which the set does not know yet. Type: tierctl resize %s --size %llus",
-		    v->s->name, t->dev.name, v->s->name, (unsigned long long)v->s->length);
-		return false;
-	}
+	for (i = 0; i < nr; i++)
+		if (records[i].id == v->s->tier[v->rank].id)
+			set_homes(v, records[i].first_place, records[i].places);
 	return true;
+}
+
+/* All but a last chunk that is not whole. */
+static bool all_have_homes(const struct reversion *v)
+{
+	return v->homes.end + 1 >= v->s->status.chunks;
+}
+
+/* The set takes the tier as it is now. */
+static bool adopt_room(struct reversion *v)
+{
+	struct table t;
+	int r;
+
+	reshape_table(v->s, &t);
+	r = reshape_reload(v->s, &t, v->s->length, "revert");
+	table_free(&t);
+	if (r)
+		return false;
+	if (global.test) {
+		set_homes(v, v->homes.first, plan_places(v->s->length, v->s->chunk_sectors));
+		return true;
+	}
+	if (!read_homes(v))
+		return false;
+	if (!all_have_homes(v))
+		err("%s: has no room for all of it on %s.", v->s->name, v->s->tier[v->rank].dev.name);
+	return all_have_homes(v);
+}
+
+/*
+ * A volume that the set has outgrown is extended.  The sizes say how far an earlier call
+ * came.
+ */
+static bool make_room(struct reversion *v)
+{
+	const struct set_tier *t = &v->s->tier[v->rank];
+	uint64_t size = v->s->length * SECTOR_SIZE;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (size > t->dev.size) {
+		format_size(a, size);
+		format_size(b, t->dev.size);
+		if (global.test)
+			say("%s: is larger (%s) than %s (%s).\n", v->s->name, a, t->dev.name, b);
+		else if (!ask("%s: is larger (%s) than %s (%s). Run lvextend -L %llus %s?", v->s->name, a, t->dev.name,
+			      b, (unsigned long long)v->s->length, t->dev.name))
+			return false;
+		if (lvm_extend(t->dev.name, v->s->length))
+			return false;
+		reshape_step("revert", "extended");
+	}
+	return read_homes(v) && (all_have_homes(v) || adopt_room(v));
 }
 
 /*
@@ -249,7 +300,7 @@ static int revert_active(const struct args *args, struct reversion *v)
 	char size[SIZE_TEXT];
 	int code = EXIT_FAILED;
 
-	if (!choose_tier(args, v) || !check_tier(v))
+	if (!choose_tier(args, v))
 		goto out;
 	if (args->given[OPT_ABORT]) {
 		code = send_message(v->s, "revert off") ? EXIT_FAILED : EXIT_DONE;
@@ -257,6 +308,8 @@ static int revert_active(const struct args *args, struct reversion *v)
 			say("%s: stays a tiered set.\n", name);
 		goto out;
 	}
+	if (!check_tier(v) || !make_room(v))
+		goto out;
 	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
 	    v->s->tier[v->rank].dev.name);
 	if (global.test) {

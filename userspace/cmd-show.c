@@ -7,6 +7,7 @@
 #include "render.h"
 #include "size.h"
 #include "util.h"
+#include "volumes.h"
 
 /*
  * The sets that were named, or all.  Devices are read only if that is needed.
@@ -63,6 +64,7 @@ int cmd_list(const struct args *args)
 	int code;
 
 	reports = reports_make(chosen, nr, 0);
+	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);
 	if (global.json)
 		for (i = 0; i < nr; i++)
@@ -89,6 +91,7 @@ int cmd_status(const struct args *args)
 		return code;
 	found = choose(args, &list, &chosen, &nr);
 	reports = reports_make(chosen, nr, ms);
+	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);
 	for (i = 0; i < nr; i++) {
 		report_find_lost(&reports[i]);

@@ -10,6 +10,8 @@
 #include "util.h"
 
 #define FIELDS	7
+/* For who only wants to know: a disk that hangs must not hang them, too. */
+#define LIST_MS	30000
 
 static void part_free(struct lvm_part *p)
 {
@@ -56,7 +58,7 @@ static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64
 	};
 }
 
-int lvm_list(const char *what, struct lvm_parts *list)
+static int list_within(const char *what, struct lvm_parts *list, int ms)
 {
 	const char *const argv[] = {
 		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
@@ -66,7 +68,7 @@ int lvm_list(const char *what, struct lvm_parts *list)
 	uint64_t size, extent;
 
 	memset(list, 0, sizeof(*list));
-	if (lvm_run(argv, &output))
+	if (lvm_run_within(argv, &output, ms))
 		return -1;
 	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (split_fields(line, field, FIELDS) == FIELDS && !parse_number(field[5], &size) &&
@@ -76,12 +78,43 @@ int lvm_list(const char *what, struct lvm_parts *list)
 	return 0;
 }
 
+int lvm_list(const char *what, struct lvm_parts *list)
+{
+	return list_within(what, list, -1);
+}
+
+int lvm_list_all(struct lvm_parts *list)
+{
+	return list_within(NULL, list, LIST_MS);
+}
+
 int lvm_list_set(const char *set_hex, struct lvm_parts *list)
 {
 	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
 	int r = lvm_list(tag, list);
 
 	free(tag);
+	return r;
+}
+
+int lvm_list_made(const char *set_hex, struct lvm_parts *list)
+{
+	unsigned int i, n = 0;
+	int r;
+
+	memset(list, 0, sizeof(*list));
+	r = lvm_installed() ? lvm_list_set(set_hex, list) : 0;
+	for (i = 0; i < list->nr; i++) {
+		/* Those that were there before have the name on them that they had. */
+		char *before = lvm_tag(&list->part[i], "name");
+
+		if (!before && lvm_has_role(&list->part[i], LVM_ROLE_FAST))
+			list->part[n++] = list->part[i];
+		else
+			part_free(&list->part[i]);
+		free(before);
+	}
+	list->nr = n;
 	return r;
 }
 
@@ -130,7 +163,16 @@ const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *r
 	return NULL;
 }
 
-int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name)
+/* Runs it, or says so; with command it is only put there. */
+static int change_or_tell(const char *const *argv, char **command)
+{
+	if (!command)
+		return lvm_change(argv);
+	*command = lvm_command(argv);
+	return 0;
+}
+
+static int tag_part(const char *name, const char *set_hex, const char *role, const char *old_name, char **command)
 {
 	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
 	char *role_tag = xasprintf(LVM_TAG ".role=%s", role);
@@ -139,12 +181,25 @@ int lvm_tag_part(const char *name, const char *set_hex, const char *role, const 
 		"lvchange", "--addtag", LVM_TAG, "--addtag", set, "--addtag", role_tag,
 		"--addtag", name_tag, name, NULL
 	};
-	int r = lvm_change(argv);
+	int r = change_or_tell(argv, command);
 
 	free(set);
 	free(role_tag);
 	free(name_tag);
 	return r;
+}
+
+int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name)
+{
+	return tag_part(name, set_hex, role, old_name, NULL);
+}
+
+char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name)
+{
+	char *command;
+
+	tag_part(name, set_hex, role, old_name, &command);
+	return command;
 }
 
 int lvm_untag_part(const struct lvm_part *p)
@@ -174,7 +229,7 @@ int lvm_rename(const char *vg, const char *from, const char *to)
 	return lvm_change(argv);
 }
 
-int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+static int placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex, char **command)
 {
 	char *length = xasprintf("%llub", (unsigned long long)size);
 	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
@@ -183,10 +238,57 @@ int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const 
 		"-L", length, "-n", lv, "--addtag", LVM_TAG, "--addtag", set, "--addtag",
 		LVM_TAG ".role=" LVM_ROLE_PLACEHOLDER, vg, NULL
 	};
-	int r = lvm_change(argv);
+	int r = change_or_tell(argv, command);
 
 	free(length);
 	free(set);
+	return r;
+}
+
+int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+{
+	return placeholder(vg, lv, size, set_hex, NULL);
+}
+
+char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+{
+	char *command;
+
+	placeholder(vg, lv, size, set_hex, &command);
+	return command;
+}
+
+uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size)
+{
+	return p->extent ? (size + p->extent - 1) / p->extent * p->extent : size;
+}
+
+int lvm_fit_placeholder(const char *set_hex, uint64_t size)
+{
+	const struct lvm_part *p;
+	struct lvm_parts parts;
+	char *length;
+	int r = lvm_list_set(set_hex, &parts);
+
+	p = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	if (p && p->size != lvm_whole_extents(p, size)) {
+		const char *argv[] = { "lvresize", "-y", "-f", "-L", NULL, p->name, NULL };
+
+		argv[4] = length = xasprintf("%llub", (unsigned long long)lvm_whole_extents(p, size));
+		r = lvm_change(argv);
+		free(length);
+	}
+	lvm_parts_free(&parts);
+	return r;
+}
+
+int lvm_extend(const char *name, uint64_t sectors)
+{
+	char *length = xasprintf("%llus", (unsigned long long)sectors);
+	const char *const argv[] = { "lvextend", "-L", length, name, NULL };
+	int r = lvm_change(argv);
+
+	free(length);
 	return r;
 }
 

@@ -37,6 +37,10 @@ struct lvm_parts {
 int lvm_list(const char *what, struct lvm_parts *list);
 /* Those tagged as parts of the set, likewise. */
 int lvm_list_set(const char *set_hex, struct lvm_parts *list);
+/* Those of them that tierctl made to be tiers; none without LVM. */
+int lvm_list_made(const char *set_hex, struct lvm_parts *list);
+/* All there are; gives up when LVM does not answer. */
+int lvm_list_all(struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);
@@ -51,6 +55,17 @@ int lvm_tag_part(const char *name, const char *set_hex, const char *role, const 
 int lvm_untag_part(const struct lvm_part *p);
 int lvm_rename(const char *vg, const char *from, const char *to);
 int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+/* The placeholder, if the set has one, shows that size: LVM's whole extents. */
+int lvm_fit_placeholder(const char *set_hex, uint64_t size);
+/* To so many sectors. */
+int lvm_extend(const char *name, uint64_t sectors);
+
+/* The commands as a user would type them; the caller frees. */
+char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name);
+char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+
+/* The size rounded up to the extents of the group that the part is in. */
+uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size);
 
 /*
  * A volume for metadata in the group: on the physical volume "first", if it is not

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ char *lvm_name(const struct lvm_volume *v)
 	return xasprintf("%s/%s", v->vg, v->lv);
 }
 
-static char *join(const char *const *argv)
+char *lvm_command(const char *const *argv)
 {
 	struct text line = { 0 };
 
@@ -59,12 +61,36 @@ static char *last_line(const char *text)
 	return xstrndup(start, end - start);
 }
 
+/* As read(); -1 with ETIMEDOUT if nothing came for so long, which is for ever if negative. */
+static ssize_t read_within(int fd, void *buf, size_t size, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+
+	do {
+		n = poll(&p, 1, ms);
+		if (n > 0)
+			n = read(fd, buf, size);
+		else if (!n) {
+			errno = ETIMEDOUT;
+			n = -1;
+		}
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
 int lvm_run(const char *const *argv, char **output)
 {
-	char *command = join(argv), buf[1024], *why;
+	return lvm_run_within(argv, output, -1);
+}
+
+int lvm_run_within(const char *const *argv, char **output, int ms)
+{
+	char *command = lvm_command(argv), buf[1024], *why;
 	struct text said = { 0 };
 	int fds[2], status = 0, r = -1;
 	ssize_t n = 0;
+	bool late;
 	pid_t pid;
 
 	verbose("running: %s", command);
@@ -79,13 +105,18 @@ int lvm_run(const char *const *argv, char **output)
 		become(argv, fds[1]);
 	close(fds[1]);
 	text_add(&said, "%s", "");
-	while (pid > 0 && ((n = read(fds[0], buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)))
-		if (n > 0)
-			text_add(&said, "%.*s", (int)n, buf);
+	while (pid > 0 && (n = read_within(fds[0], buf, sizeof(buf), ms)) > 0)
+		text_add(&said, "%.*s", (int)n, buf);
+	late = n < 0 && errno == ETIMEDOUT;
 	close(fds[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	/* One that waits for a disk does not even die. */
+	if (late)
+		kill(pid, SIGKILL);
+	while (pid > 0 && !late && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
+	if (late) {
+		err("%s: does not answer.", command);
+	} else if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
 		r = 0;
 	} else {
 		why = last_line(said.s);
@@ -106,7 +137,7 @@ int lvm_change(const char *const *argv)
 
 	if (!global.test)
 		return lvm_run(argv, NULL);
-	command = join(argv);
+	command = lvm_command(argv);
 	say("Would run: %s\n", command);
 	free(command);
 	return 0;
@@ -141,50 +172,6 @@ static bool is_installed(const char *command)
 bool lvm_installed(void)
 {
 	return is_installed("lvs");
-}
-
-bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr)
-{
-	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex), *output = NULL, *line, *save, *word[4];
-	const char *const argv[] = {
-		"lvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
-		"vg_name,lv_name,lv_size,lv_tags",
-		tag, NULL
-	};
-	int r = lvm_installed() ? lvm_run(argv, &output) : 0;
-
-	*list = NULL;
-	*nr = 0;
-	free(tag);
-	if (!r && !output)
-		return true;
-	if (r)
-		return false;
-	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		struct lvm_volume *v;
-		uint64_t size;
-
-		/* Warnings come along with the answer. */
-		if (split(line, word, 4) != 4 || parse_number(word[2], &size))
-			continue;
-		/* Those that somebody else made have the name on them that they had. */
-		if (!strstr(word[3], LVM_TAG ".role=tvol") || strstr(word[3], LVM_TAG ".name="))
-			continue;
-		*list = xrealloc(*list, *nr + 1, sizeof(**list));
-		v = &(*list)[(*nr)++];
-		v->vg = xstrdup(word[0]);
-		v->lv = xstrdup(word[1]);
-		v->size = size;
-	}
-	free(output);
-	return true;
-}
-
-void lvm_made_free(struct lvm_volume *list, unsigned int nr)
-{
-	while (nr)
-		lvm_volume_free(&list[--nr]);
-	free(list);
 }
 
 static bool volume_exists(const char *vg, const char *lv, const char *all)

@@ -13,7 +13,11 @@
 
 /* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
 int lvm_run(const char *const *argv, char **output);
-/* The same for one that changes something: with --dry-run says the command. */
+/* The same, but it has failed when it says nothing for so many milliseconds. */
+int lvm_run_within(const char *const *argv, char **output, int ms);
+/* The words with blanks between; the caller frees. */
+char *lvm_command(const char *const *argv);
+/* As lvm_run() for one that changes something: with --dry-run says the command. */
 int lvm_change(const char *const *argv);
 bool lvm_installed(void);
 
@@ -32,10 +36,6 @@ char *lvm_name(const struct lvm_volume *v);
  * Rounds the size up to whole extents.  false with the error said.
  */
 bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v);
-
-/* The volumes tagged as tiers made for this set, none without LVM; false with the error said. */
-bool lvm_made(const char *set_hex, struct lvm_volume **list, unsigned int *nr);
-void lvm_made_free(struct lvm_volume *list, unsigned int nr);
 
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);

@@ -34,8 +34,9 @@ const struct command commands[] = {
 	}, {
 		"revert", "[OPTION]... SET", "turn a set into one of its tiers, in use",
 		"Everything goes back to the volume that was converted, or to the slowest tier or\n"
-		"--tier, which then takes the set's place; the others become free. Ctrl-C detaches,\n"
-		"the moving goes on; the same command again goes on after an interruption.\n",
+		"--tier, which then takes the set's place; the others become free. A volume that the\n"
+		"set has outgrown is extended, after a question. Ctrl-C detaches, the moving goes on;\n"
+		"the same command again goes on after an interruption.\n",
 		B(ABORT) | B(TIER) | B(TEST), 1, 1, cmd_revert,
 	}, {
 		"destroy", "SET | DEV...",

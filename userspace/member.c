@@ -2,11 +2,15 @@
 #include "member.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <fcntl.h>
+#include <linux/types.h>
+#include <linux/raid/md_p.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "size.h"
 #include "util.h"
 
 /* The superblock or both slots of a label. */
@@ -150,6 +154,41 @@ static bool worth_reading(dev_t dev)
 	return worth;
 }
 
+/*
+ * A leg of an array that keeps its superblock at the end begins with what the array
+ * begins with.  It must not be taken for it while the array is not put together.
+ */
+static bool has_old_superblock(int fd, uint64_t size, void *block)
+{
+	const mdp_super_t *sb = block;
+
+	return !read_blocks(fd, MD_NEW_SIZE_SECTORS(size / SECTOR_SIZE) * SECTOR_SIZE, block, MD_SB_BYTES) &&
+	       sb->md_magic == MD_SB_MAGIC && sb->major_version == 0 && sb->minor_version >= 90;
+}
+
+static bool has_superblock(int fd, uint64_t size, void *block)
+{
+	uint64_t at = (size - 8192) & ~4095ULL;
+	const struct mdp_superblock_1 *sb = block;
+
+	return !read_blocks(fd, at, block, MD_SB_BYTES) && le32toh(sb->magic) == MD_SB_MAGIC &&
+	       le32toh(sb->major_version) == 1 && le64toh(sb->super_offset) == at / SECTOR_SIZE;
+}
+
+static bool is_leg(const struct device *d)
+{
+	void *block = block_buffer(MD_SB_BYTES);
+	int fd = device_open(d, O_RDONLY);
+	bool leg = false;
+
+	if (fd >= 0 && d->size > 2 * MD_RESERVED_BYTES)
+		leg = has_old_superblock(fd, d->size, block) || has_superblock(fd, d->size, block);
+	if (fd >= 0)
+		close(fd);
+	free(block);
+	return leg;
+}
+
 struct scan {
 	struct member_list *list;
 	bool all;
@@ -165,6 +204,8 @@ static int scan_device(void *context, dev_t dev)
 	if (!worth_reading(dev) || device_from_number(dev, &d))
 		return 0;
 	member_read(&d, &m);
+	if ((m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER) && is_leg(&d))
+		m.kind = MEMBER_NONE;
 	device_free(&d);
 	if (!scan->all && (m.kind == MEMBER_NONE || m.kind == MEMBER_UNREADABLE)) {
 		member_free(&m);

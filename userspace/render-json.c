@@ -220,6 +220,7 @@ static json_object *attention_array(const struct report *r)
 		put_string(o, "code", r->attention[i].code);
 		json_object_object_add(o, "tier", r->attention[i].tier < 0 ? NULL :
 				       json_object_new_int(r->attention[i].tier));
+		put_string(o, "device", r->attention[i].device);
 		json_object_array_add(a, o);
 	}
 	return a;

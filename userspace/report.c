@@ -5,25 +5,111 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "convert.h"
+#include "plan.h"
+#include "reshape.h"
 #include "size.h"
 #include "util.h"
 
 /* Metadata is low from here on, percent. */
 #define METADATA_LOW	90
 
-__attribute__((format(printf, 4, 5)))
-static void attend(struct report *r, const char *code, int tier, const char *fmt, ...)
+static struct attention *add_attention(struct report *r, const char *code)
 {
 	struct attention *a;
-	va_list ap;
 
 	r->attention = xrealloc(r->attention, r->nr_attention + 1, sizeof(*r->attention));
 	a = &r->attention[r->nr_attention++];
-	a->code = code;
+	*a = (struct attention){ .code = code, .tier = -1 };
+	return a;
+}
+
+__attribute__((format(printf, 4, 5)))
+static void attend(struct report *r, const char *code, int tier, const char *fmt, ...)
+{
+	struct attention *a = add_attention(r, code);
+	va_list ap;
+
 	a->tier = tier;
+	if (tier >= 0 && r->set->tier[tier].present)
+		a->device = xstrdup(r->set->tier[tier].dev.name);
 	va_start(ap, fmt);
 	a->text = xvasprintf(fmt, ap);
 	va_end(ap);
+}
+
+void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
+{
+	struct attention *a = add_attention(r, code);
+	va_list ap;
+
+	a->device = xstrdup(device);
+	va_start(ap, fmt);
+	a->text = xvasprintf(fmt, ap);
+	va_end(ap);
+	if (!strcmp(r->health, "ok"))
+		r->health = "attention";
+}
+
+/* What a tier had when the set looked last, bytes; that much or more it must have. */
+static uint64_t tier_needs(struct set *s, unsigned int rank)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	const struct set_tier *t = &s->tier[rank];
+	unsigned int i, nr;
+
+	if (!s->active)
+		return t->size;
+	if (!reshape_records(s, records, &nr))
+		for (i = 0; i < nr; i++)
+			if (records[i].id == t->id)
+				return records[i].size * SECTOR_SIZE;
+	return (t->places + convert_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
+}
+
+static char *how_to_enlarge(const struct device *d, uint64_t size)
+{
+	if (device_is_volume(d->dev))
+		return xasprintf("lvextend -L %llus %s", (unsigned long long)(size / SECTOR_SIZE), d->name);
+	return xstrdup("give it back what it had");
+}
+
+/* lvreduce takes away what is in use, lvextend gives what nobody uses. */
+static void attend_sizes(struct report *r)
+{
+	struct set *s = r->set;
+	char a[SIZE_TEXT], b[SIZE_TEXT], *how;
+	uint64_t places, need;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct set_tier *t = &s->tier[i];
+
+		if (!t->present || !t->places)
+			continue;
+		places = plan_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors);
+		if (places < t->places || (!s->active && t->dev.size < t->size)) {
+			need = tier_needs(s, i);
+			how = how_to_enlarge(&t->dev, need);
+			attend(r, "tier_reduced", i,
+			       "tier %u (%s) has been reduced to %s of %s; what lay behind is I/O errors or lost. Before anything else takes the room: %s",
+			       i, t->dev.name, format_size(a, t->dev.size), format_size(b, need), how);
+			free(how);
+			r->reduced = true;
+		} else if (s->active && places > t->places) {
+			attend(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
+			       i, t->dev.name, format_size(a, t->dev.size), s->name);
+		}
+	}
+	need = s->active ? s->status.metadata_total * s->status.metadata_block * SECTOR_SIZE : 0;
+	if (s->have_meta && s->meta_dev.size < need) {
+		how = how_to_enlarge(&s->meta_dev, need);
+		report_attend(r, "metadata_reduced", s->meta_dev.name,
+			      "the metadata device %s has been reduced to %s of %s. Before anything else takes the room: %s",
+			      s->meta_dev.name, format_size(a, s->meta_dev.size), format_size(b, need), how);
+		free(how);
+		r->reduced = true;
+	}
 }
 
 static void attend_tiers(struct report *r)
@@ -95,7 +181,7 @@ static void set_words(struct report *r)
 
 	if (!strcmp(r->state, "failed"))
 		r->health = "failed";
-	else if (missing)
+	else if (missing || r->reduced)
 		r->health = "degraded";
 	else
 		r->health = r->nr_attention ? "attention" : "ok";
@@ -123,6 +209,7 @@ static void make(struct report *r, struct set *s)
 {
 	memset(r, 0, sizeof(*r));
 	r->set = s;
+	r->health = "ok";
 	r->evacuating = -1;
 	if (s->active) {
 		attend_active(r);
@@ -136,6 +223,7 @@ static void make(struct report *r, struct set *s)
 		r->chunks = s->info.nr_chunks;
 	}
 	attend_tiers(r);
+	attend_sizes(r);
 	set_words(r);
 }
 
@@ -281,8 +369,10 @@ void reports_free(struct report *reports, unsigned int nr)
 	unsigned int i, j;
 
 	for (i = 0; i < nr; i++) {
-		for (j = 0; j < reports[i].nr_attention; j++)
+		for (j = 0; j < reports[i].nr_attention; j++) {
+			free(reports[i].attention[j].device);
 			free(reports[i].attention[j].text);
+		}
 		free(reports[i].attention);
 		free(reports[i].lost);
 	}

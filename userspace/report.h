@@ -9,6 +9,7 @@
 struct attention {
 	const char *code;	/* one word, for JSON */
 	int tier;		/* rank, -1 if it is not about a tier */
+	char *device;		/* that it is about, NULL if none or missing */
 	char *text;
 };
 
@@ -24,6 +25,7 @@ struct report {
 	const char *state;	/* active, suspended, failed, inactive, incomplete */
 	const char *health;	/* ok, degraded, attention, failed */
 
+	bool reduced;		/* a device is smaller than what the set has on it */
 	unsigned int nr_attention;
 	struct attention *attention;
 
@@ -60,5 +62,9 @@ struct report *reports_since(struct set **sets, unsigned int nr, const struct sa
 
 /* Fills in lost and lost_cut. */
 void report_find_lost(struct report *r);
+
+/* Notes one more thing that needs attention, about a device that may be none of the tiers. */
+void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "commands.h"
 #include "lib/metadata.h"
-#include "lvm.h"
+#include "lvm-part.h"
 #include "size.h"
 #include "util.h"
 #include "wipe.h"
@@ -366,11 +366,10 @@ static void wait_until_free(const struct device *d)
 
 int reshape_clean_device(const struct set *s, const struct device *d)
 {
-	struct lvm_volume *made;
+	struct lvm_parts made;
 	int code = EXIT_DONE;
-	unsigned int i, nr;
 	struct member m;
-	char *name;
+	unsigned int i;
 
 	member_read(d, &m);
 	if (m.kind == MEMBER_TIER && global.test)
@@ -383,15 +382,12 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_free(&m);
 	reshape_step("clean", "wiped");
 	/* Whatever is no LV does not make us run LVM. */
-	if (code || !device_is_volume(d->dev) || !lvm_made(s->hex, &made, &nr))
+	if (code || !device_is_volume(d->dev) || lvm_list_made(s->hex, &made))
 		return code;
-	for (i = 0; i < nr && !code; i++) {
-		name = lvm_name(&made[i]);
-		if (!strcmp(name, d->name))
-			code = lvm_remove(name) ? EXIT_FAILED : EXIT_DONE;
-		free(name);
-	}
-	lvm_made_free(made, nr);
+	for (i = 0; i < made.nr && !code; i++)
+		if (!strcmp(made.part[i].name, d->name))
+			code = lvm_remove(d->name) ? EXIT_FAILED : EXIT_DONE;
+	lvm_parts_free(&made);
 	reshape_step("clean", "done");
 	return code;
 }

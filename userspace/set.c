@@ -371,6 +371,19 @@ static void name_after_volume(struct set *s, const struct device *d)
 	free(uuid);
 }
 
+/* The conversion was cut short before the volume had a label. */
+static void name_after_unlabelled(struct set *s)
+{
+	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
+	struct device d;
+
+	if (name && !device_from_name(name, &d)) {
+		name_after_volume(s, &d);
+		device_free(&d);
+	}
+	free(name);
+}
+
 static void finish_inactive(struct set *s)
 {
 	unsigned int i;
@@ -383,6 +396,8 @@ static void finish_inactive(struct set *s)
 	}
 	if (!s->have_meta)
 		add_problem(s, "its metadata device is missing");
+	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
+		name_after_unlabelled(s);
 	if (s->lv)
 		s->name = lv_name_from_dm(s->dm_name);
 	if (!s->name)

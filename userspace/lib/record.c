@@ -6,19 +6,12 @@
 #include <stdlib.h>
 
 #include "../util.h"
+#include "state.h"
 
 #define LL(n)	((unsigned long long)(n))
 #define VERSION	1
 
 const char *const md_record_name[MD_NR_RECORDS] = { "set", "tier", "tunable", "map", "heat" };
-
-static const char *const state_name[] = {
-	[TIER_STATE_FORMATTING] = "formatting",
-	[TIER_STATE_CONVERTING] = "converting",
-	[TIER_STATE_LIVE] = "live",
-	[TIER_STATE_REVERTING] = "reverting",
-	[TIER_STATE_RETIRED] = "retired",
-};
 
 /*
  * Writing
@@ -70,7 +63,7 @@ static void set_record(struct md_record *r, const struct tier_meta_info *info)
 	add_number(r, "version", VERSION);
 	add_uuid(r, info->uuid);
 	add_text(r, "name", info->name);
-	add_text(r, "state", state_name[info->state]);
+	add_text(r, "state", md_state_name(info->state));
 	add_text(r, "policy", info->policy);
 	add_number(r, "chunk_sectors", info->chunk_sectors);
 	add_number(r, "nr_chunks", info->nr_chunks);
@@ -282,7 +275,7 @@ static u32 state(struct md_undump *u, struct md_record *r)
 	u32 i;
 
 	for (i = TIER_STATE_FORMATTING; value && i <= TIER_STATE_RETIRED; i++)
-		if (!strcmp(value, state_name[i]))
+		if (!strcmp(value, md_state_name(i)))
 			return i;
 	if (value)
 		md_undump_fail(u, "set: state is \"%.32s\"", value);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/state.h"
 #include "../member.h"
 #include "../util.h"
 
@@ -60,22 +61,6 @@ static void print_uuid(const char *key, const u8 *uuid)
 	printf("%s=%.8s-%.4s-%.4s-%.4s-%s\n", key, hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
-static const char *state_name(u32 state)
-{
-	switch (state) {
-	case TIER_STATE_FORMATTING:
-		return "formatting";
-	case TIER_STATE_CONVERTING:
-		return "converting";
-	case TIER_STATE_REVERTING:
-		return "reverting";
-	case TIER_STATE_RETIRED:
-		return "retired";
-	default:
-		return "live";
-	}
-}
-
 static void print_member(const struct member *m)
 {
 	bool tier = m->kind == MEMBER_TIER;
@@ -96,7 +81,7 @@ static void print_member(const struct member *m)
 	if (tier)
 		printf("DM_TIER_ID=%u\n", m->label.id);
 	else
-		printf("DM_TIER_STATE=%s\n", state_name(m->meta.state));
+		printf("DM_TIER_STATE=%s\n", md_state_name(m->meta.state));
 }
 
 int main(int argc, char **argv)

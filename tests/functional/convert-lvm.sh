@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# udev
+# timeout=1200
+# long
+#
+# What LVM's own commands do to the parts of a volume that was converted: status
+# names the part and the command that mends it, and that command mends it.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
+# shellcheck source=lib-convert.sh
+. "$(dirname "$0")/lib-convert.sh"
+
+converted()
+{
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	calm
+}
+
+# calm: nothing needs attention
+calm()
+{
+	ctl_code 0 status "$vg/data"
+	same "" "$errors" "errors"
+	matches 'attention +none' "$output"
+}
+
+# flagged CODE DEVICE HEALTH: that alone needs attention; $command is what mends it
+flagged()
+{
+	ctl_code 3 status "$vg/data"
+	note "${output##*attention }"
+	matches '^[^:]*: (.*)$' "${output##*attention  }" "line"
+	command=${BASH_REMATCH[1]}
+	same "$1 $2 $3" "$(json '.sets[0] | (.attention[] | .code + " " + .device) + " " + .health' status "$vg/data")"
+	matches "$vg/data.* $3 " "$(ctl list "$vg/data")" "list"
+}
+
+# mends: does what the line says, with tierctl as the tests call it
+mends()
+{
+	local words
+	read -ra words <<<"$command"
+	case ${words[0]} in
+	tierctl)	ctl "${words[@]:1}" ;;
+	lv*|dmsetup)	"${words[@]}" ;;
+	*)		fail "no command: $command" ;;
+	esac >"$tmp/mends" 2>&1 || fail "$command: $(<"$tmp/mends")"
+	calm
+}
+
+sizes()
+{
+	converted
+	lvextend -q -L 28m "$vg/data" >/dev/null
+	flagged placeholder_extended "$vg/data" attention
+	mends
+	same 57344 "$(sectors_of "$origin")" "sectors of the set"
+	data check
+	lvreduce -q -f -y -L 16m "$vg/data" >/dev/null
+	flagged placeholder_reduced "$vg/data" attention
+	mends
+	same 28.00m "$(lvs --noheadings --units m -o lv_size "$vg/data" | tr -d ' ')"
+	lvextend -q -L 28m "$vg/data_torig" >/dev/null
+	flagged tier_extended "$vg/data_torig" attention
+	mends
+	data check
+}
+test_case "volumes that are extended, and a name that is reduced" sizes
+
+reduced()
+{
+	converted
+	lvreduce -q -f -y -L 16m "$vg/data_torig" >/dev/null
+	flagged tier_reduced "$vg/data_torig" degraded
+	same "lvextend -L 49152s $vg/data_torig" "$command"
+	mends
+	data check
+	# Inactive it is refused, and said why.
+	ctl deactivate -q "$vg/data"
+	lvreduce -q -f -y -L 16m "$vg/data_torig" >/dev/null
+	ctl_code 1 activate "$vg/data"
+	flagged tier_reduced "$vg/data_torig" degraded
+	mends
+	ctl activate -q "$vg/data"
+	data check
+}
+test_case "a tier that is reduced, of a set in use and of one that is not" reduced
+
+names()
+{
+	converted
+	lvrename -q "$vg" data_torig data_old >/dev/null
+	flagged part_renamed "$vg/data_old" attention
+	mends
+	lvrename -q "$vg" data other >/dev/null
+	flagged placeholder_renamed "$vg/other" attention
+	mends
+	lvremove -q -y "$vg/data" >/dev/null
+	flagged placeholder_missing "$vg/data" attention
+	mends
+	fails lvrename "$vg" data_torig data
+	lvchange -q --deltag dm-tier.set="$(json '.sets[0].uuid' list "$vg/data")" "$vg/data_torig" >/dev/null
+	flagged tags_lost "$vg/data_torig" attention
+	mends
+	data check
+	ctl_code 0 revert "$vg/data"
+	same "data " "$(lvm_names)"
+	data check
+}
+test_case "parts that are renamed, removed, or lose their tags" names
+
+group()
+{
+	converted
+	vgrename -q "$vg" tt_vh >/dev/null
+	ctl_code 3 status "$vg/data"
+	matches 'attention +its volume group is called tt_vh now: (dmsetup .*)$' "$output"
+	command=${BASH_REMATCH[1]} vg=tt_vh origin=/dev/mapper/tt_vh-data
+	mends
+	data check
+	ctl deactivate -q "$vg/data"
+	ctl activate -q "$vg/data"
+	calm
+	ctl_code 0 revert "$vg/data"
+	same "data " "$(lvm_names)"
+	data check
+}
+test_case "a volume group that is renamed" group
+
+inactive()
+{
+	converted
+	ctl deactivate -q "$vg/data"
+	lvchange -q -ay -K "$vg/data" >/dev/null
+	flagged placeholder_active "$vg/data" attention
+	ctl_code 1 activate "$vg/data"
+	mends
+	lvchange -q -an "$vg/data_torig" >/dev/null
+	ctl_code 3 status "$vg/data"
+	matches "attention +$vg/data_torig is a part of it and not active: lvchange -ay $vg/data_torig" "$output"
+	lvchange -q -ay "$vg/data_torig" >/dev/null
+	calm
+	lvchange -q -pr "$vg/data_torig" >/dev/null
+	flagged part_read_only "$vg/data_torig" attention
+	mends
+	ctl activate -q "$vg/data"
+	data check
+}
+test_case "parts that are active, inactive or read-only" inactive
+
+# The set has outgrown the volume: revert extends it, if it may.
+outgrown()
+{
+	local before
+	converted
+	ctl resize -q --size 29m "$vg/data"
+	calm
+	io write "$origin" at=24m len=5m seed=5
+	before=$(lvm_state)
+	ctl_code 1 revert "$vg/data"
+	one_line "$vg/data: is larger \(29 mib\) than $vg/data_torig \(24 mib\)\. run lvextend -l 59392s $vg/data_torig\?.* -y"
+	ctl_code 0 revert --dry-run "$vg/data"
+	matches "Would run: lvextend -L 59392s $vg/data_torig" "$output"
+	matches "0 59392 linear [0-9:]+ 0" "$output" "table"
+	same "$before" "$(lvm_state)" "volumes"
+	data check
+	ctl_code 0 revert -y "$vg/data"
+	same "data " "$(lvm_names)"
+	same 59392 "$(sectors_of "$origin")"
+	data check
+	io check "$origin" at=24m len=5m seed=5
+}
+test_case "revert extends a volume that the set has outgrown" outgrown
+
+# killed_outgrown STEP...
+killed_outgrown()
+{
+	local step
+	converted
+	ctl resize -q --size 29m "$vg/data"
+	io write "$origin" at=24m len=5m seed=5
+	for step; do
+		killed "$step" revert -y "$vg/data"
+		data check
+	done
+	ctl_code 0 revert "$vg/data"
+	same "data " "$(lvm_names)"
+	data check
+	io check "$origin" at=24m len=5m seed=5
+}
+test_case "killed while it does" killed_outgrown revert-extended revert-loaded revert-done
+
+run_tests

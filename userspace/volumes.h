@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What LVM's own commands have done to the parts of a set that was a logical
+ * volume: it lets them be renamed, reduced or removed as if they were nobody's.
+ */
+#ifndef TIERCTL_VOLUMES_H
+#define TIERCTL_VOLUMES_H
+
+#include "report.h"
+
+/* Adds to what needs attention. */
+void reports_look_at_volumes(struct report *reports, unsigned int nr);
+
+#endif
