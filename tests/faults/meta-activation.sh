@@ -37,12 +37,12 @@ format_start()
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
 	sums=$(checksums "$fast" "$slow")
-	"up_$1"
+	"meta_$1"
 	klog_mark
 	fails create
 	said '[Mm]etadata'
 	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
-	up_good
+	meta_good
 	new_set_works
 }
 
@@ -88,16 +88,16 @@ format_end()
 {
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
-	wrap a "$(tier_table w1000 "$fast")"
+	wrap a "$(tier_table hold "$fast")"
 	tiers=("$a" "$slow")
 	later create
 	wait_for 20 state_is "$FORMATTING"
 	wait_for 20 in_flight write a
-	"up_$1"
-	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
-	up_good
-	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
+	"meta_$1"
 	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	meta_good
+	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
 	new_set_works
 }
 
@@ -106,14 +106,18 @@ format_end_unknown()
 {
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
-	low 0 3000
+	wrap a "$(tier_table hold "$fast")"
+	tiers=("$a" "$slow")
 	later create
 	wait_for 20 state_is "$FORMATTING"
-	wait_for 20 in_flight write low
-	up_flushes
+	wait_for 20 in_flight write a
+	hold write
+	swap a "$(tier_table good "$fast")"
+	wait_for 20 in_flight write up
+	meta_flushes
+	hold none
 	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
-	low 0 0
-	up_good
+	meta_good
 	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
 	new_set_works
 }
@@ -133,9 +137,9 @@ format_resume()
 	length=$(capacity_of 128 "$fast" "$slow")
 	dmsetup create "$set" --notable
 	load
-	up_writes
+	meta_writes
 	fails resume
-	up_good
+	meta_good
 	resume
 	write_chunks 0 20 1
 	check_chunks 0 20 1
@@ -170,12 +174,12 @@ bump_start()
 {
 	make_down
 	sums=$(checksums "$fast" "$slow")
-	"up_$1"
+	"meta_$1"
 	klog_mark
 	fails create
 	said '[Mm]etadata'
 	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
-	up_good
+	meta_good
 	intact
 	intact
 }
@@ -183,13 +187,13 @@ bump_start()
 bump_start_unknown()
 {
 	make_down
-	low 0 3000
+	hold write
 	later create
-	wait_for 20 in_flight write low
-	up_flushes
+	wait_for 20 in_flight write up
+	meta_flushes
+	hold none
 	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	low 0 0
-	up_good
+	meta_good
 	intact
 	intact
 }
@@ -198,13 +202,13 @@ bump_start_unknown()
 bump_end()
 {
 	make_down wrapped
-	swap a "$(tier_table w1000 "$fast")"
+	swap a "$(tier_table hold "$fast")"
 	later create
 	wait_for 20 in_flight write a
-	"up_$1"
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	up_good
+	"meta_$1"
 	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	meta_good
 	# Without one of them, too.
 	tiers=("$a" -)
 	activate
@@ -233,9 +237,9 @@ list_change()
 	load
 	# What the suspend commits is another matter.
 	suspend
-	"up_$1"
+	"meta_$1"
 	fails resume
-	up_good
+	meta_good
 	if [ "$2" = again ]; then
 		resume
 		same 3 "$(info tiers)" "tiers"
