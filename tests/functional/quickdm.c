@@ -42,6 +42,7 @@ static union {
 
 static const char *table, *columns;
 static bool noflush, nolockfs, retry;
+static bool nodes;		/* are to be made here */
 static char *names[MAX_NAMES];
 static int nr_names;
 
@@ -146,11 +147,35 @@ static int load(const char *name)
 	return call(DM_TABLE_LOAD) ? failed("load") : 0;
 }
 
+static char *node_of(const char *name)
+{
+	static char path[300];
+
+	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
+	return path;
+}
+
+/* Of the device that the last call was about; what is left of an older one goes. */
+static int make_node(const char *name)
+{
+	uint64_t dev = buffer.head.dev;
+	dev_t number = makedev(dev >> 8 & 0xfff, (dev >> 12 & 0xfff00) | (dev & 0xff));
+	const char *node = node_of(name);
+	struct stat st;
+
+	if (!stat(node, &st) && S_ISBLK(st.st_mode) && st.st_rdev == number)
+		return 0;
+	unlink(node);
+	return mknod(node, S_IFBLK | 0600, number) ? failed("node of") : 0;
+}
+
 static int set_suspended(const char *name, bool suspend)
 {
 	begin(name, (suspend ? DM_SUSPEND_FLAG : 0) | (noflush ? DM_NOFLUSH_FLAG : 0) |
 		    (nolockfs ? DM_SKIP_LOCKFS_FLAG : 0));
-	return call(DM_DEV_SUSPEND) ? failed(suspend ? "suspend" : "resume") : 0;
+	if (call(DM_DEV_SUSPEND))
+		return failed(suspend ? "suspend" : "resume");
+	return suspend || !nodes ? 0 : make_node(name);
 }
 
 static int events(const char *name)
@@ -162,35 +187,16 @@ static int events(const char *name)
 	return 0;
 }
 
-static char *node_of(const char *name)
-{
-	static char path[300];
-
-	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
-	return path;
-}
-
 /* A device whose table is refused does not stay, as with dmsetup. */
 static int create(const char *name)
 {
-	uint64_t dev;
-	int error;
-
 	begin(name, 0);
 	if (call(DM_DEV_CREATE))
 		return failed("create");
-	dev = buffer.head.dev;
-	if (!load(name) && !set_suspended(name, false)) {
-		unlink(node_of(name));
-		if (!mknod(node_of(name), S_IFBLK | 0600,
-			   makedev(dev >> 8 & 0xfff, (dev >> 12 & 0xfff00) | (dev & 0xff))))
-			return 0;
-		failed("node of");
-	}
-	error = errno;
+	if (!load(name) && !set_suspended(name, false))
+		return 0;
 	begin(name, 0);
 	call(DM_DEV_REMOVE);
-	errno = error;
 	return 1;
 }
 
@@ -233,9 +239,9 @@ static bool take_option(int argc, char **argv, int *i)
 /* False if it is not for here. */
 static bool run(const char *command, int *result)
 {
-	bool nodes = getenv("DM_DISABLE_UDEV");
 	int i;
 
+	nodes = getenv("DM_DISABLE_UDEV");
 	if (!strcmp(command, "message") && nr_names > 2)
 		*result = message();
 	else if (!strcmp(command, "remove") && nodes && nr_names)
