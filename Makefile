@@ -76,8 +76,10 @@ check-mutants:			## do the tests catch the defects they are for? (MUTANT=name fo
 	@ci/setup
 	@ci/check-mutants --kernel $(or $(KERNEL),6.1) $(MUTANT)
 
-fuzz:				## nonsense for the modules (N=20000 lines, SEED=1) and the metadata reader
+fuzz:				## nonsense for the tools and the modules (N=20000, SEED=1)
 	@ci/setup
+	@$(MAKE) -s -C tests/fuzz tools
+	@build/fuzz/fuzztools $(or $(N),1000) $(or $(SEED),1)
 	@$(MAKE) -s -C tests/fuzz/reader run SECONDS=$(or $(SECONDS),30)
 	@N=$(or $(N),1000) SEED=$(or $(SEED),1) ci/fuzz $(or $(KERNEL),6.1)
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# The metadata device fails while a set is formatted or activated, and at each
-# single block of it in turn.
+# The metadata device fails while a set is formatted or activated.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -37,12 +36,12 @@ format_start()
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
 	sums=$(checksums "$fast" "$slow")
-	"up_$1"
+	"meta_$1"
 	klog_mark
 	fails create
 	said '[Mm]etadata'
 	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
-	up_good
+	meta_good
 	new_set_works
 }
 
@@ -88,16 +87,16 @@ format_end()
 {
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
-	wrap a "$(tier_table w1000 "$fast")"
+	wrap a "$(tier_table hold "$fast")"
 	tiers=("$a" "$slow")
 	later create
 	wait_for 20 state_is "$FORMATTING"
 	wait_for 20 in_flight write a
-	"up_$1"
-	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
-	up_good
-	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
+	"meta_$1"
 	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	meta_good
+	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
 	new_set_works
 }
 
@@ -106,14 +105,18 @@ format_end_unknown()
 {
 	make_faulty_disks
 	length=$(capacity_of 128 "$fast" "$slow")
-	low 0 3000
+	wrap a "$(tier_table hold "$fast")"
+	tiers=("$a" "$slow")
 	later create
 	wait_for 20 state_is "$FORMATTING"
-	wait_for 20 in_flight write low
-	up_flushes
+	wait_for 20 in_flight write a
+	hold write
+	swap a "$(tier_table good "$fast")"
+	wait_for 20 in_flight write up
+	meta_flushes
+	hold none
 	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
-	low 0 0
-	up_good
+	meta_good
 	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
 	new_set_works
 }
@@ -133,9 +136,9 @@ format_resume()
 	length=$(capacity_of 128 "$fast" "$slow")
 	dmsetup create "$set" --notable
 	load
-	up_writes
+	meta_writes
 	fails resume
-	up_good
+	meta_good
 	resume
 	write_chunks 0 20 1
 	check_chunks 0 20 1
@@ -170,12 +173,12 @@ bump_start()
 {
 	make_down
 	sums=$(checksums "$fast" "$slow")
-	"up_$1"
+	"meta_$1"
 	klog_mark
 	fails create
 	said '[Mm]etadata'
 	same "$sums" "$(checksums "$fast" "$slow")" "contents of the tiers"
-	up_good
+	meta_good
 	intact
 	intact
 }
@@ -183,13 +186,13 @@ bump_start()
 bump_start_unknown()
 {
 	make_down
-	low 0 3000
+	hold write
 	later create
-	wait_for 20 in_flight write low
-	up_flushes
+	wait_for 20 in_flight write up
+	meta_flushes
+	hold none
 	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	low 0 0
-	up_good
+	meta_good
 	intact
 	intact
 }
@@ -198,13 +201,13 @@ bump_start_unknown()
 bump_end()
 {
 	make_down wrapped
-	swap a "$(tier_table w1000 "$fast")"
+	swap a "$(tier_table hold "$fast")"
 	later create
 	wait_for 20 in_flight write a
-	"up_$1"
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	up_good
+	"meta_$1"
 	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	meta_good
 	# Without one of them, too.
 	tiers=("$a" -)
 	activate
@@ -233,9 +236,9 @@ list_change()
 	load
 	# What the suspend commits is another matter.
 	suspend
-	"up_$1"
+	"meta_$1"
 	fails resume
-	up_good
+	meta_good
 	if [ "$2" = again ]; then
 		resume
 		same 3 "$(info tiers)" "tiers"
@@ -260,93 +263,5 @@ list_change()
 test_case "a tier joins: metadata fails, then resume again" list_change writes again
 test_case "a tier joins: metadata fails, then the old table" list_change writes back
 test_case "a tier joins: metadata dead, then resume again" list_change dead again
-
-# ---- each block
-
-# For each block of the metadata in turn, used or yet to be used: it cannot be
-# read or written, from before the activation or from after it, while all that
-# needs metadata is tried.  What was said to have been done is found again
-# afterwards, what was said to have failed may or may not be; nothing else
-# changes, and the mode is one that explains itself.
-each_block()
-{
-	local when=$1 block last outcome
-	policy=heat
-	make_faulty
-	last=$(($(info meta_used) + 12))
-	deactivate
-	declare -A seen
-	for ((block = 0; block < last; block++)); do
-		one_block "$when" "$block"
-		seen[$outcome]="${seen[$outcome]:-} $block"
-	done
-	for outcome in "${!seen[@]}"; do
-		note "$outcome: blocks${seen[$outcome]}"
-	done
-}
-
-one_block()
-{
-	local when=$1 block=$2 depth=$((2 + $2)) new=$((100 + $2)) set_done='' durable='' gone=''
-	local mode now
-	[ "$when" = after ] || bad_sectors "$meta" $((block * 8)) 8
-	if ! create 2>/dev/null; then
-		outcome="not activated"
-	else
-		[ "$when" = before ] || bad_sectors "$meta" $((block * 8)) 8
-		if msg set migration_depth "$depth" 2>/dev/null; then set_done=1; fi
-		mode=$(mode_now)
-		[ "$mode" != ro ] || fail "block $block: ro without a reason after set"
-		if write_chunks "$new" 1 7 2>/dev/null && io sync "$dev" 2>/dev/null; then
-			durable=1
-		fi
-		if discard_chunks 19 1 2>/dev/null; then gone=1; fi
-		msg migrate 2 2 1 2>/dev/null || true
-		wait_for 20 not_moving
-		mode=$(mode_now)
-		case $mode in
-		rw|needs_check|Fail) ;;
-		*) fail "block $block: mode $mode" ;;
-		esac
-		[ "$mode" = Fail ] || check_chunks 0 19 1
-		deactivate
-		outcome="activated, then $mode"
-	fi
-	good_sectors "$meta" $((block * 8)) 8
-	activate
-	now=$(mode_now)
-	[[ $now = rw || $now = needs_check ]] || fail "block $block: mode $now after all"
-	case "${mode:-} $now" in
-	"needs_check rw") fail "block $block: needs_check was forgotten" ;;
-	esac
-	check_chunks 0 19 1
-	if [ -n "$gone" ]; then
-		check_chunks 19 1 0
-	else
-		check_chunks 19 1 1 2>/dev/null || check_chunks 19 1 0
-	fi
-	if [ -n "$durable" ]; then
-		check_chunks "$new" 1 7
-	else
-		check_chunks "$new" 1 0 2>/dev/null || check_chunks "$new" 1 7
-	fi
-	status
-	[ -z "$set_done" ] || same "$depth" "${V[migration_depth]}" "block $block: migration_depth"
-	if [ "$now" = rw ]; then
-		write_chunks 19 1 1
-		discard_chunks "$new" 1
-		move 0 10 0
-		deactivate
-	else
-		outcome+=", needs_check stays"
-		# No way back but a check; the next block gets a new set.
-		clean >/dev/null
-		make_faulty
-		deactivate
-	fi
-}
-not_moving() { mode_is Fail || settled; }
-test_case "each block of the metadata fails, from before the activation" each_block before
-test_case "each block of the metadata fails, after the activation" each_block after
 
 run_tests

@@ -8,6 +8,8 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$here/lib-tierctl.sh"
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 need fio
@@ -181,11 +183,14 @@ grown_reload()
 }
 test_case "grown, then a reload" grown_reload
 
-# Or the snapshot goes, which is what took the space.
+# Or the snapshot goes, which is what took the space: as lvmtier(7) has it.
 released()
 {
 	becomes_full 245
-	msg release_metadata_snap
+	ctl_code 3 status "$set"
+	matches 'has fallen to read-only; the kernel log says why' "$output" "status"
+	matches '9[0-9]% of its metadata device is used' "$output" "status"
+	dmsetup message "$set" 0 release_metadata_snap
 	same rw "$(mode_now)" "mode without the snapshot"
 	io sync "$dev"
 	touch_spots "$filled" $((spots - filled))
@@ -194,6 +199,8 @@ released()
 	activate
 	check_chunks 0 20 1
 	verify_spots 0 "$spots"
+	ctl status "$set" >"$tmp/status" || true
+	! grep -q 'read-only' "$tmp/status" || fail "status: $(<"$tmp/status")"
 }
 test_case "the snapshot is released" released
 

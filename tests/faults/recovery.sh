@@ -143,12 +143,12 @@ test_case "a tier from an old image: activate --degraded" stale
 failed()
 {
 	make_by_tool
-	up_writes
+	meta_writes
 	write_chunks 30 1 2
 	wait_for 10 mode_is Fail
 	attention failed
 	fails check_chunks 0 1 1
-	up_good
+	meta_good
 
 	ctl_code 0 deactivate "$set"
 	ctl_code 0 activate "$set"

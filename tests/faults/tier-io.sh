@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib-faults.sh"
 
 failed_are() { [ "$(info failed)" = "$1" ]; }
-event_after() { timeout 10 dmsetup wait "$set" "$1" || fail "no event"; }
+event_after() { timeout $((10 * patience)) dmsetup wait "$set" "$1" || fail "no event"; }
 
 # bad_piece CHUNK BYTE: the 4 KiB there are bad; sets bad
 bad_piece()

@@ -636,7 +636,7 @@ only_device()
 # clean [keep]: no dm device, process or disk of ours; with `keep` disks stay.
 clean()
 {
-	local name pid item items=() round rc=0
+	local name pid item items=() mounts round rc=0
 
 	[ ! -s "$tmp/pids" ] || while read -r pid; do
 		# A function in the background has a command of its own.
@@ -644,9 +644,12 @@ clean()
 		kill "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) 2>/dev/null
 	done <"$tmp/pids"
 	: >"$tmp/pids"
-	while read -r _ name _; do
+	# All at once: read asks the kernel for one byte at a time.
+	mapfile -t mounts </proc/mounts
+	for name in "${mounts[@]}"; do
+		name=${name#* } name=${name%% *}
 		[[ $name != "$tmp/"* ]] || items+=("$name")
-	done </proc/mounts
+	done
 	[ ${#items[@]} = 0 ] || umount "${items[@]}"
 	items=()
 	for round in 1 2 3 4 5 6; do

@@ -62,6 +62,13 @@ int dm_message(const char *name, uint64_t sector, const char *text);
 /* Whether a warning or an oops has tainted the kernel. */
 bool kernel_tainted(void);
 
+/* ---- damage.c ---- */
+
+/* The image that is to be damaged; blocks of metadata in it. */
+void damage_init(const uint8_t *image, size_t len);
+unsigned int damage_blocks(void);
+void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len);
+
 /* ---- image.c ---- */
 
 int fuzz_images(int argc, char **argv);

@@ -27,41 +27,6 @@
 #define WRITTEN_AT	4096	/* of each chunk, in the second round */
 #define WRITTEN_SEED	7
 
-/* What kinds of block there are, by what their checksum is mixed with. */
-static const uint32_t kinds[] = {
-	0x7e12a5c3,	/* superblock */
-	121107,		/* btree node */
-	595846735,	/* array block */
-	240779,		/* bitmap of the space map */
-	160478,		/* index of the space map */
-};
-#define KIND_ARRAY 595846735
-
-static uint32_t crc_table[256];
-
-static uint32_t checksum(const uint8_t *block, uint32_t xor)
-{
-	uint32_t crc = ~0U;
-	unsigned int i, bit;
-
-	if (!crc_table[1])
-		for (i = 0; i < 256; i++) {
-			crc_table[i] = i;
-			for (bit = 0; bit < 8; bit++)
-				crc_table[i] = crc_table[i] >> 1 ^
-					       (crc_table[i] & 1 ? 0x82f63b78 : 0);
-		}
-	for (i = 4; i < BLOCK; i++)
-		crc = crc >> 8 ^ crc_table[(crc ^ block[i]) & 0xff];
-	return crc ^ xor;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, 4);
-}
-
 static uint64_t get64(const uint8_t *p)
 {
 	uint64_t v;
@@ -122,123 +87,6 @@ static void write_image(struct image *im, const uint8_t *data)
 {
 	if (pwrite(im->fd, data, im->len, 0) != (ssize_t)im->len)
 		die("%s: %s", im->path, strerror(errno));
-}
-
-/* ---- damage ---- */
-
-struct block {
-	uint32_t number;
-	uint32_t kind;		/* of kinds[] */
-};
-
-static struct block *blocks;
-static unsigned int nr_blocks;
-
-static void find_blocks(const struct image *meta)
-{
-	unsigned int i, k;
-	uint32_t csum;
-
-	blocks = calloc(meta->len / BLOCK, sizeof(*blocks));
-	if (!blocks)
-		die("out of memory");
-	for (i = 0; i < meta->len / BLOCK; i++) {
-		memcpy(&csum, meta->good + i * BLOCK, 4);
-		for (k = 0; csum && k < sizeof(kinds) / sizeof(kinds[0]); k++)
-			if (le32toh(csum) == checksum(meta->good + i * BLOCK, kinds[k]))
-				blocks[nr_blocks++] = (struct block){ i, kinds[k] };
-	}
-	if (nr_blocks < 5)
-		die("%s: only %u metadata blocks", meta->path, nr_blocks);
-}
-
-static uint64_t odd_number(struct rng *r)
-{
-	static const uint64_t numbers[] = {
-		0, 1, 2, 3, 7, 8, 126, 127, 252, 509, 510, 1018, 4096, 0xffff, 0x7fffffff,
-		0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
-		0xffffffffffffffff,
-	};
-
-	return rng_chance(r, 3) ? rng_below(r, 300) : PICK(r, numbers);
-}
-
-/* The entries of the mapping: a place, a tier, a pin, flags. */
-static void damage_entry(struct rng *r, uint8_t *block)
-{
-	uint8_t *entry = block + 24 + 8 * rng_below(r, 60);
-	uint8_t *other = block + 24 + 8 * rng_below(r, 60);
-
-	switch (rng_below(r, 5)) {
-	case 0:
-		put64(entry, get64(other));
-		break;
-	case 1:
-		put64(entry, get64(entry) ^ 1ULL << rng_below(r, 64));
-		break;
-	case 2:
-		put64(entry, (get64(entry) & ~0xffffULL) | rng_below(r, 80));
-		break;
-	case 3:
-		put64(entry, get64(entry) ^ 1ULL << 40);
-		break;
-	default:
-		put64(entry, 1ULL << 56 | (uint64_t)rng_below(r, 3) << 40 | rng_below(r, 80));
-	}
-}
-
-static void damage_block(struct rng *r, uint8_t *image, const struct block *b)
-{
-	uint8_t *block = image + (size_t)b->number * BLOCK;
-	unsigned int at, other;
-
-	switch (rng_below(r, 8)) {
-	case 0:
-		block[rng_below(r, BLOCK)] ^= 1 << rng_below(r, 8);
-		break;
-	case 1:
-		put32(block + 4 * rng_below(r, BLOCK / 4), odd_number(r));
-		break;
-	case 2:
-		put64(block + 8 * rng_below(r, BLOCK / 8), odd_number(r));
-		break;
-	case 3:		/* the header */
-		put32(block + 4 + 4 * rng_below(r, 9), odd_number(r));
-		break;
-	case 4:		/* where superblock, nodes and space maps have what counts */
-		put64(block + 8 * rng_below(r, 64), odd_number(r));
-		break;
-	case 5:		/* another block's content */
-		other = blocks[rng_below(r, nr_blocks)].number;
-		memmove(block + 24, image + (size_t)other * BLOCK + 24, BLOCK - 24);
-		break;
-	case 6:
-		at = rng_below(r, BLOCK);
-		memset(block + at, rng_chance(r, 2) ? 0 : 0xff, rng_below(r, BLOCK - at));
-		break;
-	default:
-		if (b->kind == KIND_ARRAY)
-			damage_entry(r, block);
-		else
-			block[4 + rng_below(r, 508)] ^= 1 << rng_below(r, 8);
-	}
-}
-
-static void damage(struct rng *r, struct image *meta)
-{
-	unsigned int n = 1 + rng_below(r, rng_chance(r, 4) ? 12 : 3);
-	bool seal = !rng_chance(r, 4);
-	const struct block *b;
-
-	memcpy(meta->bad, meta->good, meta->len);
-	while (n--) {
-		/* The superblock is one among many, and everything hangs on it. */
-		b = rng_chance(r, 6) ? &blocks[0] : &blocks[rng_below(r, nr_blocks)];
-		damage_block(r, meta->bad, b);
-		if (seal)
-			put32(meta->bad + (size_t)b->number * BLOCK,
-			      checksum(meta->bad + (size_t)b->number * BLOCK, b->kind));
-	}
 }
 
 /* ---- what the set shows ---- */
@@ -329,9 +177,9 @@ int damage_image(int argc, char **argv)
 		die("damage IMAGE SEED");
 	rng.state = strtoull(argv[1], NULL, 10);
 	read_image(&meta, argv[0]);
-	find_blocks(&meta);
+	damage_init(meta.good, meta.len);
 	rng_chance(&rng, 2);	/* as fuzz_images() does */
-	damage(&rng, &meta);
+	damage(&rng, meta.good, meta.bad, meta.len);
 	return fwrite(meta.bad, meta.len, 1, stdout) == 1 && !fflush(stdout) ? 0 : 1;
 }
 
@@ -355,14 +203,14 @@ int fuzz_images(int argc, char **argv)
 		read_image(&images[k], argv[7 + k]);
 		open_device(&images[k], argv[4 + k]);
 	}
-	find_blocks(&images[0]);
+	damage_init(images[0].good, images[0].len);
 	snprintf(line, sizeof(line), "%s 128 2 %s %s 0 0 static 0", argv[4], argv[5], argv[6]);
 
 	for (i = 0; i < n; i++) {
 		struct rng rng = { .state = seed + i };
 		bool wr = rng_chance(&rng, 2);
 
-		damage(&rng, &images[0]);
+		damage(&rng, images[0].good, images[0].bad, images[0].len);
 		write_image(&images[0], images[0].bad);
 		write_image(&images[1], images[1].good);
 		write_image(&images[2], images[2].good);
@@ -374,6 +222,6 @@ int fuzz_images(int argc, char **argv)
 			die("seed %" PRIu64 ": the kernel has complained", seed + i);
 	}
 	printf("%" PRIu64 " images of %u blocks: %u refused, %u failed to start, %u served\n", n,
-	       nr_blocks, refused, failed_resume, served);
+	       damage_blocks(), refused, failed_resume, served);
 	return refused && served ? 0 : 1;
 }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random changes to an image of metadata, whose checksums are made right again more
+ * often than not.
+ */
+#include "fuzz.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK		4096
+
+/* What kinds of block there are, by what their checksum is mixed with. */
+static const uint32_t kinds[] = {
+	0x7e12a5c3,	/* superblock */
+	121107,		/* btree node */
+	595846735,	/* array block */
+	240779,		/* bitmap of the space map */
+	160478,		/* index of the space map */
+};
+#define KIND_ARRAY 595846735
+
+static uint32_t crc_table[256];
+
+static uint32_t checksum(const uint8_t *block, uint32_t xor)
+{
+	uint32_t crc = ~0U;
+	unsigned int i, bit;
+
+	if (!crc_table[1])
+		for (i = 0; i < 256; i++) {
+			crc_table[i] = i;
+			for (bit = 0; bit < 8; bit++)
+				crc_table[i] = crc_table[i] >> 1 ^
+					       (crc_table[i] & 1 ? 0x82f63b78 : 0);
+		}
+	for (i = 4; i < BLOCK; i++)
+		crc = crc >> 8 ^ crc_table[(crc ^ block[i]) & 0xff];
+	return crc ^ xor;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, 4);
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return le64toh(v);
+}
+
+static void put64(uint8_t *p, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(p, &v, 8);
+}
+
+struct block {
+	uint32_t number;
+	uint32_t kind;		/* of kinds[] */
+};
+
+static struct block *blocks;
+static unsigned int nr_blocks;
+
+unsigned int damage_blocks(void)
+{
+	return nr_blocks;
+}
+
+void damage_init(const uint8_t *image, size_t len)
+{
+	unsigned int i, k;
+	uint32_t csum;
+
+	blocks = calloc(len / BLOCK, sizeof(*blocks));
+	if (!blocks)
+		die("out of memory");
+	for (i = 0; i < len / BLOCK; i++) {
+		memcpy(&csum, image + i * BLOCK, 4);
+		for (k = 0; csum && k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			if (le32toh(csum) == checksum(image + i * BLOCK, kinds[k]))
+				blocks[nr_blocks++] = (struct block){ i, kinds[k] };
+	}
+	if (nr_blocks < 5)
+		die("only %u blocks of metadata", nr_blocks);
+}
+
+static uint64_t odd_number(struct rng *r)
+{
+	static const uint64_t numbers[] = {
+		0, 1, 2, 3, 7, 8, 126, 127, 252, 509, 510, 1018, 4096, 0xffff, 0x7fffffff,
+		0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
+		0xffffffffffffffff,
+	};
+
+	return rng_chance(r, 3) ? rng_below(r, 300) : PICK(r, numbers);
+}
+
+/* The entries of the mapping: a place, a tier, a pin, flags. */
+static void damage_entry(struct rng *r, uint8_t *block)
+{
+	uint8_t *entry = block + 24 + 8 * rng_below(r, 60);
+	uint8_t *other = block + 24 + 8 * rng_below(r, 60);
+
+	switch (rng_below(r, 5)) {
+	case 0:
+		put64(entry, get64(other));
+		break;
+	case 1:
+		put64(entry, get64(entry) ^ 1ULL << rng_below(r, 64));
+		break;
+	case 2:
+		put64(entry, (get64(entry) & ~0xffffULL) | rng_below(r, 80));
+		break;
+	case 3:
+		put64(entry, get64(entry) ^ 1ULL << 40);
+		break;
+	default:
+		put64(entry, 1ULL << 56 | (uint64_t)rng_below(r, 3) << 40 | rng_below(r, 80));
+	}
+}
+
+static void damage_block(struct rng *r, uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+	unsigned int at, other;
+
+	switch (rng_below(r, 8)) {
+	case 0:
+		block[rng_below(r, BLOCK)] ^= 1 << rng_below(r, 8);
+		break;
+	case 1:
+		put32(block + 4 * rng_below(r, BLOCK / 4), odd_number(r));
+		break;
+	case 2:
+		put64(block + 8 * rng_below(r, BLOCK / 8), odd_number(r));
+		break;
+	case 3:		/* the header */
+		put32(block + 4 + 4 * rng_below(r, 9), odd_number(r));
+		break;
+	case 4:		/* where superblock, nodes and space maps have what counts */
+		put64(block + 8 * rng_below(r, 64), odd_number(r));
+		break;
+	case 5:		/* another block's content */
+		other = blocks[rng_below(r, nr_blocks)].number;
+		memmove(block + 24, image + (size_t)other * BLOCK + 24, BLOCK - 24);
+		break;
+	case 6:
+		at = rng_below(r, BLOCK);
+		memset(block + at, rng_chance(r, 2) ? 0 : 0xff, rng_below(r, BLOCK - at));
+		break;
+	default:
+		if (b->kind == KIND_ARRAY)
+			damage_entry(r, block);
+		else
+			block[4 + rng_below(r, 508)] ^= 1 << rng_below(r, 8);
+	}
+}
+
+void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len)
+{
+	unsigned int n = 1 + rng_below(r, rng_chance(r, 4) ? 12 : 3);
+	bool seal = !rng_chance(r, 4);
+	const struct block *b;
+
+	memcpy(bad, good, len);
+	while (n--) {
+		/* The superblock is one among many, and everything hangs on it. */
+		b = rng_chance(r, 6) ? &blocks[0] : &blocks[rng_below(r, nr_blocks)];
+		damage_block(r, bad, b);
+		if (seal)
+			put32(bad + (size_t)b->number * BLOCK,
+			      checksum(bad + (size_t)b->number * BLOCK, b->kind));
+	}
+}
+
