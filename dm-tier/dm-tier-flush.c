@@ -125,8 +125,7 @@ void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait)
 	bool send;
 
 	spin_lock_irq(&t->set->lock);
-	if (wait)
-		list_add_tail(&wait->list, &t->flush_waiting);
+	list_add_tail(&wait->list, &t->flush_waiting);
 	send = start_flush(t);
 	spin_unlock_irq(&t->set->lock);
 	if (send)

@@ -509,7 +509,7 @@ void tier_pass_down_unmapped(struct tier_set *set);
 
 void tier_flush_init(struct tier_set *set);
 void tier_flush_init_tier(struct tier *t);
-/* Flushes one tier; wait->fn is called when done, wait may be NULL. */
+/* Flushes one tier; wait->fn is called when done. */
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
 /* Completes the bio once the tier is flushed and its new chunks are committed.  Any context. */
 void tier_flush_births(struct tier *t, struct bio *bio);
@@ -690,9 +690,7 @@ struct tier_plan {
 	bool known[256];	/* ids of the set before */
 	u64 capacity;		/* chunks */
 	u64 reserve;		/* chunks */
-	u32 logical_block_size;
 	struct tier_meta_info info;	/* as found, if not format */
-	u8 uuid[TIER_UUID_SIZE];
 	char reason[160];	/* why it was refused */
 };
 

@@ -545,7 +545,7 @@ static bool serve(struct heat_engine *e, struct heat_candidate *c, u32 price,
 	down = best.victim ? below(e, best.to) : TIER_NOWHERE;
 	if (down != TIER_NOWHERE) {
 		c->backed = best.to;
-	c->patience = e->clock + PATIENCE;
+		c->patience = e->clock + PATIENCE;
 		propose(e, best.victim->chunk, best.to, down, move);
 		return true;
 	}
