@@ -54,14 +54,9 @@ int tier_label_read(struct block_device *bdev, struct tier_label_info *info,
 
 int tier_label_write(struct block_device *bdev, const struct tier_label_info *info)
 {
-	const char *reason;
-	void *slot;
+	void *slot = kmalloc(TIER_LABEL_SLOT_SIZE, GFP_NOIO);
 	int r;
 
-	if (!can_hold_label(bdev, &reason))
-		return -EINVAL;
-
-	slot = kmalloc(TIER_LABEL_SLOT_SIZE, GFP_NOIO);
 	if (!slot)
 		return -ENOMEM;
 

@@ -90,7 +90,8 @@ static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t statu
 		return;
 	if (write)
 		tier_mark_unflushed(t);
-	if (unlikely(status))
+	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
+	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (io->migration)
 		tier_guarded_write_end(set, io);

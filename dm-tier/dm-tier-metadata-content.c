@@ -465,16 +465,13 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 {
 	int r;
 
-	if (!nr_chunks || nr_chunks > TIER_MAX_CHUNKS)
-		return -EINVAL;
-
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
 	r = __verify_arrays(md);
 	if (!r && !__has_room_to_grow(md, nr_chunks))
 		r = -ENOSPC;
-	if (r || nr_chunks == md->info.nr_chunks) {
+	if (r) {
 		tier_md_unlock(md);
 		return r;
 	}
@@ -536,8 +533,6 @@ static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
 	down_read(&md->lock);
 	if (md->read_only)
 		r = -EROFS;
-	else if (save->nr_chunks != md->info.nr_chunks)
-		r = -EINVAL;
 	else if (!md->failed)
 		r = __walk_array_range(&md->heat_info, md->roots.heat,
 				       save->nr_chunks, save->first, save->end,
@@ -557,10 +552,6 @@ static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
 	r = tier_md_begin_change(md, 1);
 	if (r)
 		return r;
-	if (save->nr_chunks != md->info.nr_chunks) {
-		tier_md_unlock(md);
-		return -EINVAL;
-	}
 	while (!r && bit < end) {
 		index = save->first + bit;
 		value = cpu_to_le32(READ_ONCE(save->heat[index]));

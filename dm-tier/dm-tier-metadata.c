@@ -490,14 +490,7 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 	struct tier_metadata *md;
 	int r;
 
-	if (!tier_meta_info_valid(info)) {
-		*reason = "metadata cannot describe this set";
-		return ERR_PTR(-EINVAL);
-	}
-	if (tier_md_device_blocks(bdev) < tier_md_blocks_needed(info->nr_chunks)) {
-		*reason = "metadata device is too small";
-		return ERR_PTR(-ENOSPC);
-	}
+	/* Once more, just before it is written over. */
 	r = tier_metadata_read_superblock(bdev, &found, reason);
 	if (r != -ENODATA) {
 		if (!r)

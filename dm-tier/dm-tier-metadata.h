@@ -41,8 +41,8 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 /*
  * Formats a device: writes and commits a superblock with the fields of info
  * (state, uuid, name and so on; trans_id 0) and an all-unmapped mapping of
- * info->nr_chunks.  A metadata device too small for nr_chunks is refused with
- * *reason before anything is written (see tier_md_blocks_needed()).
+ * info->nr_chunks.  The device has tier_md_blocks_needed() blocks for these; one
+ * that is not blank is refused.
  */
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 					   const struct tier_meta_info *info,

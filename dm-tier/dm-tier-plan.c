@@ -61,8 +61,7 @@ static int take_rec(void *context, const struct tier_meta_tier *t)
 {
 	struct recs *recs = context;
 
-	if (recs->nr == TIER_MAX_TIERS)
-		return -EILSEQ;
+	/* There is room: no more than TIER_MAX_TIERS are read. */
 	recs->tier[recs->nr++] = *t;
 	return 0;
 }
@@ -590,20 +589,17 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 }
 
 /* The lowest id that is not in use, counted from the last given. */
-static int free_id(const struct tier_plan *plan)
+static unsigned int free_id(const struct tier_plan *plan)
 {
 	unsigned int id, highest = 0;
 
 	for (id = 0; id < 255; id++)
 		if (plan->known[id])
 			highest = id;
-	for (id = highest + 1; id < 255; id++)
-		if (!plan->known[id])
-			return id;
-	for (id = 0; id < 255; id++)
-		if (!plan->known[id])
-			return id;
-	return -ENOSPC;
+	/* At most 32 are taken. */
+	for (id = (highest + 1) % 255; plan->known[id]; id = (id + 1) % 255)
+		;
+	return id;
 }
 
 bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
@@ -691,8 +687,8 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	u64 nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
 	struct tier_metadata *md = set->metadata;
 	struct tier_meta_info info;
-	unsigned int i;
-	int id, r;
+	unsigned int i, id;
+	int r;
 
 	r = forget_pins(md, plan, tt->nr_tiers);
 	if (r)
@@ -707,8 +703,6 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 		if (!plan->joining[i])
 			continue;
 		id = free_id(plan);
-		if (id < 0)
-			return refuse(plan, id, "No tier id is free");
 		plan->tiers[i].id = id;
 		plan->known[id] = true;
 		generate_random_uuid(plan->tiers[i].uuid);

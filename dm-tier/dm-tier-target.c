@@ -87,12 +87,8 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 
 	r = tier_table_parse(tt, argc, argv, &ti->error) ? :
 	    join_set(tt, &ti->error) ? :
-	    check_plan(tt, &ti->error);
-	if (!r) {
-		r = dm_set_target_max_io_len(ti, tt->chunk_sectors);
-		if (r)
-			ti->error = "Chunk size is too large for this kernel";
-	}
+	    check_plan(tt, &ti->error) ? :
+	    dm_set_target_max_io_len(ti, tt->chunk_sectors);
 	if (r) {
 		free_target(tt);
 		return r;

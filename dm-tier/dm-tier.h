@@ -693,9 +693,7 @@ struct tier_plan {
 	bool known[256];	/* ids of the set before */
 	u64 capacity;		/* chunks */
 	u64 reserve;		/* chunks */
-	u32 logical_block_size;
 	struct tier_meta_info info;	/* as found, if not format */
-	u8 uuid[TIER_UUID_SIZE];
 	char reason[160];	/* why it was refused */
 };
 

@@ -120,6 +120,7 @@ row "a feature that is not counted" 'core|feature|argument' "$good 0 paused 0 st
 row "two features counted as one" 'core|feature|argument' "$good 1 paused read_only 0 static 0"
 row "an unknown feature" 'feature' "$good 1 fly 0 static 0"
 row "an unknown feature after a known one" 'feature' "$good 2 paused fly 0 static 0"
+row "a feature twice" 'twice' "$good 2 paused paused 0 static 0"
 row "a feature in capitals" 'feature' "$good 1 Paused 0 static 0"
 row "the beginning of a feature" 'feature' "$good 1 pause 0 static 0"
 row "a feature with a tail" 'feature' "$good 1 paused2 0 static 0"
@@ -134,6 +135,7 @@ row "a core argument that is not counted" 'policy|argument' "$good 0 0 migration
 row "an unknown key" 'migration_width|key|argument|unknown' "$good 0 2 migration_width 4 static 0"
 row "an unknown key after a known one" 'migration_width|key|argument|unknown' \
 	"$good 0 4 migration_depth 4 migration_width 4 static 0"
+row "a key twice" 'twice' "$good 0 4 migration_depth 4 migration_depth 5 static 0"
 row "a feature as a key" 'paused|key|argument|unknown' "$good 0 2 paused 1 static 0"
 for pair in "migration_depth 0" "migration_depth 257" "migration_depth -1" "migration_depth x" \
 	    "migration_depth 4x" "migration_depth 4.5" "migration_depth 18446744073709551617" \
@@ -166,6 +168,7 @@ row "a core key among the policy's" 'migration_depth|key|argument|policy' \
 row "a policy value that is no number" 'headroom|value|policy' "$good 0 0 heat 2 headroom lots"
 row "a policy value that does not fit in 64 bits" 'headroom|value|policy' \
 	"$good 0 0 heat 2 headroom 18446744073709551616"
+row "a policy key twice" 'twice' "$good 0 0 heat 4 headroom 2 headroom 3"
 row "a negative policy value" 'headroom|value|policy' "$good 0 0 heat 2 headroom -1"
 
 # ---- lengths; the refusal names what fits

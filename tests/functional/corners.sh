@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# long
+#
+# What no other file comes by: a suspend that is interrupted, readahead that is
+# refused, tables that are loaded but not live, requests that cross each other,
+# messages about a tier that is missing.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# ---- a suspend that somebody interrupts
+
+read_hangs()
+{
+	local reads
+	read -r reads _ <"$(block_of "$dev")/inflight"
+	[ "$reads" != 0 ]
+}
+stopping() { ! msg resume 2>/dev/null; }
+
+# A set with chunks 0-9 on fast, 10-19 on a device that can be told to stop.
+make_held()
+{
+	make_disks
+	wrap held "0 $(sectors_of "$slow") linear $slow 0"
+	tiers=("$fast" /dev/mapper/tt_held)
+	length=$(capacity_of "$chunk" "$fast" "$slow")
+	core=(migration_bandwidth 0)
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+	udevadm settle
+}
+hold()
+{
+	trap 'dmsetup resume tt_held' EXIT
+	dmsetup suspend --noflush --nolockfs tt_held
+}
+
+interrupted_suspend()
+{
+	local reader suspender rc=0
+	make_held
+	hold
+	background io check "$dev" at="$(at_chunk 10)" len=4k seed=1
+	reader=$last_pid
+	wait_for 10 read_hangs
+	# It waits for the read.  Until it is interrupted the set takes no messages.
+	background dmsetup suspend --nolockfs "$set"
+	suspender=$last_pid
+	wait_for 10 stopping
+	kill -TERM "$suspender"
+	wait "$suspender" || rc=$?
+	[ "$rc" != 0 ] || fail "the suspend ended well"
+	# As if it had never been asked for.
+	same Active "$(dmsetup info -c --noheadings -o suspended "$set")" "state of the device"
+	write_chunks 0 5 2
+	write_chunks 30 5 2
+	dmsetup resume tt_held
+	wait "$reader"
+	move 0 5 1
+	check_chunks 0 5 2
+	check_chunks 5 15 1
+	suspend
+	resume
+	check_chunks 30 5 2
+}
+test_case "a suspend that is interrupted changes nothing" interrupted_suspend
+
+# A dm device that is suspended refuses readahead; the read itself comes later.
+refused_readahead()
+{
+	local reader
+	make_held
+	blockdev --flushbufs "$dev"
+	hold
+	background dd if="$dev" of="$tmp/read" bs=4k skip=$(($(at_chunk 10) / 4096)) count=1 \
+		status=none
+	reader=$last_pid
+	wait_for 10 read_hangs
+	dmsetup resume tt_held
+	wait "$reader"
+	status
+	same "A 0" "${S[state1]} ${S[errors1]}" "state and errors of the tier"
+}
+test_case "readahead that was refused is no error of the tier" refused_readahead
+
+# ---- tables that are not live
+
+only_loaded()
+{
+	make_disks
+	length=$(capacity_of "$chunk" "${tiers[@]}")
+	dmsetup create "$set" --notable
+	load
+	same "0 $length tier Error" "$(dmsetup status --inactive "$set")" "status"
+	resume
+	same rw "$(info mode)"
+	# The table that follows has features of its own, and the set's figures.
+	features=(paused skip_zeroing)
+	load
+	parse_status "$(dmsetup status --inactive "$set")"
+	same "paused skip_zeroing" "${S[features]}" "features of the table that is loaded"
+	same "" "$(info features)" "features of the live table"
+	dmsetup clear "$set"
+}
+test_case "status of a table that is only loaded" only_loaded
+
+# Between load and resume somebody writes to a tier.
+failed_resume()
+{
+	make_disks
+	length=$(capacity_of "$chunk" "${tiers[@]}")
+	dmsetup create "$set" --notable
+	load
+	printf 'data' | dd of="$fast" bs=4 conv=notrunc,fsync status=none
+	refused 'tier 0 .*not a tier label' resume
+	same "0 $length tier Error" "$(dmsetup status "$set")" "status"
+	fails msg chunk 0
+	matches 'nput/output error' "$output" "error"
+	blkdiscard -f "$fast"
+	resume
+	write_chunks 0 5 1
+	check_chunks 0 5 1
+}
+test_case "a resume that fails leaves a device that can be resumed" failed_resume
+
+# ---- messages
+
+# The last word on a chunk counts, whatever part of an older request it takes.
+crossing()
+{
+	local first count rank
+	core=(migration_bandwidth 64 migration_depth 1)
+	make_set
+	write_chunks 0 40 1 block=1m
+	io sync "$dev"
+	msg migrate 0 30 1
+	msg migrate 10 5 0	# from its middle
+	msg migrate 25 10 0	# its end, and more
+	msg migrate 0 5 0	# its beginning
+	msg migrate 26 3 1	# in the middle of another
+	msg set migration_bandwidth 0
+	while read -r first count rank; do
+		wait_for 60 all_on_rank "$first" "$count" "$rank"
+	done <<-END
+		0 5 0
+		5 5 1
+		10 5 0
+		15 10 1
+		25 1 0
+		26 3 1
+		29 11 0
+	END
+	wait_for 10 settled
+	check_chunks 0 40 1 block=1m
+}
+test_case "requests that cross: the last one counts" crossing
+
+about_missing()
+{
+	make_set
+	write_chunks 0 10 1
+	move 5 5 1
+	deactivate
+	tiers=("$fast" -)
+	activate
+	chunk_info 7
+	same "1 missing" "${C[rank]} ${C[state]}"
+	refused 'tier is missing' msg set tier1.reserve 3
+	refused 'tier is missing' msg pin 0 1 1
+	refused 'tier is missing' msg evacuate 1
+	refused 'tier is missing' msg admit 1
+	refused 'missing, evacuated or failing' msg migrate 0 1 1
+	refused 'a tier is missing' msg revert 0
+	check_chunks 0 5 1
+}
+test_case "messages about a tier that is missing" about_missing
+
+# A chunk that is under way, one that is not committed, one nobody asked about.
+states()
+{
+	make_held
+	msg pin 2 1 0
+	hold
+	msg migrate 0 1 1
+	wait_for 10 state_is 0 migrating
+	chunk_info 2
+	same "0 mapped first_write 0" "${C[rank]} ${C[state]} ${C[reason]} ${C[pin]}"
+	# A message twice is the same as once.
+	msg pin 2 1 0
+	dmsetup resume tt_held
+	wait_for 20 all_on_rank 0 1 1
+	wait_for 10 settled
+	chunk_info 0
+	same "1 mapped migrate" "${C[rank]} ${C[state]} ${C[reason]}"
+	same 1 "$(info pinned)"
+	check_chunks 0 20 1
+}
+state_is() { chunk_info "$1"; [ "${C[state]}" = "$2" ]; }
+test_case "what chunk says while one moves" states
+
+evacuated_twice()
+{
+	length=$((200 * chunk))
+	make_disks
+	activate
+	write_chunks 0 20 1
+	msg evacuate 0
+	msg evacuate 0
+	wait_for 60 all_on_rank 0 20 1
+	wait_for 10 settled
+	same "E 0" "$(info state0) $(info used0)"
+	msg admit 0
+	check_chunks 0 20 1
+}
+test_case "evacuate, once more" evacuated_twice
+
+run_tests
