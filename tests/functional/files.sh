@@ -376,7 +376,7 @@ misuse()
 	: >"$mnt/empty"
 	mkfifo "$mnt/fifo"
 	mkdir "$mnt/nothing"
-	refuse 1 "$mnt: lies on $set\. name $set" status "$mnt"
+	refuse 1 "/mnt: lies on $set\. name $set" status "$mnt"
 	for command in "pin --tier 1" "migrate --tier 1" unpin explain heatmap; do
 		# shellcheck disable=SC2086	# words
 		{

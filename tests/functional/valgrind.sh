@@ -30,6 +30,10 @@ under_valgrind()
 		--log-file="$log" "$@" </dev/null
 }
 
+# findings: what valgrind said; that it does not know libblkid's question to a CD drive
+# (CDROM_LAST_WRITTEN) is none
+findings() { sed '/unhandled ioctl 0x5395/,+2d' "$log"; }
+
 # right CODE COMMAND...: ends with CODE, and valgrind says nothing
 right()
 {
@@ -38,7 +42,7 @@ right()
 	rm -f "$log"
 	output=$(under_valgrind "$@" 2>"$tmp/stderr") || rc=$?
 	[ -e "$log" ] || fail "valgrind has not run"
-	[ ! -s "$log" ] || fail "$*: valgrind found: $(<"$log")"
+	[ -z "$(findings)" ] || fail "$*: valgrind found: $(findings)"
 	[ "$rc" = "$want" ] || fail "$*: exit status $rc instead of $want: $output $(<"$tmp/stderr")"
 }
 
@@ -48,7 +52,7 @@ finds()
 	rm -f "$log"
 	under_valgrind "$here/faulty" "$1" || rc=$?
 	same "$found" "$rc" "exit status"
-	[ -s "$log" ] || fail "nothing in the log"
+	[ -n "$(findings)" ] || fail "nothing in the log"
 }
 for fault in uninitialised overrun leak; do
 	test_case "valgrind sees a fault: $fault" finds $fault
@@ -76,17 +80,17 @@ run_row()
 	right "$@"
 }
 
-# stage COMMAND ARGUMENT...: what has to be so before it
+# stage COMMAND ARGUMENT...: what has to be so before it.  What a case has mounted does
+# not outlive it.
 stage()
 {
 	case $* in
-	'pin --tier 0 '*)
-		mkfs.ext4 -q -O ^has_journal "$dev"
+	*"$tmp/srv/"*|top*)
+		[ -e "$tmp/made" ] || mkfs.ext4 -q -O ^has_journal "$dev"
 		mount "$dev" "$tmp/srv"
-		head -c 300k /dev/urandom >"$tmp/srv/file"
+		[ -e "$tmp/made" ] || head -c 300k /dev/urandom >"$tmp/srv/file"
+		: >"$tmp/made"
 		sync -f "$tmp/srv" ;;
-	deactivate*)
-		! mountpoint -q "$tmp/srv" || umount "$tmp/srv" ;;
 	esac
 }
 
