@@ -395,7 +395,11 @@ bool lvm_looks_into_sets(void)
 	if (lvm_run(argv, &output))
 		return true;
 	filter = strstr(output, "global_filter=");
-	filtered = filter && strstr(filter, "dm-uuid-TIER-");
+	if (filter)
+		*strchrnul(filter, '\n') = '\0';
+	/* A device has many names, and one that is accepted is enough. */
+	filtered = filter && strstr(filter, "dm-uuid-TIER-") && !strstr(filter, "\"a|.*|") &&
+		   !strstr(filter, "\"a/.*/");
 	free(output);
 	return !filtered;
 }

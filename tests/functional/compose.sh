@@ -337,7 +337,7 @@ vg_on_top()
 	same "$dev" "$(pvs --noheadings -o pv_name -S vg_name=tt_in | tr -d ' ')" "physical volumes"
 	# With this filter, as for a guest's disk, the host does not look inside.
 	udevadm settle
-	filter='devices { global_filter = [ "r|/dev/disk/by-id/dm-uuid-TIER-.*|", "a|.*|" ] }'
+	filter='devices { global_filter = [ "r|/dev/disk/by-id/dm-uuid-TIER-.*|" ] }'
 	same "" "$(pvs --config "$filter" --noheadings -o pv_name -S vg_name=tt_in | tr -d ' ')" \
 		"physical volumes that the filter lets through"
 	vgchange -q -an tt_in >/dev/null

@@ -51,7 +51,7 @@ there()
 	mount "$1" "$mount"
 	files write
 	ctl_code 1 convert "$1" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
-	one_line "mounted on $mount"
+	one_line "mounted on /.*/mnt\. type: umount /.*/mnt, this command again"
 	umount "$mount"
 	ctl_code 0 convert "$1" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
 	sound "$dev"
