@@ -10,6 +10,8 @@
 disks=("$meta" "$fast" "$slow" "$spare")
 keep_disks=1
 keep_dm=$set
+# As long as it has had no table, sysfs does not know of it.
+trap 'dmsetup remove "$set" 2>/dev/null || true; on_exit' EXIT
 
 # The disks stay for the whole file; so does an empty dm device to load into,
 # which is faster than a new one for each line.
