@@ -71,7 +71,7 @@ take_tags()
 
 tags_taken()
 {
-	grep -q '^busy=4$' "/sys/kernel/debug/block/$(basename "$(block_of "$hung")")/hctx0/tags"
+	grep -q '^busy=4$' "/sys/kernel/debug/block/$(basename "$(realpath "$(block_of "$hung")")")/hctx0/tags"
 }
 
 everything_ends()
