@@ -16,7 +16,7 @@ int target_with_rank(const struct args *args, const char *command, struct target
 
 	memset(t, 0, sizeof(*t));
 	/* First, for "-t 0" is no tier but a dry run and a word. */
-	if (!args->given[OPT_TIER]) {
+	if (!args->given[OPT_TIER] && args->nr) {
 		err("%s: say where: --tier RANK.", command);
 		return EXIT_USAGE;
 	}
