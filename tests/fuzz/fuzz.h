@@ -3,9 +3,11 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- random numbers: the same seed gives the same run ---- */
 
@@ -34,6 +36,22 @@ static inline bool rng_chance(struct rng *r, uint32_t of)
 }
 
 #define PICK(r, array) ((array)[rng_below(r, sizeof(array) / sizeof((array)[0]))])
+
+/* ---- fields of a block, which is not aligned ---- */
+
+static inline uint64_t get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return le64toh(v);
+}
+
+static inline void put64(uint8_t *p, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(p, &v, 8);
+}
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
 

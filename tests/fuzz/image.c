@@ -11,7 +11,6 @@
  */
 #include "fuzz.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,20 +25,6 @@
 #define MAX_CHUNKS	1024
 #define WRITTEN_AT	4096	/* of each chunk, in the second round */
 #define WRITTEN_SEED	7
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return le64toh(v);
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-	v = htole64(v);
-	memcpy(p, &v, 8);
-}
 
 /* ---- images and the devices they go to ---- */
 

@@ -27,6 +27,7 @@
 #include "check.h"
 #include "record.h"
 #include "repair.h"
+#include "../unit/same-content.h"
 
 #define NR_CHUNKS	1100
 #define PLACES		800
@@ -190,17 +191,6 @@ static bool read_raw(const uint8_t *image, size_t len)
 /* ---- what the tools make of an image ---- */
 
 static unsigned int sound, damaged, nr_doubled, saved, refused;
-
-static bool same_content(const struct md_content *a, const struct md_content *b)
-{
-	return !memcmp(&a->info, &b->info, sizeof(a->info)) && a->tiers.nr == b->tiers.nr &&
-	       !memcmp(a->tiers.tier, b->tiers.tier, a->tiers.nr * sizeof(*a->tiers.tier)) &&
-	       a->tunables.nr == b->tunables.nr &&
-	       !memcmp(a->tunables.tunable, b->tunables.tunable,
-		       a->tunables.nr * sizeof(*a->tunables.tunable)) &&
-	       !memcmp(a->mapping, b->mapping, a->info.nr_chunks * sizeof(*a->mapping)) &&
-	       !memcmp(a->heat, b->heat, a->info.nr_chunks * sizeof(*a->heat));
-}
 
 /* What is behind the end of a name counts for nothing and is not kept. */
 static void tidy(char *name, size_t size)

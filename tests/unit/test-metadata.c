@@ -11,6 +11,7 @@
 #include "lib/check.h"
 #include "lib/record.h"
 #include "lib/repair.h"
+#include "same-content.h"
 #include "tap.h"
 
 #define NR_CHUNKS	3000
@@ -89,17 +90,6 @@ static bool is_good(int fd)
 
 	check_fd(fd, &p);
 	return !p.errors && !p.minor;
-}
-
-static bool same_content(const struct md_content *a, const struct md_content *b)
-{
-	return !memcmp(&a->info, &b->info, sizeof(a->info)) && a->tiers.nr == b->tiers.nr &&
-	       !memcmp(a->tiers.tier, b->tiers.tier, a->tiers.nr * sizeof(*a->tiers.tier)) &&
-	       a->tunables.nr == b->tunables.nr &&
-	       !memcmp(a->tunables.tunable, b->tunables.tunable,
-		       a->tunables.nr * sizeof(*a->tunables.tunable)) &&
-	       !memcmp(a->mapping, b->mapping, a->info.nr_chunks * sizeof(*a->mapping)) &&
-	       !memcmp(a->heat, b->heat, a->info.nr_chunks * sizeof(*a->heat));
 }
 
 static void round_trips(const struct md_content *c, int fd)
