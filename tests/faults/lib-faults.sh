@@ -7,12 +7,6 @@
 modprobe -a dm-delay dm-flakey 2>/dev/null ||
 	skip_all "dm-delay or dm-flakey is not available"
 
-# Where processes are slow to start, the libraries of dmsetup are most of its time.  With
-# udevd (see ci/run-tests), there are cookies for it, and only dmsetup knows of these.
-if [ -n "${DM_DISABLE_UDEV:-}" ] && [ -x "$here/quickdm" ]; then
-	dmsetup() { "$here/quickdm" "$@"; }
-fi
-
 # swap NAME TABLE: another table for the dm device tt_NAME.  I/O in flight ends
 # by the old one, what comes after goes by the new one.
 swap()
@@ -34,17 +28,22 @@ in_flight()
 
 # ---------------------------------------------------------------- metadata
 #
-# The metadata device is tt_up on tt_low on a disk with a volatile cache.  tt_low
-# fails; tt_up keeps I/O of the superblock's block from it until it is let go, so that
-# tt_low can be changed in the midst of a commit:
+# The metadata device is tt_up on tt_mid on tt_low on a disk with a volatile cache.
+# tt_low fails; the two above it keep I/O of the superblock's block from it until it is
+# let go, so that tt_low can be changed in the midst of a commit:
 #
 #   meta_good, meta_writes, meta_flushes, meta_dead   nothing, writes, flushes, all I/O fail
-#   hold read, hold write, hold none                  reads or writes of block 0 wait
+#   hold up|mid read|write|none                       reads or writes of block 0 wait
+#
+# They are two, as a delay target lets go of what it holds before its device is
+# suspended: what follows a write that is let go still meets the old table.  Reads that
+# are to wait then must have been waiting for all along, further up.
 #
 # A flush is sent to each part of a table: where the last block is of a kind
 # that fails writes, all flushes fail and no other write does.
 
 up=/dev/mapper/tt_up
+mid=/dev/mapper/tt_mid
 low=/dev/mapper/tt_low
 everything=("$meta" "$fast" "$slow")
 
@@ -72,23 +71,26 @@ meta_dead() { swap low "$(low_table dead)"; }
 # A delay target lets go of what it holds when its table is exchanged, so the time is
 # but the end of a test that has failed.
 held_ms=60000
-up_table()
+hold_table()
 {
-	case $1 in
-	none) echo "0 8 linear $low 0" ;;
-	read) echo "0 8 delay $low 0 $held_ms $low 0 0 $low 0 0" ;;
-	write) echo "0 8 delay $low 0 0 $low 0 $held_ms $low 0 0" ;;
+	local below=$low
+	[ "$1" = mid ] || below=$mid
+	case $2 in
+	none) echo "0 8 linear $below 0" ;;
+	read) echo "0 8 delay $below 0 $held_ms $below 0 0 $below 0 0" ;;
+	write) echo "0 8 delay $below 0 0 $below 0 $held_ms $below 0 0" ;;
 	esac
-	echo "8 $((meta_sectors - 8)) linear $low 8"
+	echo "8 $((meta_sectors - 8)) linear $below 8"
 }
-hold() { swap up "$(up_table "$1")"; }
+hold() { swap "$1" "$(hold_table "$1" "$2")"; }
 
 meta_disk()
 {
 	disk meta 4 cache_size=2
 	meta_sectors=$(sectors_of "$meta")
 	wrap low "$(low_table good)"
-	wrap up "$(up_table none)"
+	wrap mid "$(hold_table mid none)"
+	wrap up "$(hold_table up none)"
 	metadata=$up
 }
 
@@ -180,9 +182,9 @@ fail_commit()
 {
 	local hook=${2:-:}
 	case $1 in
-	old_writes) hold read; meta_writes ;;
-	old_flushes) hold read; meta_flushes ;;
-	new) hold write ;;
+	old_writes) hold up read; meta_writes ;;
+	old_flushes) hold up read; meta_flushes ;;
+	new) hold up read; hold mid write ;;
 	never) meta_writes ;;
 	never_flushes) meta_flushes ;;
 	dead) meta_dead ;;
@@ -192,9 +194,9 @@ fail_commit()
 	provoke
 	case $1 in
 	new)
-		wait_for 30 in_flight write up
+		wait_for 30 in_flight write mid
 		meta_flushes
-		hold read ;;
+		hold mid none ;;
 	esac
 	case $1 in
 	old_*|new)
@@ -202,7 +204,7 @@ fail_commit()
 		$hook
 		in_flight read up || fail "the hook took longer than reads are held"
 		meta_good
-		hold none ;;
+		hold up none ;;
 	esac
 	wait_for 30 mode_is "$(mode_after "$1")"
 	meta_good

@@ -110,11 +110,11 @@ format_end_unknown()
 	later create
 	wait_for 20 state_is "$FORMATTING"
 	wait_for 20 in_flight write a
-	hold write
+	hold up write
 	swap a "$(tier_table good "$fast")"
 	wait_for 20 in_flight write up
 	meta_flushes
-	hold none
+	hold up none
 	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
 	meta_good
 	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
@@ -186,11 +186,11 @@ bump_start()
 bump_start_unknown()
 {
 	make_down
-	hold write
+	hold up write
 	later create
 	wait_for 20 in_flight write up
 	meta_flushes
-	hold none
+	hold up none
 	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
 	meta_good
 	intact

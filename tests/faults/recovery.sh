@@ -191,7 +191,7 @@ damaged_metadata()
 	make_by_tool
 	write_chunks 600 5 6
 	ctl deactivate -q "$set"
-	remove tt_up tt_low
+	remove tt_up tt_mid tt_low
 	leaf=$(at_block "$(at_block 0 192)" $((32 + 252 * 8 + 8)))
 	printf damage | dd of="$meta" bs=1 seek=$((leaf * 4096 + 2000)) conv=notrunc,fsync status=none
 	udevadm settle
@@ -238,7 +238,7 @@ lost_metadata()
 	ctl wait -q "$set"
 	ctl_code 0 deactivate "$set"
 	ctl_code 0 dump "$set" -o "$tmp/photos.xml"
-	remove tt_up tt_low
+	remove tt_up tt_mid tt_low
 	disk_gone meta
 	udevadm settle
 	sums=$(checksums "$fast" "$slow")
