@@ -5,6 +5,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+unset -f dmsetup	# the one that administrators use, if only here
 
 # ---- right lines
 

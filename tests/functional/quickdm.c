@@ -4,6 +4,7 @@
  * takes longer than all else where a processor is emulated.
  *
  *   quickdm status NAME
+ *   quickdm table [--inactive] NAME
  *   quickdm message [--] NAME SECTOR WORD...
  *   quickdm load NAME --table TABLE
  *   quickdm suspend|resume NAME [--noflush] [--nolockfs] [--noudevsync]
@@ -41,7 +42,7 @@ static union {
 } buffer;
 
 static const char *table, *columns;
-static bool noflush, nolockfs, retry;
+static bool noflush, nolockfs, retry, inactive;
 static bool nodes;		/* are to be made here */
 static char *names[MAX_NAMES];
 static int nr_names;
@@ -72,13 +73,14 @@ static int failed(const char *what)
 }
 
 /* Text after the head, of which a target's begins with its specification. */
-static int status(const char *name)
+static int status(const char *name, unsigned int flags)
 {
 	struct dm_target_spec *spec;
 	char *at;
 	uint32_t i;
 
-	begin(name, noflush ? DM_NOFLUSH_FLAG : 0);
+	begin(name, flags | (noflush ? DM_NOFLUSH_FLAG : 0) |
+	      (inactive ? DM_QUERY_INACTIVE_TABLE_FLAG : 0));
 	if (call(DM_TABLE_STATUS))
 		return failed("status");
 	if (buffer.head.flags & DM_BUFFER_FULL_FLAG) {
@@ -226,6 +228,8 @@ static bool take_option(int argc, char **argv, int *i)
 		nolockfs = true;
 	else if (!strcmp(word, "--retry"))
 		retry = true;
+	else if (!strcmp(word, "--inactive"))
+		inactive = true;
 	else if (!strcmp(word, "--table") && *i + 1 < argc)
 		table = argv[++*i];
 	else if (!strcmp(word, "-o") && *i + 1 < argc)
@@ -250,8 +254,10 @@ static bool run(const char *command, int *result)
 	else if (nr_names != 1)
 		return false;
 	else if (!strcmp(command, "status"))
-		*result = status(names[0]);
-	else if (!strcmp(command, "load") && table)
+		*result = status(names[0], 0);
+	else if (!strcmp(command, "table"))
+		*result = status(names[0], DM_STATUS_TABLE_FLAG);
+	else if (!strcmp(command, "load") && table && !inactive)
 		*result = load(names[0]);
 	else if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
 		*result = set_suspended(names[0], *command == 's');
