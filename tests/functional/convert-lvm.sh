@@ -94,6 +94,21 @@ reduced()
 }
 test_case "a tier that is reduced, of a set in use and of one that is not" reduced
 
+reduced_metadata()
+{
+	local size
+	converted
+	size=$(sectors_of "/dev/$vg/data_tiermeta")
+	lvreduce -q -f -y -L "$((size - 1024))s" "$vg/data_tiermeta" >/dev/null
+	flagged metadata_reduced "$vg/data_tiermeta" degraded
+	same "lvextend -L ${size}s $vg/data_tiermeta" "$command"
+	mends
+	same "$size" "$(sectors_of "/dev/$vg/data_tiermeta")" "sectors of the metadata device"
+	data check
+	ctl_code 0 check "$vg/data"
+}
+test_case "metadata that is reduced" reduced_metadata
+
 names()
 {
 	converted
@@ -116,6 +131,22 @@ names()
 	data check
 }
 test_case "parts that are renamed, removed, or lose their tags" names
+
+taken()
+{
+	converted
+	lvrename -q "$vg" data other >/dev/null
+	lvcreate -q -an -Zn -Wn -n data -L 1m "$vg" >/dev/null 2>&1
+	flagged name_taken "$vg/data" attention
+	same "lvrename $vg data OTHER" "$command"
+	read -ra words <<<"$command"
+	"${words[@]}" >/dev/null
+	flagged placeholder_renamed "$vg/other" attention
+	mends
+	same "OTHER data data_tiermeta data_torig data_tvol0 " "$(lvm_names)"
+	data check
+}
+test_case "a volume that has taken the name" taken
 
 group()
 {
@@ -155,6 +186,17 @@ inactive()
 	data check
 }
 test_case "parts that are active, inactive or read-only" inactive
+
+suspended()
+{
+	converted
+	dmsetup suspend "$vg-data_torig"
+	flagged part_suspended "$vg/data_torig" attention
+	same "dmsetup resume $vg-data_torig" "$command"
+	mends
+	data check
+}
+test_case "a part that is suspended" suspended
 
 # The set has outgrown the volume: revert extends it, if it may.
 outgrown()
