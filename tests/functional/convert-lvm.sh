@@ -187,6 +187,24 @@ inactive()
 }
 test_case "parts that are active, inactive or read-only" inactive
 
+# It comes up under the name it had all the same.
+renamed_inactive()
+{
+	converted
+	ctl deactivate -q "$vg/data"
+	lvrename -q "$vg" data_torig data_old >/dev/null
+	flagged part_renamed "$vg/data_old" attention
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	matches '^TIER-[0-9a-f]{32}-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	flagged part_renamed "$vg/data_old" attention
+	mends
+	ctl_code 0 revert "$vg/data"
+	same "data " "$(lvm_names)"
+	data check
+}
+test_case "a part that is renamed while the set is inactive" renamed_inactive
+
 suspended()
 {
 	converted
