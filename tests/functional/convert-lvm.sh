@@ -105,6 +105,15 @@ reduced_metadata()
 	mends
 	same "$size" "$(sectors_of "/dev/$vg/data_tiermeta")" "sectors of the metadata device"
 	data check
+	# Inactive it is refused, and said why.
+	ctl deactivate -q "$vg/data"
+	lvreduce -q -f -y -L "$((size - 1024))s" "$vg/data_tiermeta" >/dev/null
+	ctl_code 1 activate "$vg/data"
+	flagged metadata_reduced "$vg/data_tiermeta" degraded
+	same "lvextend -L ${size}s $vg/data_tiermeta" "$command"
+	mends
+	ctl activate -q "$vg/data"
+	data check
 	ctl_code 0 check "$vg/data"
 }
 test_case "metadata that is reduced" reduced_metadata
