@@ -204,6 +204,8 @@ static int activate(struct set *s, const struct args *args, const struct strings
 			    set_missing(s) ? ", degraded" : "");
 			if (set_missing(s))
 				code = EXIT_ATTENTION;
+			if (!read_only && !strings_have(features, "paused"))
+				schedule_follow(s->hex);
 		} else {
 			if (!active_by_now(s)) {
 				err("%s: the kernel refused it: %s.", s->name, reason);

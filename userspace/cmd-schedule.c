@@ -4,7 +4,7 @@
  *
  * A timer of systemd calls `tierctl schedule --apply` at each end of a window, and
  * at boot if one passed meanwhile.  That looks at the clock, so calls may be late,
- * or more than are needed.
+ * or more than are needed.  An activation does the same, for a set that was away.
  */
 #include <errno.h>
 #include <limits.h>
@@ -328,6 +328,24 @@ int cmd_schedule(const struct args *args)
 	}
 	sets_free(&list);
 	return code;
+}
+
+void schedule_follow(const char *set_hex)
+{
+	struct set_list list;
+	struct schedule d;
+	struct set *s;
+
+	schedule_init(&d, set_hex);
+	read_windows(&d);
+	if (d.windows.nr) {
+		sets_load(&list, false);
+		s = sets_find(&list, set_hex);
+		if (s)
+			set_paused(s, !inside(&d));
+		sets_free(&list);
+	}
+	schedule_free(&d);
 }
 
 void schedule_forget(const char *set_hex)

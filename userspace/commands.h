@@ -71,6 +71,9 @@ int parse_features(const struct args *args, const char *command, struct strings 
 
 /* Takes the hours of a set that is gone away from systemd, if it has any. */
 void schedule_forget(const char *set_hex);
+/* Pauses or resumes a set that was activated, if it has hours. */
+void schedule_follow(const char *set_hex);
+
 /* --chunksize and --policy of create and convert.  0, or EXIT_USAGE with the error said. */
 int parse_chunk_size(const struct args *args, const char *command, uint64_t *sectors);
 int parse_policy(const struct args *args, const char *command, char **policy);

@@ -327,17 +327,6 @@ char *dm_name_of_uuid(const char *uuid)
 	return name;
 }
 
-int dm_clear(const char *name, char **reason)
-{
-	struct dm_task *task = new_task(DM_DEVICE_CLEAR, name);
-	int r = -ENOMEM;
-
-	*reason = NULL;
-	if (task)
-		r = run(task);
-	return finish_change(task, r, reason);
-}
-
 int dm_rename(const char *name, const char *new_name, char **reason)
 {
 	struct dm_task *task = new_task(DM_DEVICE_RENAME, name);

@@ -64,8 +64,6 @@ int dm_remove_at_last_close(const char *name, char **reason);
  * resumed within it.  After an error the device is suspended.
  */
 int dm_resume(const char *name, char **reason);
-/* Forgets a loaded table. */
-int dm_clear(const char *name, char **reason);
 int dm_rename(const char *name, const char *new_name, char **reason);
 
 /* The status line (INFO) of the target; the caller frees. */

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "convert.h"
+#include "lib/metadata.h"
 #include "plan.h"
 #include "reshape.h"
 #include "size.h"
@@ -67,6 +69,19 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 	return (t->places + convert_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
 }
 
+/* The same of the metadata device; 0 if it is not known. */
+static uint64_t metadata_needs(const struct set *s)
+{
+	struct md_space_map_root root;
+
+	if (s->active)
+		return s->status.metadata_total * s->status.metadata_block * SECTOR_SIZE;
+	if (!s->have_info)
+		return 0;
+	memcpy(&root, s->roots.space_map, sizeof(root));
+	return le64toh(root.nr_blocks) * MD_BLOCK;
+}
+
 static char *how_to_enlarge(const struct device *d, uint64_t size)
 {
 	if (device_is_volume(d->dev))
@@ -101,7 +116,7 @@ static void attend_sizes(struct report *r)
 			       i, t->dev.name, format_size(a, t->dev.size), s->name);
 		}
 	}
-	need = s->active ? s->status.metadata_total * s->status.metadata_block * SECTOR_SIZE : 0;
+	need = metadata_needs(s);
 	if (s->have_meta && s->meta_dev.size < need) {
 		how = how_to_enlarge(&s->meta_dev, need);
 		report_attend(r, "metadata_reduced", s->meta_dev.name,

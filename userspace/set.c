@@ -384,6 +384,42 @@ static void name_after_unlabelled(struct set *s)
 	free(name);
 }
 
+static bool has_volume(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && device_is_volume(s->tier[i].dev.dev))
+			return true;
+	return false;
+}
+
+/*
+ * The volume has another name by now, or is not active: its tags tell what it was.  LVM
+ * takes its time, so it is asked only of a set with such a name and such a part.
+ */
+static void name_after_tags(struct set *s)
+{
+	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL, *old = NULL, *both;
+	const struct lvm_part *origin = NULL;
+	struct lvm_parts parts = { 0 };
+
+	if (name && has_volume(s) && lvm_installed() && !lvm_list_set(s->hex, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		old = lvm_tag(origin, "name");
+	if (old) {
+		both = xasprintf("%s/%s", origin->vg, old);
+		s->lv = true;
+		free(s->dm_name);
+		s->dm_name = dm_name_from_lv(both);
+		free(both);
+	}
+	free(old);
+	lvm_parts_free(&parts);
+	free(name);
+}
+
 static void finish_inactive(struct set *s)
 {
 	unsigned int i;
@@ -398,6 +434,8 @@ static void finish_inactive(struct set *s)
 		add_problem(s, "its metadata device is missing");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
 		name_after_unlabelled(s);
+	if (!s->lv && s->have_info && s->info.state == TIER_STATE_LIVE)
+		name_after_tags(s);
 	if (s->lv)
 		s->name = lv_name_from_dm(s->dm_name);
 	if (!s->name)

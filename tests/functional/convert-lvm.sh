@@ -94,6 +94,30 @@ reduced()
 }
 test_case "a tier that is reduced, of a set in use and of one that is not" reduced
 
+reduced_metadata()
+{
+	local size
+	converted
+	size=$(sectors_of "/dev/$vg/data_tiermeta")
+	lvreduce -q -f -y -L "$((size - 1024))s" "$vg/data_tiermeta" >/dev/null
+	flagged metadata_reduced "$vg/data_tiermeta" degraded
+	same "lvextend -L ${size}s $vg/data_tiermeta" "$command"
+	mends
+	same "$size" "$(sectors_of "/dev/$vg/data_tiermeta")" "sectors of the metadata device"
+	data check
+	# Inactive it is refused, and said why.
+	ctl deactivate -q "$vg/data"
+	lvreduce -q -f -y -L "$((size - 1024))s" "$vg/data_tiermeta" >/dev/null
+	ctl_code 1 activate "$vg/data"
+	flagged metadata_reduced "$vg/data_tiermeta" degraded
+	same "lvextend -L ${size}s $vg/data_tiermeta" "$command"
+	mends
+	ctl activate -q "$vg/data"
+	data check
+	ctl_code 0 check "$vg/data"
+}
+test_case "metadata that is reduced" reduced_metadata
+
 names()
 {
 	converted
@@ -116,6 +140,22 @@ names()
 	data check
 }
 test_case "parts that are renamed, removed, or lose their tags" names
+
+taken()
+{
+	converted
+	lvrename -q "$vg" data other >/dev/null
+	lvcreate -q -an -Zn -Wn -n data -L 1m "$vg" >/dev/null 2>&1
+	flagged name_taken "$vg/data" attention
+	same "lvrename $vg data OTHER" "$command"
+	read -ra words <<<"$command"
+	"${words[@]}" >/dev/null
+	flagged placeholder_renamed "$vg/other" attention
+	mends
+	same "OTHER data data_tiermeta data_torig data_tvol0 " "$(lvm_names)"
+	data check
+}
+test_case "a volume that has taken the name" taken
 
 group()
 {
@@ -155,6 +195,35 @@ inactive()
 	data check
 }
 test_case "parts that are active, inactive or read-only" inactive
+
+# It comes up under the name it had all the same.
+renamed_inactive()
+{
+	converted
+	ctl deactivate -q "$vg/data"
+	lvrename -q "$vg" data_torig data_old >/dev/null
+	flagged part_renamed "$vg/data_old" attention
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	matches '^TIER-[0-9a-f]{32}-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	flagged part_renamed "$vg/data_old" attention
+	mends
+	ctl_code 0 revert "$vg/data"
+	same "data " "$(lvm_names)"
+	data check
+}
+test_case "a part that is renamed while the set is inactive" renamed_inactive
+
+suspended()
+{
+	converted
+	dmsetup suspend "$vg-data_torig"
+	flagged part_suspended "$vg/data_torig" attention
+	same "dmsetup resume $vg-data_torig" "$command"
+	mends
+	data check
+}
+test_case "a part that is suspended" suspended
 
 # The set has outgrown the volume: revert extends it, if it may.
 outgrown()

@@ -101,10 +101,20 @@ install()
 	ctl pause -q "$set"
 	run_service
 	same running "$(info running)"
+	ctl pause -q "$set"
 	ctl deactivate -q "$set"
 	run_service
 	same "[\"$next\",\"$now\"] null" "$(json '.sets[0] | "\(.windows) \(.migration)"' schedule "$set")"
-	ctl activate -q "$set"
+	# Once it is back it follows them, but not if it is told something else.
+	ctl activate -q --feature paused "$set"
+	same paused "$(info running)"
+	ctl deactivate -q "$set"
+	ctl activate -q --read-only "$set"
+	same paused "$(info running)"
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	same "" "$errors" "errors"
+	same running "$(info running)"
 
 	ctl pause -q "$set"
 	ctl_code 0 schedule --clear "$set"
