@@ -86,6 +86,7 @@ test_case "table lines for a set in use" live_tables
 
 settle()
 {
+	msg revert off
 	msg admit 0
 	msg admit 1
 	msg set migration_bandwidth 0
