@@ -128,8 +128,9 @@ test_case "suspend in the midst of an evacuation" suspended_evacuation
 # A SCSI disk in two tiers, 16 and 32 MiB; it knows WRITE SAME, until it is told not to.
 make_scsi()
 {
-	modprobe -q sd_mod && modprobe -q scsi_debug dev_size_mb=48 ||
-		skip "scsi_debug is not available"
+	modprobe -qr scsi_debug || true		# of a case that has failed
+	modprobe -q sd_mod || skip "sd_mod is not available"
+	modprobe -q scsi_debug dev_size_mb=48 || skip "scsi_debug is not available"
 	wait_for 20 scsi_disk
 	disk meta 4
 	wrap a "0 32768 linear $scsi 0"
