@@ -19,6 +19,12 @@ static bool blames_device(blk_status_t status)
 	return status != BLK_STS_OK && status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN;
 }
 
+/* A device that turned out not to know WRITE ZEROES has not failed. */
+static bool rejected(struct tier *t, struct bio *bio)
+{
+	return bio_op(bio) == REQ_OP_WRITE_ZEROES && !bdev_write_zeroes_sectors(t->bdev);
+}
+
 void tier_note_error(struct tier *t, bool write, blk_status_t status)
 {
 	bool event = false;
@@ -91,7 +97,7 @@ static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t statu
 	if (write)
 		tier_mark_unflushed(t);
 	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
-	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD))
+	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !rejected(t, bio))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (io->migration)
 		tier_guarded_write_end(set, io);

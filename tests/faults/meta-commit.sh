@@ -40,6 +40,7 @@ writer_waits()
 	later write_chunks 0 1 2
 	nap 0.3
 	still_waiting "a write to the chunk that moved"
+	io_fails 11 io write "$dev" at=0 len=4k seed=9 flags=nowait
 }
 
 migration()
@@ -227,6 +228,28 @@ suspended()
 	check_chunks 0 20 1
 }
 
+# Nothing fails, but a commit takes its time.
+suspended_meanwhile()
+{
+	begin
+	hold mid write
+	msg migrate 0 1 1
+	wait_for 30 in_flight write mid
+	later dmsetup suspend "$set"
+	suspend_waits
+	hold mid none
+	same 0 "$(later_status)" "suspend"
+	status
+	same "rw - 0" "${S[mode]} ${S[check]} ${S[in_flight]}" "mode, check, in flight"
+	all_on_rank 0 1 1 || fail "what was committed did not happen"
+	resume
+	check_chunks 0 20 1
+	deactivate
+	activate
+	all_on_rank 0 1 1 || fail "what was committed is lost"
+	check_chunks 0 20 1
+}
+
 # The set is gone with the device; what it leaves is what the next one finds.
 deactivated()
 {
@@ -270,6 +293,7 @@ for fault in old_writes new never; do
 	test_case "message reserve_metadata_snap: $fault" message "$fault" held \
 		reserve_metadata_snap
 done
+test_case "suspend: while a commit is under way" suspended_meanwhile
 for fault in $faults; do
 	test_case "suspend: $fault" suspended "$fault"
 	test_case "deactivation: $fault" deactivated "$fault"

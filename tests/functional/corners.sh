@@ -87,6 +87,127 @@ refused_readahead()
 }
 test_case "readahead that was refused is no error of the tier" refused_readahead
 
+# What an evacuation has begun ends with the suspend, what it has not waits for the resume.
+suspended_evacuation()
+{
+	local suspender counts
+	make_disks
+	wrap held "0 $(sectors_of "$slow") linear $slow 0"
+	tiers=("$fast" /dev/mapper/tt_held)
+	length=$((200 * chunk))
+	core=(migration_bandwidth 0 migration_depth 4)
+	activate
+	write_chunks 0 20 1
+	io sync "$dev"
+	udevadm settle
+	hold
+	msg evacuate 0
+	wait_for 10 moves_begun
+	background dmsetup suspend --nolockfs "$set"
+	suspender=$last_pid
+	wait_for 10 stopping
+	dmsetup resume tt_held
+	wait "$suspender"
+	status
+	same "E 0" "${S[state0]} ${S[in_flight]}" "state of the tier and chunks in flight"
+	is 'S[used0] > 0'
+	counts=$(io_counts "$meta" "$fast" "$slow")
+	nap 1
+	same "$counts" "$(io_counts "$meta" "$fast" "$slow")" "I/O while suspended"
+	resume
+	wait_for 60 all_on_rank 0 20 1
+	wait_for 10 settled
+	same 0 "$(info used0)" "places used"
+	check_chunks 0 20 1
+}
+moves_begun() { [ "$(info in_flight)" -gt 0 ]; }
+test_case "suspend in the midst of an evacuation" suspended_evacuation
+
+# ---- disks that turn out not to know a command
+
+# A SCSI disk in two tiers, 16 and 32 MiB; it knows WRITE SAME, until it is told not to.
+make_scsi()
+{
+	modprobe -qr scsi_debug || true		# of a case that has failed
+	modprobe -q sd_mod || skip "sd_mod is not available"
+	modprobe -q scsi_debug dev_size_mb=48 || skip "scsi_debug is not available"
+	wait_for 20 scsi_disk
+	disk meta 4
+	wrap a "0 32768 linear $scsi 0"
+	wrap b "0 65536 linear $scsi 32768"
+	tiers=(/dev/mapper/tt_a /dev/mapper/tt_b)
+	activate
+	knows_zeroes "$dev"
+}
+scsi_disk()
+{
+	local dir
+	for dir in /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*:*/block/*; do
+		scsi=/dev/${dir##*/}
+	done
+	[ -b "$scsi" ]
+}
+knows_zeroes()
+{
+	[ "$(<"$(block_of "$1")/queue/write_zeroes_max_bytes")" != 0 ] || fail "$1 has no WRITE ZEROES"
+}
+refuse_zeroes() { echo 1 >/sys/module/scsi_debug/parameters/write_same_length; }
+scsi_gone()
+{
+	same "A 0 A 0" "$(info state0) $(info errors0) $(info state1) $(info errors1)" \
+		"states and errors of the tiers"
+	deactivate
+	remove tt_a tt_b
+	wait_for 20 modprobe -qr scsi_debug
+}
+
+# The zeroes of a first write go there in pages then.
+refused_first_write()
+{
+	make_scsi
+	io write "$dev" at="$(at_chunk 1)" len=4k seed=1
+	knows_zeroes /dev/mapper/tt_a
+	refuse_zeroes
+	io write "$dev" at="$(at_chunk 2)" len=4k seed=1
+	same 0 "$(<"$(block_of /dev/mapper/tt_a)/queue/write_zeroes_max_bytes")" "write_zeroes_max_bytes"
+	for n in 1 2; do
+		io check "$dev" at="$(at_chunk "$n")" len=4k seed=1
+		io check "$dev" at=$(($(at_chunk "$n") + 4096)) len=60k seed=0
+	done
+	all_on_rank 1 2 0 || fail "they are not on the fast tier"
+	scsi_gone
+}
+test_case "WRITE ZEROES is refused: first write" refused_first_write
+
+# Whoever wants zeroes gets the refusal, and sends pages.
+refused_zeroes()
+{
+	make_scsi
+	write_chunks 0 4 1
+	refuse_zeroes
+	blkdiscard -z -o "$(at_chunk 1)" -l "$(at_chunk 2)" "$dev"
+	check_chunks 0 1 1
+	check_chunks 1 2 0
+	check_chunks 3 1 1
+	scsi_gone
+}
+test_case "WRITE ZEROES is refused: overwrite" refused_zeroes
+
+# Another table below, whose device has no such command: the block layer says so (NOTSUPP).
+unsupported_zeroes()
+{
+	make_scsi
+	write_chunks 0 4 1
+	disk fast 16
+	dmsetup load tt_a --table "0 32768 linear $fast 0"
+	dmsetup resume tt_a
+	knows_zeroes "$dev"
+	blkdiscard -z -o "$(at_chunk 0)" -l "$(at_chunk 4)" "$dev"
+	check_chunks 0 4 0
+	scsi_gone
+}
+test_case "WRITE ZEROES is not supported any more" unsupported_zeroes
+
 # ---- tables that are not live
 
 only_loaded()

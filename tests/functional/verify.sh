@@ -70,15 +70,19 @@ disturb()
 	tables=$last_pid
 }
 
+# The first chunk has arrived where it was to go.  How long that takes is the machine's affair.
+moves_succeed() { wait_for 120 some_moved; }
+some_moved() { [ "$(info migrated)" -gt 0 ]; }
+
 end_disturbance()
 {
+	moves_succeed
 	touch "$tmp/done"
 	wait "$moves"
 	wait "$tables"
 	status
 	note "migrated $((S[migrated] / 128)) chunks, aborted ${S[aborted]}"
 	same 0 "${S[failed]}" "failed migrations"
-	is 'S[migrated] > 0'
 	same rw "${S[mode]}"
 }
 
@@ -165,9 +169,13 @@ torture()
 	disturb
 	for n in 0 1 2 3; do
 		background io torture "$dev" at=$((n * 6 * 1048576 + 1536)) len=$((6 * 1048576 - 512)) \
-			chunk=64k seconds=14 seed=$((n + 1)) model="$tmp/model$n" >"$tmp/worker$n" 2>&1
+			chunk=64k seconds=3600 seed=$((n + 1)) model="$tmp/model$n" >"$tmp/worker$n" 2>&1
 		workers+=("$last_pid")
 	done
+	nap 14
+	# Only what they have written can move, so they go on until something has.
+	moves_succeed
+	kill "${workers[@]}" || true
 	for pid in "${workers[@]}"; do wait "$pid" || fail "$(cat "$tmp"/worker?)"; done
 	note "$(awk '{ n += $1 } END { print n }' "$tmp"/worker?) operations"
 	end_disturbance

@@ -298,7 +298,7 @@ void make_message(struct rng *r, char *line)
 		unsigned int nr;
 	} messages[] = {
 		{ "pause", 0 }, { "resume", 0 }, { "migrate", 3 }, { "pin", 3 }, { "unpin", 2 },
-		{ "evacuate", 1 }, { "admit", 1 }, { "heat", 3 }, { "chunk", 1 },
+		{ "evacuate", 1 }, { "admit", 1 }, { "revert", 1 }, { "heat", 3 }, { "chunk", 1 },
 		{ "reserve_metadata_snap", 0 }, { "release_metadata_snap", 0 },
 	};
 	struct words w = { .nr = 0 };
@@ -317,7 +317,9 @@ void make_message(struct rng *r, char *line)
 			add_number(&w, rng_below(r, 48));
 		if (n > 1)
 			add_number(&w, 1 + rng_below(r, 4));
-		if (n != 2 && n && strcmp(messages[i].name, "chunk"))
+		if (!strcmp(messages[i].name, "revert") && rng_chance(r, 2))
+			add(&w, "off");
+		else if (n != 2 && n && strcmp(messages[i].name, "chunk"))
 			add_number(&w, rng_below(r, 3));
 		if (!strcmp(messages[i].name, "migrate") && rng_chance(r, 8))
 			add(&w, "home");
