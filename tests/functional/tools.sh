@@ -326,6 +326,8 @@ by_tierctl()
 	ctl_code 0 destroy --dry-run "$set"
 	matches "metadata on $meta" "$output"
 	matches "is left of it on $meta2" "$output"
+	unchanged "$fast" -- ctl_code 1 repair "$meta" "$fast" -y
+	one_line "$fast: carries the label of tier id 0 of the set"
 	ctl_code 0 repair "$meta" "$meta2" -y
 	good "$meta2"
 	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
