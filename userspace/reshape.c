@@ -97,12 +97,23 @@ static bool still_the_same(const struct set *s)
 
 	sets_load(&list, false);
 	now = sets_find(&list, s->dm.name);
-	same = now && now->dm.dev == s->dm.dev && now->dm.table && s->dm.table &&
-	       !strcmp(now->dm.table, s->dm.table);
+	same = now && now->dm.dev == s->dm.dev && now->dm.length == s->dm.length &&
+	       now->dm.table && s->dm.table && !strcmp(now->dm.table, s->dm.table);
 	sets_free(&list);
 	if (!same)
 		err("%s: was changed by somebody else meanwhile. Try again.", s->name);
 	return same;
+}
+
+int reshape_hold(const struct set *s)
+{
+	int fd = lock_set(s);
+
+	if (fd >= 0 && !still_the_same(s)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
@@ -140,10 +151,9 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 		free(params);
 		return 0;
 	}
-	fd = lock_set(s);
+	fd = reshape_hold(s);
 	if (fd >= 0) {
-		if (still_the_same(s))
-			r = load_and_resume(s, params, length, what);
+		r = load_and_resume(s, params, length, what);
 		close(fd);
 	}
 	free(params);
