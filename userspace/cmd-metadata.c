@@ -36,7 +36,7 @@ static struct set *set_of(struct target *t, dev_t dev, bool *member)
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
-	bool is_device, member = false;
+	bool is_device, member = false, ambiguous = false;
 	struct device d;
 
 	memset(t, 0, sizeof(*t));
@@ -45,8 +45,12 @@ static bool find_target(struct target *t, const char *name)
 	t->set = sets_find(&t->list, name);
 	if (!t->set && is_device)
 		t->set = set_of(t, d.dev, &member);
+	else if (t->set && !sets_need(&t->list, name))
+		ambiguous = true;
 	if (is_device)
 		device_free(&d);
+	if (ambiguous)
+		return false;
 	if (t->set && !t->set->have_meta) {
 		err("%s: its metadata device is missing.", t->set->name);
 		return false;
