@@ -245,14 +245,20 @@ static void random_damage(void)
 	ok(!wrong, "3000 flipped bits are noticed");
 }
 
+static void image_member(struct member *m)
+{
+	int fd = image_fd();
+
+	member_judge(fd, m);
+	close(fd);
+}
+
 static void judge(const char *what, enum member_kind kind, bool blank)
 {
 	struct member m = { 0 };
-	int fd = image_fd();
 
-	member_judge(fd, &m);
+	image_member(&m);
 	ok(m.kind == kind && m.blank == blank && (m.kind != MEMBER_DAMAGED || m.reason), "%s", what);
-	close(fd);
 }
 
 static void members(void)
@@ -280,6 +286,11 @@ static void members(void)
 	judge("a tier, by its first slot", MEMBER_TIER, false);
 	image[0][0] ^= 1;
 	judge("both slots damaged", MEMBER_DAMAGED, false);
+
+	strcpy(label.name, "a\x1b[2Jb\n\xc3\xa4");
+	tier_label_pack(image[0], &label);
+	image_member(&m);
+	ok(m.kind == MEMBER_TIER && !strcmp(m.label.name, "a_[2Jb_\xc3\xa4"), "a label that wants to rule the terminal");
 
 	if (write(fd, "abc", 3) == 3) {
 		member_judge(fd, &m);
