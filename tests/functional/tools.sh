@@ -336,6 +336,23 @@ by_tierctl()
 }
 test_case "tierctl drives them" by_tierctl
 
+same_name()
+{
+	local command
+	make_disks
+	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
+	ctl deactivate -q "$set"
+	disk meta2 4
+	disk third 16
+	ctl create -q "$set" -m "$meta2" -c 64k --policy static "$third"
+	ctl deactivate -q "$set"
+	for command in check dump revert; do
+		unchanged "$meta" "$meta2" -- ctl_code 1 "$command" "$set"
+		one_line "$set: two sets have this name\. name it by uuid"
+	done
+}
+test_case "two sets of one name" same_name
+
 failure_leaves_output()
 {
 	local before
