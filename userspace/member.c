@@ -59,7 +59,6 @@ static void judge_superblock(struct member *m, const void *block)
 
 	if (!r) {
 		m->kind = MEMBER_METADATA;
-		make_printable(m->meta.name);
 		tier_superblock_unpack_roots(block, &m->roots);
 	} else {
 		m->kind = MEMBER_DAMAGED;
@@ -98,8 +97,6 @@ void member_judge(int fd, struct member *m)
 	} else if (label_magic(slot[0]) || label_magic(slot[1])) {
 		m->kind = tier_label_choose(slot[0], slot[1], &m->label, &m->reason) ?
 			  MEMBER_DAMAGED : MEMBER_TIER;
-		if (m->kind == MEMBER_TIER)
-			make_printable(m->label.name);
 	} else if (!slot[0]) {
 		m->kind = MEMBER_UNREADABLE;
 		m->reason = "cannot be read";
@@ -124,6 +121,11 @@ void member_read(const struct device *dev, struct member *m)
 		return;
 	}
 	member_judge(fd, m);
+	/* Of what is damaged it need not even end. */
+	if (m->kind == MEMBER_METADATA)
+		make_printable(m->meta.name);
+	if (m->kind == MEMBER_TIER)
+		make_printable(m->label.name);
 	close(fd);
 }
 
