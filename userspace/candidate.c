@@ -49,7 +49,7 @@ out:
 	return good;
 }
 
-static char *describe_member(const struct member *m)
+char *candidate_describe(const struct member *m)
 {
 	char hex[UUID_HEX];
 
@@ -98,7 +98,7 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 		err("%s: %s.", d->typed, m.reason);
 		goto out;
 	}
-	d->carries = describe_member(&m);
+	d->carries = candidate_describe(&m);
 	if (!d->carries) {
 		d->carries = signatures_find(d->dev.path, &error);
 		if (error) {

@@ -19,4 +19,7 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets);
 bool candidate_look_inside(struct candidate *d, bool metadata);
 void candidate_free(struct candidate *d);
 
+/* What of a set a device carries, in words; NULL for nothing. */
+char *candidate_describe(const struct member *m);
+
 #endif

@@ -96,8 +96,8 @@ static bool can_activate(struct set *s, const struct args *args)
 	char *usage;
 
 	if (convert_unfinished(s) && !convert_committed(s)) {
-		err("%s: its conversion was interrupted before anything was changed. To clean up: tierctl convert --abort %s",
-		    s->name, s->name);
+		err("%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
+		    s->name, s->lv ? "" : "DEV --name ", s->name);
 		return false;
 	}
 	if (s->problem) {

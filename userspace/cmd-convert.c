@@ -577,13 +577,14 @@ static int do_it(struct request *q)
 		return EXIT_FAILED;
 	}
 	if (!convert_lock(q->c.hex)) {
+		err("%s: cannot be locked; is /run there and writable?", name);
 		close(fd);
 		return EXIT_FAILED;
 	}
 	r = write_set(q);
 	close(fd);
 	if (r) {
-		if (!convert_undo(q->c.hex, name, &q->origin.dev))
+		if (!convert_undo(q->c.hex, name, &q->origin.dev, true))
 			say("%s: is as it was.\n", name);
 		return EXIT_FAILED;
 	}
@@ -651,8 +652,13 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 		code = convert_finish(set_hex);
 		return code ? code : activate_uuid(set_hex);
 	}
-	say("%s: what an interrupted conversion left is cleaned up.\n", name);
-	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL);
+	/* Its name, if that is what was typed, may stand for the device. */
+	if (!q->origin.dev.path)
+		device_from_name(q->args->word[0], &q->origin.dev);
+	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL, q->args->given[OPT_ABORT]);
+	if (!code)
+		say("%s: what an interrupted conversion left %s.\n", name,
+		    global.test ? "would be cleaned up" : "is cleaned up");
 	return code ? code : -1;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "candidate.h"
 #include "commands.h"
 #include "metadata-check.h"
 #include "render.h"
@@ -35,7 +36,7 @@ static struct set *set_of(struct target *t, dev_t dev, bool *member)
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
-	bool is_device, member = false;
+	bool is_device, member = false, ambiguous = false;
 	struct device d;
 
 	memset(t, 0, sizeof(*t));
@@ -44,8 +45,12 @@ static bool find_target(struct target *t, const char *name)
 	t->set = sets_find(&t->list, name);
 	if (!t->set && is_device)
 		t->set = set_of(t, d.dev, &member);
+	else if (t->set && !sets_need(&t->list, name))
+		ambiguous = true;
 	if (is_device)
 		device_free(&d);
+	if (ambiguous)
+		return false;
 	if (t->set && !t->set->have_meta) {
 		err("%s: its metadata device is missing.", t->set->name);
 		return false;
@@ -175,13 +180,30 @@ int cmd_dump(const struct args *args)
 	return code;
 }
 
-/* Whether path may be overwritten: asks if it carries something.  An error was said if not. */
-static bool may_overwrite(const char *path, struct device *d, bool *is_device)
+/*
+ * What would be lost with the device but is not meant to be: a tier, or metadata of
+ * another set than this one (32 hex digits or NULL).  NULL for nothing; the caller frees.
+ */
+static char *part_of_set(const struct member *m, const char *own)
+{
+	char hex[UUID_HEX];
+
+	if (m->kind == MEMBER_TIER ||
+	    (m->kind == MEMBER_METADATA && (!own || strcmp(uuid_to_hex(hex, m->meta.uuid), own))))
+		return candidate_describe(m);
+	return NULL;
+}
+
+/*
+ * Whether path may be overwritten with metadata of that set: asks if it carries
+ * something.  An error was said if not.
+ */
+static bool may_overwrite(const char *path, const char *own, struct device *d, bool *is_device)
 {
 	char *usage, *carries;
 	struct member m;
-	bool may = true, blank;
-	int error;
+	bool may = true, blank, member;
+	int error = 0;
 
 	*is_device = !device_from_name(path, d);
 	if (!*is_device)
@@ -194,20 +216,28 @@ static bool may_overwrite(const char *path, struct device *d, bool *is_device)
 	}
 	member_read(d, &m);
 	blank = m.kind == MEMBER_NONE && m.blank;
+	carries = part_of_set(&m, own);
+	member = carries;
 	member_free(&m);
-	carries = signatures_find(d->path, &error);
-	if (carries && !global.force) {
-		err("%s: carries %s. It would be lost: wipefs -a it, or repeat with --force.", d->name, carries);
+	if (!carries)
+		carries = signatures_find(d->path, &error);
+	if (error) {
+		err("%s: cannot be read.", d->name);
+		may = false;
+	} else if (carries && !global.force) {
+		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries,
+		    member ? "tierctl destroy that set" : "wipefs -a it");
 		may = false;
 	} else if (!global.test && (carries || !blank)) {
-		may = ask("Overwrite %s?", d->name);
+		may = ask("Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
+			  carries ? ")" : "");
 	}
 	free(carries);
 	return may;
 }
 
 /* The set that a dump is of, 32 hex digits: XML and JSON name it near the beginning. */
-static bool dump_names_set(const char *path, char hex[33])
+static bool dump_names_set(const char *path, char hex[UUID_HEX])
 {
 	static const char digits[] = "0123456789abcdef";
 	char start[4096], *p;
@@ -224,7 +254,7 @@ static bool dump_names_set(const char *path, char hex[33])
 	p += strspn(p, "\": =");
 	if (strspn(p, digits) != 32)
 		return false;
-	copy_string(hex, 33, p);
+	copy_string(hex, UUID_HEX, p);
 	return true;
 }
 
@@ -232,9 +262,8 @@ static bool dump_names_set(const char *path, char hex[33])
  * False with the error said if the set has metadata already: of two devices with
  * metadata of one set nobody knows which is right, and it cannot be activated.
  */
-static bool may_restore(const char *dump, const char *output)
+static bool may_restore(const char *output, const char *hex)
 {
-	char hex[33];
 	struct set_list list;
 	const struct set *s;
 	struct device d;
@@ -243,7 +272,7 @@ static bool may_restore(const char *dump, const char *output)
 	/* A file does not make a set incomplete. */
 	if (device_from_name(output, &d))
 		return true;
-	if (!dump_names_set(dump, hex)) {
+	if (!hex) {
 		device_free(&d);
 		return true;
 	}
@@ -263,12 +292,14 @@ static bool may_restore(const char *dump, const char *output)
 
 int cmd_restore(const struct args *args)
 {
-	const char *output = args->word[1];
+	const char *output = args->word[1], *own;
+	char hex[UUID_HEX];
 	bool is_device = false;
 	struct device d;
 	int code = EXIT_FAILED;
 
-	if (may_restore(args->word[0], output) && may_overwrite(output, &d, &is_device)) {
+	own = dump_names_set(args->word[0], hex) ? hex : NULL;
+	if (may_restore(output, own) && may_overwrite(output, own, &d, &is_device)) {
 		if (global.test)
 			say("Would restore %s to %s.\n", args->word[0], output);
 		if (global.test || restore_run(args->word[0], is_device ? d.path : output))
@@ -294,7 +325,7 @@ int cmd_repair(const struct args *args)
 		run.input = t.path;
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
-		else if (may_overwrite(output, &d, &is_device))
+		else if (may_overwrite(output, t.set ? t.set->hex : NULL, &d, &is_device))
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {

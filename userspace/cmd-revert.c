@@ -69,6 +69,17 @@ static bool check_tier(const struct reversion *v)
 	return true;
 }
 
+/* What LVM will be asked at the end is asked before anything is changed. */
+static bool check_volumes(const struct reversion *v)
+{
+	struct lvm_parts parts;
+	bool good = !v->s->lv || !lvm_list_set(v->s->hex, &parts);
+
+	if (v->s->lv && good)
+		lvm_parts_free(&parts);
+	return good;
+}
+
 static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
 {
 	v->homes.first = first;
@@ -104,6 +115,10 @@ static bool adopt_room(struct reversion *v)
 
 	reshape_table(v->s, &t);
 	r = reshape_reload(v->s, &t, v->s->length, "revert");
+	if (!r && !global.test) {
+		free(v->s->dm.table);
+		v->s->dm.table = table_build(&t);
+	}
 	table_free(&t);
 	if (r)
 		return false;
@@ -308,7 +323,7 @@ static int revert_active(const struct args *args, struct reversion *v)
 			say("%s: stays a tiered set.\n", name);
 		goto out;
 	}
-	if (!check_tier(v) || !make_room(v))
+	if (!check_tier(v) || !check_volumes(v) || !make_room(v))
 		goto out;
 	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
 	    v->s->tier[v->rank].dev.name);
@@ -347,24 +362,27 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	return code;
 }
 
-/* The volume's tags are all that is left. */
-static int finish_volumes(const char *name)
+/* The volume's tags are all that is left: it has no label, and no device is of the set. */
+static int finish_volumes(const struct set_list *list, const char *name)
 {
 	struct lvm_parts parts = { 0 };
 	const struct lvm_part *origin = NULL;
 	struct device d;
+	struct member m;
 	char *hex = NULL;
 	int code = -1;
 
 	if (!lvm_installed() || device_from_name(name, &d))
 		return -1;
-	if (strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
+	member_read(&d, &m);
+	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		hex = lvm_tag(origin, "set");
-	if (hex)
+	if (hex && !convert_find(list, hex))
 		code = global.test ? EXIT_DONE : done(hex, name);
 	free(hex);
+	member_free(&m);
 	lvm_parts_free(&parts);
 	device_free(&d);
 	return code;
@@ -379,13 +397,15 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	sets_load(&v->list, true);
 	v->s = sets_find(&v->list, name);
 	if (!v->s) {
-		code = finish_volumes(name);
+		code = finish_volumes(&v->list, name);
 		if (code < 0) {
 			sets_need(&v->list, name);
 			code = EXIT_FAILED;
 		}
 		return code;
 	}
+	if (!sets_need(&v->list, name))
+		return EXIT_FAILED;
 	if (!convert_lock(v->s->hex)) {
 		err("%s: another tierctl is at it.", v->s->name);
 		return EXIT_FAILED;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "bare.h"
 #include "lib/build.h"
 #include "lib/metadata.h"
 #include "plan.h"
@@ -247,6 +248,12 @@ int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uin
 	uint64_t end = convert_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
 	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 
+	/*
+	 * Whoever wrote the label may have been killed before it was flushed: without it
+	 * nobody would know that what goes here is kept elsewhere.
+	 */
+	if (!r && fsync(fd))
+		r = -errno;
 	if (!r)
 		r = zero_blocks(fd, 0, label);
 	if (!r)
@@ -437,24 +444,109 @@ int convert_release_volumes(const char *set_hex)
 	return r;
 }
 
-int convert_undo(const char *set_hex, const char *name, const struct device *origin)
+/* The volume that LVM's tags name, whether it is there or not.  -1: nobody can say. */
+static int tagged_origin(const char *set_hex, char **name)
 {
-	struct member m = { 0 };
+	const struct lvm_part *origin;
+	struct lvm_parts parts = { 0 };
+	int r = lvm_installed() ? lvm_list_set(set_hex, &parts) : 0;
+
+	*name = NULL;
+	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		*name = xstrdup(origin->name);
+	lvm_parts_free(&parts);
+	return r;
+}
+
+static bool any_present(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present)
+			return true;
+	return false;
+}
+
+/*
+ * Finds the device that was to be converted: false, with the error said, if it is not
+ * there to be looked at.  That no label of it is found can mean that it is missing.
+ */
+static bool find_origin(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
+			bool sure, struct device *d)
+{
+	const struct set_tier *t = s && s->have_records && s->nr_tiers ? &s->tier[s->nr_tiers - 1] : NULL;
+	char *volume, *path = NULL;
+	bool found = false;
+
+	if (tagged_origin(set_hex, &volume))
+		return false;
+	if (volume) {
+		found = !device_from_name(volume, d);
+		if (!found)
+			err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. Type: lvchange -ay %s",
+			    name, volume, volume);
+	} else if (typed && (!t || (t->size == typed->size &&
+				    (sure || !any_present(s) || bare_begins_as(s, typed))))) {
+		device_copy(d, typed);
+		found = true;
+	} else if (t) {
+		/* What had that name then may be another device now. */
+		path = xasprintf("/dev/%s", t->last_seen);
+		found = !device_from_name(path, d);
+		if (found && (d->size != t->size || !bare_begins_as(s, d))) {
+			device_free(d);
+			found = false;
+		}
+		if (!found)
+			err("%s: the device that was to be converted (then %s) is not seen, so nobody can say how far that came. Connect it. If it is there without a label, nothing was changed: tierctl convert --abort DEV --name %s",
+			    name, path, name);
+	} else {
+		err("%s: the device that was to be converted is not known.", name);
+	}
+	free(path);
+	free(volume);
+	return found;
+}
+
+/* Whether the origin is as it was; false with the error said. */
+static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
+			     bool sure)
+{
+	struct device d;
+	struct member m;
+	bool unchanged;
+
+	if (s && convert_unfinished(s) && convert_committed(s)) {
+		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+		return false;
+	}
+	if (!find_origin(s, set_hex, name, typed, sure, &d))
+		return false;
+	member_read(&d, &m);
+	unchanged = m.kind == MEMBER_NONE;
+	if (m.kind == MEMBER_UNREADABLE)
+		err("%s: %s.", d.name, m.reason);
+	else if (!unchanged)
+		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+	member_free(&m);
+	device_free(&d);
+	return unchanged;
+}
+
+int convert_undo(const char *set_hex, const char *name, const struct device *origin, bool sure)
+{
 	int code = EXIT_FAILED;
 	struct set_list list;
 	struct set *s;
-	bool committed;
 
 	sets_load(&list, true);
 	s = convert_find(&list, set_hex);
-	if (origin)
-		member_read(origin, &m);
-	committed = m.kind == MEMBER_TIER || (s && convert_unfinished(s) && convert_committed(s));
-	member_free(&m);
 	if (s && !convert_unfinished(s) && s->have_meta)
 		err("%s: its conversion is done.", name);
-	else if (committed)
-		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+	else if (!origin_unchanged(s, set_hex, name, origin, sure))
+		code = EXIT_FAILED;
 	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
 		code = EXIT_DONE;
 	sets_free(&list);

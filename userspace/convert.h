@@ -53,9 +53,10 @@ int convert_finish(const char *set_hex);
 
 /*
  * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
- * With origin, that of a logical volume, which may be all that says so.
+ * A logical volume that was to be converted has tags; origin is another device, NULL
+ * if nobody named it.  Not sure: its name may have been another one's by then.
  */
-int convert_undo(const char *set_hex, const char *name, const struct device *origin);
+int convert_undo(const char *set_hex, const char *name, const struct device *origin, bool sure);
 
 /*
  * Parts of it that the way back uses, too.

@@ -88,12 +88,46 @@ int lvm_list_all(struct lvm_parts *list)
 	return list_within(NULL, list, LIST_MS);
 }
 
+/* There is one of each role, but fast ones; those that were made for the set have names of their own. */
+static bool same_part(const struct lvm_part *a, const struct lvm_part *b)
+{
+	char *role = lvm_tag(a, "role"), *x = lvm_tag(a, "name"), *y = lvm_tag(b, "name");
+	bool same = role && lvm_has_role(b, role) &&
+		    (strcmp(role, LVM_ROLE_FAST) || (!x && !y && !strcmp(a->lv, b->lv)));
+
+	free(role);
+	free(x);
+	free(y);
+	return same;
+}
+
+/* vgimportclone copies tags: what belongs to the copy of a set is none of ours to touch. */
+static bool has_copies(const struct lvm_parts *list, const char *set_hex)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < list->nr; i++) {
+		for (j = 0; j < i; j++) {
+			if (!same_part(&list->part[i], &list->part[j]))
+				continue;
+			err("%s, %s: have the same tags of a tiered set, so one is a copy. Take that one's away: lvchange --deltag " LVM_TAG ".set=%s VG/LV",
+			    list->part[j].name, list->part[i].name, set_hex);
+			return true;
+		}
+	}
+	return false;
+}
+
 int lvm_list_set(const char *set_hex, struct lvm_parts *list)
 {
 	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
 	int r = lvm_list(tag, list);
 
 	free(tag);
+	if (!r && has_copies(list, set_hex)) {
+		lvm_parts_free(list);
+		r = -1;
+	}
 	return r;
 }
 

@@ -121,6 +121,11 @@ void member_read(const struct device *dev, struct member *m)
 		return;
 	}
 	member_judge(fd, m);
+	/* Of what is damaged it need not even end. */
+	if (m->kind == MEMBER_METADATA)
+		make_printable(m->meta.name);
+	if (m->kind == MEMBER_TIER)
+		make_printable(m->label.name);
 	close(fd);
 }
 

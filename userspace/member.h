@@ -27,7 +27,7 @@ struct member {
 /* Judges an open device or file; sets all but dev. */
 void member_judge(int fd, struct member *m);
 
-/* Takes a copy of dev, which member_free() frees. */
+/* The same, with names that can be printed.  Takes a copy of dev, which member_free() frees. */
 void member_read(const struct device *dev, struct member *m);
 void member_free(struct member *m);
 

@@ -97,12 +97,23 @@ static bool still_the_same(const struct set *s)
 
 	sets_load(&list, false);
 	now = sets_find(&list, s->dm.name);
-	same = now && now->dm.dev == s->dm.dev && now->dm.table && s->dm.table &&
-	       !strcmp(now->dm.table, s->dm.table);
+	same = now && now->dm.dev == s->dm.dev && now->dm.length == s->dm.length &&
+	       now->dm.table && s->dm.table && !strcmp(now->dm.table, s->dm.table);
 	sets_free(&list);
 	if (!same)
 		err("%s: was changed by somebody else meanwhile. Try again.", s->name);
 	return same;
+}
+
+int reshape_hold(const struct set *s)
+{
+	int fd = lock_set(s);
+
+	if (fd >= 0 && !still_the_same(s)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
@@ -140,10 +151,9 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 		free(params);
 		return 0;
 	}
-	fd = lock_set(s);
+	fd = reshape_hold(s);
 	if (fd >= 0) {
-		if (still_the_same(s))
-			r = load_and_resume(s, params, length, what);
+		r = load_and_resume(s, params, length, what);
 		close(fd);
 	}
 	free(params);
@@ -178,15 +188,21 @@ int reshape_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS]
 	return r;
 }
 
+/* NULL also if two say that they are this tier: one is a copy. */
 static const struct member *member_of(const struct member_list *list, const u8 *tier_uuid)
 {
+	const struct member *found = NULL;
 	unsigned int i;
 
-	for (i = 0; i < list->nr; i++)
-		if (list->member[i].kind == MEMBER_TIER &&
-		    !memcmp(list->member[i].label.tier_uuid, tier_uuid, TIER_UUID_SIZE))
-			return &list->member[i];
-	return NULL;
+	for (i = 0; i < list->nr; i++) {
+		if (list->member[i].kind != MEMBER_TIER ||
+		    memcmp(list->member[i].label.tier_uuid, tier_uuid, TIER_UUID_SIZE))
+			continue;
+		if (found)
+			return NULL;
+		found = &list->member[i];
+	}
+	return found;
 }
 
 /*
@@ -246,7 +262,12 @@ static bool table_from_records(struct set *s, struct table *t)
  * them and the command that asked for it is killed before it can put things back,
  * the device stays suspended, with a table that does not work.
  */
-static bool mend(struct set *s)
+static bool needs_mending(const struct set *s)
+{
+	return s && s->active && s->have_table && s->dm.suspended && s->status.kind != STATUS_OK;
+}
+
+static int load_records(struct set *s)
 {
 	char *params, *reason;
 	struct table t;
@@ -265,9 +286,24 @@ static bool mend(struct set *s)
 		free(params);
 	}
 	table_free(&t);
-	if (!r)
-		say("%s: a change that could not be made had left it suspended; it works again.\n", s->name);
-	return !r;
+	return r;
+}
+
+/* One that is being changed looks the same for a moment: so nobody else may be at it. */
+static void mend(const struct set *s)
+{
+	struct set_list list;
+	struct set *now;
+	int fd = lock_set(s);
+
+	if (fd < 0)
+		return;
+	sets_load(&list, false);
+	now = sets_find(&list, s->dm.name);
+	if (needs_mending(now) && !load_records(now))
+		say("%s: a change that could not be made had left it suspended; it works again.\n", now->name);
+	sets_free(&list);
+	close(fd);
 }
 
 struct set *need_changeable(struct set_list *list, const char *name)
@@ -277,7 +313,7 @@ struct set *need_changeable(struct set_list *list, const char *name)
 
 	sets_load(list, false);
 	s = sets_find(list, name);
-	if (s && s->active && s->have_table && s->dm.suspended && s->status.kind != STATUS_OK && !global.test) {
+	if (needs_mending(s) && !global.test) {
 		full = xstrdup(s->dm.name);
 		mend(s);
 		sets_free(list);

@@ -31,6 +31,12 @@ void reshape_table(const struct set *s, struct table *t);
  */
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what);
 
+/*
+ * Until the descriptor is closed no other tierctl changes the set's table, which is
+ * still as *s has it.  -1 with the error said.
+ */
+int reshape_hold(const struct set *s);
+
 /* Rank of the tier on that device, or -1. */
 int reshape_rank(const struct set *s, dev_t dev);
 /* DEV or RANK; -1 if it is no tier, of which nothing is said. */

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bare.h"
 #include "commands.h"
 #include "convert.h"
 #include "lib/labels.h"
@@ -134,19 +135,22 @@ static void close_devices(struct moment *m)
 	free(m->last);
 }
 
-/* Where the data of a chunk lies; -1: nowhere, it is zeroes. */
-static int source(const struct moment *m, uint64_t chunk, uint64_t *at)
+/* Where the data of a chunk lies; *fd is -1 if it is nowhere, so zeroes.  -EIO: on no tier we know. */
+static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t *at)
 {
 	unsigned int i;
 
+	*fd = -1;
+	if (!(m->entry[chunk] & TIER_ENTRY_MAPPED))
+		return 0;
 	for (i = 0; i < m->s->nr_tiers; i++) {
-		if (!(m->entry[chunk] & TIER_ENTRY_MAPPED) ||
-		    m->s->tier[i].id != (int)(m->entry[chunk] >> TIER_ENTRY_ID_SHIFT & 0xff))
+		if (m->s->tier[i].id != (int)(m->entry[chunk] >> TIER_ENTRY_ID_SHIFT & 0xff))
 			continue;
 		*at = (m->entry[chunk] & TIER_ENTRY_PLACE_MASK) * m->s->chunk_sectors * SECTOR_SIZE;
-		return m->fd[i];
+		*fd = m->fd[i];
+		return 0;
 	}
-	return -1;
+	return -EIO;
 }
 
 /* A part of the home device that is no place, all but the label's block, which is kept for last. */
@@ -171,7 +175,7 @@ static int write_chunk(struct moment *m, uint64_t chunk)
 {
 	uint64_t bytes = m->s->chunk_sectors * SECTOR_SIZE, at = chunk * bytes, from = 0, done;
 	uint64_t len = at + bytes > m->s->length * SECTOR_SIZE ? m->s->length * SECTOR_SIZE - at : bytes;
-	int fd = source(m, chunk, &from), r = 0;
+	int fd, r = find_source(m, chunk, &fd, &from);
 
 	for (done = 0; !r && done < len; done += COPY_BYTES) {
 		size_t piece = len - done < COPY_BYTES ? len - done : COPY_BYTES;
@@ -280,6 +284,12 @@ static int do_moment(struct moment *m)
 	}
 	if (!r) {
 		reshape_step("revert", "committed");
+		/*
+		 * From the resume on what is written goes past the set, and the home cannot
+		 * be known by its content any more.
+		 */
+		convert_set_state(m->s, TIER_STATE_RETIRED, 0);
+		reshape_step("revert", "noted");
 		return pass_through(m->s, m->home);
 	}
 	if (r != -ENOTRECOVERABLE)
@@ -291,8 +301,12 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
 	char *reason;
-	int r = open_devices(&m);
+	/* With another table, or a label written since, all that is known here were wrong. */
+	int hold = reshape_hold(s), r;
 
+	if (hold < 0)
+		return -EBUSY;
+	r = open_devices(&m);
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
@@ -312,6 +326,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 		munlockall();
 	}
 	close_devices(&m);
+	close(hold);
 	return r;
 }
 
@@ -330,8 +345,13 @@ int revert_mend(struct set *s, unsigned int rank)
 		label = find_label(&m);
 		r = label < 0 ? label : 0;
 	}
-	if (!r && s->info.state == TIER_STATE_REVERTING && !label) {
-		r = pass_through(s, m.home);
+	if (!r && !label && (s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED)) {
+		/* The call may have been killed before it knew that the label is gone for good. */
+		r = fsync(m.home_fd) ? -errno : 0;
+		if (r)
+			err("%s: cannot be written: %s.", m.home->dev.name, strerror(-r));
+		else
+			r = pass_through(s, m.home);
 	} else if (!r) {
 		r = back_to_set(s, m.home, m.label, s->info.state == TIER_STATE_REVERTING);
 		if (!r)
@@ -345,10 +365,14 @@ int revert_mend(struct set *s, unsigned int rank)
  * Without the device, or with one that passes everything through
  */
 
+static bool taken_apart(const struct set *s)
+{
+	return s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED;
+}
+
 bool revert_unfinished(const struct set *s)
 {
-	return !s->active && s->have_info && s->have_records &&
-	       (s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED);
+	return !s->active && s->have_info && s->have_records && taken_apart(s);
 }
 
 static const struct set_tier *home_of(const struct set *s)
@@ -365,12 +389,13 @@ static const struct set_tier *home_of(const struct set *s)
 /* The logical volume that was converted, or what the home was called when last seen. */
 static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
 {
-	const struct lvm_part *origin = NULL;
+	const struct lvm_part *origin;
 	struct lvm_parts parts = { 0 };
 	char *name = NULL;
 
-	if (lvm_installed() && !lvm_list_set(s->hex, &parts))
-		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (lvm_installed() && lvm_list_set(s->hex, &parts))
+		return NULL;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	*volume = origin;
 	if (origin)
 		name = xstrdup(origin->name);
@@ -380,17 +405,21 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
 	return name;
 }
 
-/* That its label is gone counts only if it is there to be looked at. */
+/*
+ * That its label is gone counts only if it is there to be looked at.  LVM's tags say
+ * which volume it is; a name of the kernel's may be another device's by now.
+ */
 static bool is_bare(const struct set *s, const struct set_tier *home)
 {
-	bool volume, bare = false;
+	bool volume = false, bare = false;
 	char *name = home_name(s, home, &volume);
 	struct device d;
 	struct member m;
 
 	if (name && !device_from_name(name, &d)) {
 		member_read(&d, &m);
-		bare = m.kind == MEMBER_NONE && (volume ? d.size >= home->size : d.size == home->size);
+		bare = m.kind == MEMBER_NONE && (volume ? d.size >= home->size : d.size == home->size) &&
+		       (volume || bare_begins_as(s, &d));
 		member_free(&m);
 		device_free(&d);
 	}
@@ -412,8 +441,8 @@ int revert_take_back(const struct set *s)
 	int r;
 
 	if (!home || !home->present) {
-		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again.", s->name,
-		    home && *home->last_seen ? home->last_seen : "not known");
+		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
+		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);
 		return -ENODEV;
 	}
 	member_read(&home->dev, &m);
@@ -514,7 +543,14 @@ int revert_finish(const char *set_hex)
 
 	if (!device)
 		device = dm_name_of_uuid(uuid);
-	if (lvm_installed())
+	sets_load(&list, true);
+	s = convert_find(&list, set_hex);
+	if (s && (s->active || (s->have_info && !taken_apart(s)))) {
+		err("%s: is a tiered set still.", s->name);
+		r = -1;
+	}
+	sets_free(&list);
+	if (!r && lvm_installed())
 		r = give_names_back(set_hex, &device);
 	if (!r && device)
 		r = let_device_go(device);

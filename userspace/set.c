@@ -182,6 +182,7 @@ static void missing_from_metadata(struct set *s)
 			if (records[i].rank >= s->nr_tiers || t->present)
 				continue;
 			copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
+			make_printable(t->last_seen);
 			t->size = records[i].size * SECTOR_SIZE;
 		}
 	}
@@ -303,6 +304,7 @@ static void read_records(struct set *s)
 		t->id = records[i].id;
 		memcpy(t->uuid, records[i].uuid, sizeof(t->uuid));
 		copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
+		make_printable(t->last_seen);
 		t->size = records[i].size * SECTOR_SIZE;
 		t->places = records[i].places;
 		t->endurance = records[i].endurance;

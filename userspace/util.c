@@ -198,6 +198,13 @@ void copy_string(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
+void make_printable(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '_';
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec ts;

@@ -76,6 +76,9 @@ void text_free(struct text *t);
 /* Copies with truncation, always NUL-terminated. */
 void copy_string(char *to, size_t size, const char *from);
 
+/* A disk may say anything: what a terminal would obey becomes an underscore. */
+void make_printable(char *s);
+
 /* Milliseconds of a clock that only goes forward. */
 uint64_t now_ms(void);
 

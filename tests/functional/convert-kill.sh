@@ -176,9 +176,71 @@ power_cuts()
 is_tier() { [[ $(dmsetup table "$set") == *" tier "* ]] || fail "$set: $(dmsetup table "$set")"; }
 
 cuts="metadata:home copied:suspended labelled:reverting committed:written cleared:committed live:linear"
-cuts+=" labelled:released copied:wiped metadata:retired"
+cuts+=" labelled:released copied:wiped metadata:retired committed:noted"
 for pair in $cuts; do
 	test_case "power cut: convert at ${pair%:*}, revert at ${pair#*:}" power_cuts "${pair%:*}" "${pair#*:}"
 done
+
+# What has no label may be missing: nothing is taken away for that.
+missing_disk()
+{
+	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
+	local slow_data=(at=0 len=32m seed=8)
+	make_disks
+	io write "$slow" "${slow_data[@]}"
+	killed convert-copied "${words[@]}"
+	ctl_code 1 convert --abort "$set"
+	one_line "connect it.*tierctl convert --abort dev --name $set"
+	ctl_code 0 convert --abort "$slow" --name "$set"
+	same "" "$(json '.sets[].name' list)" "sets"
+	killed convert-labelled "${words[@]}"
+	ctl_code 0 convert --abort "$set"
+	io check "$slow" "${slow_data[@]}"
+	killed convert-committed "${words[@]}"
+	ctl_code 1 convert --abort "$set"
+	matches "can only go on" "$errors"
+	echo 0 >"$configfs/${slow#/dev/}/power"
+	unchanged "$fast" "$meta" -- ctl_code 1 convert --abort "$set"
+	one_line "connect it"
+	unchanged "$fast" "$meta" -- ctl_code 1 activate "$set"
+	matches "is missing" "$errors"
+	echo 1 >"$configfs/${slow#/dev/}/power"
+	wait_for 10 test -b "$slow"
+	ctl activate --auto
+	io check "$dev" "${slow_data[@]}"
+}
+test_case "the disk that was being converted is missing" missing_disk
+
+# As after a start at which disks came in another order: the name is another disk's.
+another_disk()
+{
+	local home other home_data=(at=0 len=32m seed=8) step
+	make_loops 32 32
+	home=${loops[0]} other=${loops[1]}
+	disk meta 4
+	disk fast 16
+	io write "$home" "${home_data[@]}"
+	io write "$other" at=0 len=32m seed=9
+	losetup -d "$other"
+	ctl convert -q "$home" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	for step in reverting written; do
+		killed "revert-$step" revert "$set"
+		dmsetup remove --retry "$set"
+		losetup -d "$home"
+		losetup "$home" "$tmp/file1"
+		unchanged "$fast" "$meta" -- ctl_code 0 activate --auto
+		unchanged "$fast" "$meta" -- ctl_code 1 revert "$set"
+		one_line "is missing\. connect it"
+		losetup -d "$home"
+		losetup "$home" "$tmp/file0"
+		ctl activate --auto
+		wait_for 10 test -e "$dev"
+		io check "$dev" "${home_data[@]}"
+	done
+	ctl_code 0 revert "$set"
+	io check "$home" "${home_data[@]}"
+	loops=("$home")
+}
+test_case "another disk has the name of the one that is to take the set's place" another_disk
 
 run_tests

@@ -267,4 +267,24 @@ killed_outgrown()
 }
 test_case "killed while it does" killed_outgrown revert-extended revert-loaded revert-done
 
+# As vgimportclone leaves it of a volume group that was copied disk by disk
+copied()
+{
+	local tags=(--addtag dm-tier --addtag dm-tier.role=torig --addtag dm-tier.name=data)
+	local tag before
+	converted
+	tag=dm-tier.set=$(json '.sets[0].uuid' list "$vg/data")
+	lv copy 1m "$vg" "${loops[0]}"
+	lvchange -q "${tags[@]}" --addtag "$tag" "$vg/copy" >/dev/null
+	before=$(lvm_state)
+	ctl_code 1 revert "$vg/data"
+	one_line "$vg/(copy|data_torig), $vg/(copy|data_torig): have the same tags.*lvchange --deltag $tag vg/lv"
+	same "$before" "$(lvm_state)" "volumes"
+	lvchange -q --deltag "$tag" "$vg/copy" >/dev/null
+	ctl_code 0 revert "$vg/data"
+	same "copy data " "$(lvm_names)"
+	data check
+}
+test_case "a copy with the tags of the set" copied
+
 run_tests

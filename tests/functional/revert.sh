@@ -147,4 +147,52 @@ plain_device()
 }
 test_case "disks" plain_device
 
+# What LVM shows is not what is to be reverted, however alike their names are.
+parts()
+{
+	local before part active
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	for active in yes no; do
+		before=$(lvm_state)
+		for part in data_torig data_tvol0 data_tiermeta; do
+			ctl_code 1 revert "$vg/$part"
+			one_line "$vg/$part: is .* of $vg/data\. name $vg/data"
+		done
+		same "$before" "$(lvm_state)" "volumes"
+		[ "$active" = no ] || ctl deactivate -q "$vg/data"
+	done
+	ctl activate -q "$vg/data"
+	data check
+}
+test_case "parts of a set are refused" parts
+
+# Between the last chunk that comes home and the moment of taking the set's place.
+resized()
+{
+	local pid rc=0
+	make_disks
+	ctl create -q "$set" -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+	io write "$dev" at=0 len=14m seed=3
+	ctl set "$set" migration_bandwidth=64k
+	background ctl revert "$set"
+	pid=$last_pid
+	wait_for 30 going_home
+	ctl resize -q "$set" --size 24m
+	io write "$dev" at=14m len=10m seed=4
+	ctl migrate -q "$set" 250-350 --tier 1
+	ctl set "$set" migration_bandwidth=0
+	wait "$pid" || rc=$?
+	same 1 "$rc" "exit status of revert"
+	ctl wait -q "$set"
+	io check "$dev" at=0 len=14m seed=3
+	io check "$dev" at=14m len=10m seed=4
+	ctl_code 0 revert "$set"
+	io check "$slow" at=0 len=14m seed=3
+	io check "$slow" at=14m len=10m seed=4
+}
+going_home() { [[ $(dmsetup status "$set") == *paused ]]; }
+test_case "a set that is resized meanwhile" resized
+
 run_tests

@@ -326,6 +326,8 @@ by_tierctl()
 	ctl_code 0 destroy --dry-run "$set"
 	matches "metadata on $meta" "$output"
 	matches "is left of it on $meta2" "$output"
+	unchanged "$fast" -- ctl_code 1 repair "$meta" "$fast" -y
+	one_line "$fast: carries the label of tier id 0 of the set"
 	ctl_code 0 repair "$meta" "$meta2" -y
 	good "$meta2"
 	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
@@ -333,6 +335,23 @@ by_tierctl()
 	data_is_there
 }
 test_case "tierctl drives them" by_tierctl
+
+same_name()
+{
+	local command
+	make_disks
+	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
+	ctl deactivate -q "$set"
+	disk meta2 4
+	disk third 16
+	ctl create -q "$set" -m "$meta2" -c 64k --policy static "$third"
+	ctl deactivate -q "$set"
+	for command in check dump revert; do
+		unchanged "$meta" "$meta2" -- ctl_code 1 "$command" "$set"
+		one_line "$set: two sets have this name\. name it by uuid"
+	done
+}
+test_case "two sets of one name" same_name
 
 failure_leaves_output()
 {

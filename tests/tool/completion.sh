@@ -46,6 +46,14 @@ fish_offers()
 		"$folder/tierctl.fish" "tierctl $*" | cut -f1
 }
 
+# A tierctl that knows two sets, one of them with a name made to be expanded.
+mkdir "$bin/fake"
+cat >"$bin/fake/tierctl" <<EOF
+#!/bin/sh
+[ "\$1" != list ] || printf '      "name": "%s",\n' photos 'x\$(touch $bin/expanded)' vg/data
+EOF
+chmod +x "$bin/fake/tierctl"
+
 # missing WANTED OFFERED: those that are not there
 missing() { comm -23 <(sort -u <<<"$1") <(sort -u <<<"$2") | paste -sd' ' -; }
 
@@ -69,6 +77,9 @@ for shell in bash zsh fish; do
 	left=$("${shell}_offers" pin photos --tier '' | grep -cx '[01]')
 	[ "$left" = 2 ]
 	point $? "$shell completes ranks"
+	left=$(PATH=$bin/fake:$PATH "${shell}_offers" status '' | grep -x 'photos\|vg/data\|x.*' | paste -sd' ' -)
+	[ "$left" = "photos vg/data" ] && [ ! -e "$bin/expanded" ]
+	point $? "$shell completes names of sets, and expands none ($left)"
 	left=$(cd "$folder" && "${shell}_offers" explain '' | grep -cx 'tierctl.bash')
 	[ "$left" = 1 ]
 	point $? "$shell completes files"

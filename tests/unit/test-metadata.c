@@ -329,6 +329,71 @@ static void flipped_superblock(const struct md_content *c, int fd)
 	ok(!wrong && saved > 50, "a damaged superblock: %u of 200 saved, the others refused", saved);
 }
 
+/* Repairs what is in fd; the state that comes out, or 0. */
+static u32 repaired(int fd, u32 *flags)
+{
+	struct md_problems p = { 0 };
+	struct md_source src;
+	struct md_repair r = { .src = &src, .p = &p };
+	u32 state = 0;
+
+	md_source_init(&src, fd);
+	if (md_repair(&r)) {
+		state = r.content.info.state;
+		*flags = r.content.info.flags;
+	}
+	free(r.refusal);
+	md_content_free(&r.content);
+	md_source_free(&src);
+	return state;
+}
+
+/* Which tier takes the set's place is known nowhere else. */
+static void way_back(void)
+{
+	struct md_content c, read;
+	bool json = false;
+	u32 flags = 0;
+	size_t len;
+	char *text;
+	int fd;
+
+	make_content(&c);
+	c.info.state = TIER_STATE_REVERTING;
+	c.info.flags |= 3 << TIER_SB_HOME_SHIFT;
+	do {
+		text = dump(&c, json, &len);
+		ok(undump(&read, text, len, json) && read.info.flags == c.info.flags,
+		   "%s of a set on its way back has its home", json ? "JSON" : "XML");
+		md_content_free(&read);
+		free(text);
+		json = !json;
+	} while (json);
+	fd = write_image(&c);
+	ok(repaired(fd, &flags) == TIER_STATE_REVERTING && flags == c.info.flags, "and so has what is repaired");
+	close(fd);
+	md_content_free(&c);
+}
+
+/* A set in this state would be formatted. */
+static void flipped_state(int fd)
+{
+	struct tier_superblock *sb;
+	u8 was[MD_BLOCK], block[MD_BLOCK];
+	u32 flags;
+
+	if (pread(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	memcpy(block, was, MD_BLOCK);
+	sb = (void *)block;
+	sb->state = cpu_to_le32(TIER_STATE_FORMATTING);
+	if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	ok(repaired(fd, &flags) == TIER_STATE_LIVE, "a damaged superblock does not make a set one to be formatted");
+	if (pwrite(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+}
+
 static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
 {
 	struct md_content bent;
@@ -389,6 +454,8 @@ int main(void)
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
 	orphaned_leaves();
+	way_back();
+	flipped_state(fd);
 	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);
 	close(fd);

@@ -255,6 +255,23 @@ static void judge(const char *what, enum member_kind kind, bool blank)
 	close(fd);
 }
 
+static void unprintable(const struct tier_label_info *label)
+{
+	struct device d = { .name = "image" };
+	struct member m;
+	char path[32];
+	int fd;
+
+	tier_label_pack(image[0], label);
+	fd = image_fd();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	d.path = path;
+	member_read(&d, &m);
+	ok(m.kind == MEMBER_TIER && !strcmp(m.label.name, "a_[2Jb_\xc3\xa4"), "a label that wants to rule the terminal");
+	member_free(&m);
+	close(fd);
+}
+
 static void members(void)
 {
 	struct tier_label_info label = { .name = "photos", .size = 1 << 20, .label_area = 2048,
@@ -280,6 +297,9 @@ static void members(void)
 	judge("a tier, by its first slot", MEMBER_TIER, false);
 	image[0][0] ^= 1;
 	judge("both slots damaged", MEMBER_DAMAGED, false);
+
+	strcpy(label.name, "a\x1b[2Jb\n\xc3\xa4");
+	unprintable(&label);
 
 	if (write(fd, "abc", 3) == 3) {
 		member_judge(fd, &m);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # bash completion for tierctl.  Commands and options are those that --help names.
 
+# A name is what some disk says: nothing of it is for a shell to expand.
 _tierctl_sets()
 {
-	tierctl list --json 2>/dev/null | sed -n 's/^      "name": *"\(.*\)",$/\1/p'
+	tierctl list --json 2>/dev/null | sed -n 's|^      "name": *"\([A-Za-z0-9#+.:=@_/-]*\)",$|\1|p'
 }
 
 _tierctl_keys()

@@ -22,8 +22,9 @@ function __tierctl_options
 		}'
 end
 
+# A name is what some disk says: nothing of it is for a shell to expand.
 function __tierctl_sets
-	tierctl list --json 2>/dev/null | sed -n 's/^      "name": *"\(.*\)",$/\1/p'
+	tierctl list --json 2>/dev/null | sed -n 's|^      "name": *"\([A-Za-z0-9#+.:=@_/-]*\)",$|\1|p'
 end
 
 function __tierctl_keys

@@ -22,6 +22,8 @@ int md_read_label(int fd, struct tier_label_info *label, const char **reason)
 			  TIER_LABEL_SLOT_SIZE ? slot[i] : NULL;
 	}
 	r = tier_label_choose(read[0], read[1], label, reason);
+	if (!r)
+		make_printable(label->name);
 	for (i = 0; i < TIER_LABEL_SLOTS; i++)
 		free(slot[i]);
 	return r;

@@ -7,6 +7,7 @@
 #include "../util.h"
 #include "check.h"
 #include "orphans.h"
+#include "state.h"
 
 __attribute__((format(printf, 2, 3)))
 static bool refuse(struct md_repair *r, const char *fmt, ...)
@@ -110,7 +111,8 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	sb->version = cpu_to_le32(TIER_FORMAT_VERSION);
 	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
-	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED);
+	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED |
+				 (le32_to_cpu(sb->state) == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0));
 	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
 	/* What labels say has a checksum of its own. */
 	if (label) {
@@ -132,10 +134,13 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 	/* Labels tell what the set is, but nothing tells which of the trees on the device are current. */
 	if (!trust_superblock(r, block) || !md_image_open(image))
 		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or use what is left of a mirror");
-	md_error(r->p, "superblock: its roots are right; this may not be: length %llu sectors, reserve %llu, generation %llu, block size %u, policy %.16s",
-		 (unsigned long long)image->info.length, (unsigned long long)image->info.reserve,
-		 (unsigned long long)image->info.generation, image->info.logical_block_size,
-		 image->info.policy);
+	/* Not to be formatted anew for the sake of a bit that has changed. */
+	if (image->info.state == TIER_STATE_FORMATTING)
+		image->info.state = TIER_STATE_LIVE;
+	md_error(r->p, "superblock: its roots are right; this may not be: state %s, length %llu sectors, reserve %llu, generation %llu, block size %u, policy %.16s",
+		 md_state_name(image->info.state), (unsigned long long)image->info.length,
+		 (unsigned long long)image->info.reserve, (unsigned long long)image->info.generation,
+		 image->info.logical_block_size, image->info.policy);
 	return true;
 }
 
@@ -181,7 +186,8 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_refs_free(&orphans);
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */
-	r->content.info.flags &= TIER_SB_PAUSED;
+	r->content.info.flags &= TIER_SB_PAUSED |
+				 (r->content.info.state == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0);
 	return true;
 }
 

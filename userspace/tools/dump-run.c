@@ -70,25 +70,76 @@ static bool may_write(const struct dump_run *run)
 	return true;
 }
 
+static bool write_and_close(const struct dump_run *run, const struct md_content *c, const char *path, FILE *f)
+{
+	bool good = write_dump(run, c, f);
+
+	if (good && path)
+		good = !fsync(fileno(f)) || errno == EINVAL;
+	if (!good)
+		err("%s: %s.", path ? path : "standard output", strerror(errno));
+	if (path && fclose(f) && good) {
+		err("%s: %s.", path, strerror(errno));
+		good = false;
+	}
+	return good;
+}
+
+/* Beside the file, which may be the only good dump there is, and then in its place. */
+static bool replace_file(const struct dump_run *run, const struct md_content *c, const char *path, mode_t mode)
+{
+	char *new = xasprintf("%s.new", path);
+	bool good;
+	FILE *f;
+	int fd;
+
+	/* What an earlier call left there. */
+	unlink(new);
+	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f) {
+		err("%s: %s.", new, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		free(new);
+		return false;
+	}
+	good = write_and_close(run, c, new, f);
+	if (good && rename(new, path)) {
+		err("%s: %s.", path, strerror(errno));
+		good = false;
+	}
+	if (!good)
+		unlink(new);
+	free(new);
+	return good;
+}
+
 static bool write_file(const struct dump_run *run, const struct md_content *c)
 {
-	FILE *f = run->output ? fopen(run->output, "we") : stdout;
+	struct stat st;
+	char *path;
+	FILE *f;
 	bool good;
 
+	if (!run->output)
+		return write_and_close(run, c, NULL, stdout);
+	if (stat(run->output, &st))
+		return replace_file(run, c, run->output, 0666);
+	if (S_ISREG(st.st_mode)) {
+		path = realpath(run->output, NULL);
+		good = path && replace_file(run, c, path, st.st_mode);
+		if (!path)
+			err("%s: %s.", run->output, strerror(errno));
+		free(path);
+		return good;
+	}
+	f = fopen(run->output, "we");
 	if (!f) {
 		err("%s: %s.", run->output, strerror(errno));
 		return false;
 	}
-	good = write_dump(run, c, f);
-	if (good && run->output)
-		good = !fsync(fileno(f)) || errno == EINVAL;
-	if (!good)
-		err("%s: %s.", run->output ? run->output : "standard output", strerror(errno));
-	if (run->output && fclose(f) && good) {
-		err("%s: %s.", run->output, strerror(errno));
-		good = false;
-	}
-	return good;
+	return write_and_close(run, c, run->output, f);
 }
 
 bool dump_run(const struct dump_run *run)

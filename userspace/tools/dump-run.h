@@ -12,7 +12,7 @@ struct dump_run {
 	bool snapshot;		/* what the metadata snapshot holds; the set may be live */
 };
 
-/* False with the error said; the output is as it was, but for an error of writing. */
+/* False with the error said; a file that was there is as it was. */
 bool dump_run(const struct dump_run *run);
 
 /* input, a dump in XML or JSON, becomes metadata on output. */
