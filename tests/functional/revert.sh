@@ -176,7 +176,8 @@ resized()
 	ctl create -q "$set" -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
 	io write "$dev" at=0 len=14m seed=3
 	ctl set "$set" migration_bandwidth=64k
-	background ctl revert "$set"
+	# shellcheck disable=SC2016	# for the other shell to expand
+	background bash -c 'exec "$0" revert "$1" </dev/null 2>"$2"' "$tierctl" "$set" "$tmp/said"
 	pid=$last_pid
 	wait_for 30 going_home
 	ctl resize -q "$set" --size 24m
@@ -185,6 +186,7 @@ resized()
 	ctl set "$set" migration_bandwidth=0
 	wait "$pid" || rc=$?
 	same 1 "$rc" "exit status of revert"
+	matches "was changed by somebody else meanwhile" "$(<"$tmp/said")"
 	ctl wait -q "$set"
 	io check "$dev" at=0 len=14m seed=3
 	io check "$dev" at=14m len=10m seed=4
