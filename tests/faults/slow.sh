@@ -11,6 +11,7 @@
 . "$(dirname "$0")/../functional/lib.sh"
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
+need fio
 
 # For an I/O that has nothing to do with the slow tier, and the start of the process that
 # asks for it: less than any I/O of that tier takes.
@@ -157,5 +158,102 @@ hung_then_lost()
 	all_data
 }
 test_case "a tier that hangs and then fails" hung_then_lost
+
+# ---- latency_guard
+
+# reads FIRST COUNT NUMBER DEPTH: small ones, at random; fio waits for all of them where it
+# has read as much as there is
+reads()
+{
+	fio --name=reads --filename="$dev" --direct=1 --ioengine=libaio --iodepth="$4" \
+		--rw=randread --norandommap --bs=4k --io_size=$(($3 * 4))k \
+		--offset="$(at_chunk "$1")" --size="$(at_chunk "$2")" --output="$tmp/fio"
+}
+# noted FIRST COUNT: the policy has seen accesses there
+noted()
+{
+	local w
+	read -ra w <<<"$(msg heat "$1" "$2" 1)"
+	((w[3] > 0))
+}
+reads_in_flight()
+{
+	local reads
+	read -r reads _ <"$in_flight"
+	[ "$reads" -ge "$1" ]
+}
+traced() { grep -qs 'reason policy' "$trace/trace"; }
+
+# when WHAT: the times of such lines of the trace, in microseconds
+when()
+{
+	awk -v what="$1" 'index($0, what) {
+		for (i = 1; i < NF && $i !~ /^[0-9]+\.[0-9]+:$/; i++) ;
+		printf "%d\n", $i * 1000000
+	}' "$tmp/trace"
+}
+
+# Reads of the fast tier take seconds while a chunk moves.  From then on the policy, which
+# has hot chunks to promote, starts nothing for half a second; it cannot be less however
+# slow the machine is.
+guarded()
+{
+	local trace=/sys/kernel/tracing in_flight us
+	disk meta 4
+	disk fast 16
+	disk slow 32
+	disk third 32
+	wrap a "$(tier_table good "$fast")"
+	wrap b "$(tier_table 20 "$slow")"
+	wrap c "$(tier_table good "$third")"
+	tiers=("$a" "$b" /dev/mapper/tt_c)
+	core=(migration_bandwidth 0 latency_guard 100)
+	activate
+	write_chunks 0 80 1
+	move 60 20 1
+	io sync "$dev"
+	policy=heat
+	features=(paused)
+	reload
+	# What is usual, of which the second look at the heat tells that it was measured.
+	reads 0 30 600 32
+	wait_for 10 noted 0 30
+	reads 30 30 600 32
+	wait_for 10 noted 30 30
+	reads 60 20 1000 64
+	wait_for 10 noted 60 20
+	mountpoint -q "$trace" || mount -t tracefs tracefs "$trace"
+	echo global >"$trace/trace_clock"
+	echo 1 >"$trace/events/dm_tier/dm_tier_migrate_start/enable"
+	# Something that moves all the time.
+	swap c "$(tier_table hold "$third")"
+	msg migrate 0 1 2
+	wait_for 30 in_flight write c
+	swap a "0 $(sectors_of "$fast") delay $fast 0 $((4000 + 2000 * patience)) $fast 0 0 $fast 0 0"
+	in_flight=$(block_of "$dev")/inflight
+	background reads 1 59 800 800
+	wait_for 60 reads_in_flight 400
+	! traced || fail "the policy has started something"
+	while reads_in_flight 400; do
+		echo reads >"$trace/trace_marker"
+		nap 0.01
+	done
+	# Enough are still to end that their latency is measured.
+	while reads_in_flight 1; do :; done
+	msg resume
+	wait_for 60 traced
+	echo 0 >"$trace/events/dm_tier/dm_tier_migrate_start/enable"
+	echo "$(<"$trace/trace")" >"$tmp/trace"
+	us=$(($(when 'reason policy' | head -n 1) - $(when 'mark_write: reads' | tail -n 1)))
+	note "the policy began $((us / 1000)) ms after the reads"
+	[ "$us" -ge 500000 ] || fail "the policy did not wait"
+	swap a "$(tier_table good "$fast")"
+	swap c "$(tier_table good "$third")"
+	wait_for 60 all_on_rank 0 1 2
+	msg pause
+	wait_for 60 settled
+	check_chunks 0 80 1
+}
+test_case "latency_guard: the policy waits while reads take longer" guarded
 
 run_tests
