@@ -355,6 +355,13 @@ struct set *convert_find(const struct set_list *list, const char *set_hex)
 	return NULL;
 }
 
+bool convert_parts_known(const struct set *s)
+{
+	if (s->doubled)
+		err("%s: %s. One of them is a copy: disconnect it.", s->name, s->problem);
+	return !s->doubled;
+}
+
 int convert_finish(const char *set_hex)
 {
 	int code = EXIT_FAILED;
@@ -368,6 +375,8 @@ int convert_finish(const char *set_hex)
 	} else if (!convert_unfinished(s)) {
 		/* Another process was faster. */
 		code = EXIT_DONE;
+	} else if (!convert_parts_known(s)) {
+		code = EXIT_FAILED;
 	} else if (!convert_clear_label_area(&s->tier[s->nr_tiers - 1].dev, s->chunk_sectors, 0)) {
 		reshape_step("convert", "cleared");
 		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
@@ -545,6 +554,8 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 	s = convert_find(&list, set_hex);
 	if (s && !convert_unfinished(s) && s->have_meta)
 		err("%s: its conversion is done.", name);
+	else if (s && !convert_parts_known(s))
+		code = EXIT_FAILED;
 	else if (!origin_unchanged(s, set_hex, name, origin, sure))
 		code = EXIT_FAILED;
 	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))

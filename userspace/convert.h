@@ -51,6 +51,9 @@ bool convert_committed(const struct set *s);
 /* The steps between the label and the device, as far as they are not done.  An exit code. */
 int convert_finish(const char *set_hex);
 
+/* Whether no part of the set is there twice; false with the error said. */
+bool convert_parts_known(const struct set *s);
+
 /*
  * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
  * A logical volume that was to be converted has tags; origin is another device, NULL

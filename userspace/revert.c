@@ -440,6 +440,8 @@ int revert_take_back(const struct set *s)
 	struct member m;
 	int r;
 
+	if (!convert_parts_known(s))
+		return -EUCLEAN;
 	if (!home || !home->present) {
 		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
 		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);
@@ -547,6 +549,8 @@ int revert_finish(const char *set_hex)
 	s = convert_find(&list, set_hex);
 	if (s && (s->active || (s->have_info && !taken_apart(s)))) {
 		err("%s: is a tiered set still.", s->name);
+		r = -1;
+	} else if (s && !convert_parts_known(s)) {
 		r = -1;
 	}
 	sets_free(&list);

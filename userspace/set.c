@@ -231,6 +231,17 @@ static void add_problem(struct set *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+/*
+ * One of them is a copy, and nobody can say which: what convert or revert left is not
+ * finished either, so this is what there is to know first.
+ */
+static void note_double(struct set *s, const char *part, const struct device *a, const struct device *b)
+{
+	s->doubled = true;
+	free(s->problem);
+	s->problem = xasprintf("two devices say that they are its %s: %s and %s", part, a->name, b->name);
+}
+
 static void add_stray(struct set *s, const struct device *d)
 {
 	s->stray = xrealloc(s->stray, s->nr_stray + 1, sizeof(*s->stray));
@@ -258,8 +269,7 @@ static void use_metadata(struct set *s, const struct member *m)
 	const char *problem = state_problem(m->meta.state);
 
 	if (s->have_meta) {
-		add_problem(s, "two devices say that they are its metadata: %s and %s",
-			    s->meta_dev.name, m->dev.name);
+		note_double(s, "metadata", &s->meta_dev, &m->dev);
 		add_stray(s, &m->dev);	/* goes with the set */
 		return;
 	}
@@ -327,14 +337,16 @@ static struct set_tier *record_of(struct set *s, const struct tier_label_info *l
 static void use_label(struct set *s, const struct member *m)
 {
 	struct set_tier *t = s->have_records ? record_of(s, &m->label) : NULL;
+	char *part;
 
 	if (!t) {
 		add_stray(s, &m->dev);
 		return;
 	}
 	if (t->present) {
-		add_problem(s, "two devices say that they are its tier %td: %s and %s",
-			    t - s->tier, t->dev.name, m->dev.name);
+		part = xasprintf("tier %td", t - s->tier);
+		note_double(s, part, &t->dev, &m->dev);
+		free(part);
 		return;
 	}
 	t->present = true;

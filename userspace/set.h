@@ -46,6 +46,7 @@ struct set {
 	struct tier_meta_roots roots;
 	bool have_records;	/* tiers come from the metadata's records */
 	char *problem;		/* why it cannot be activated as it is, NULL if it can */
+	bool doubled;		/* two devices say that they are one part of it, as *problem tells */
 
 	unsigned int nr_tiers;
 	struct set_tier tier[TIER_MAX_TIERS];	/* by rank */

@@ -211,6 +211,41 @@ missing_disk()
 }
 test_case "the disk that was being converted is missing" missing_disk
 
+# A copy of a tier, as a snapshot of it would be: nobody can say which one is right.
+copied_tier()
+{
+	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
+	local slow_data=(at=0 len=32m seed=8) step all=("$slow" "$fast" "$meta" "$third")
+	make_disks
+	disk third 32
+	io write "$slow" "${slow_data[@]}"
+	killed convert-committed "${words[@]}"
+	dd if="$slow" of="$third" bs=1M oflag=direct status=none
+	unchanged "${all[@]}" -- ctl activate --auto
+	unchanged "${all[@]}" -- ctl_code 1 activate "$set"
+	one_line "two devices say that they are its tier 1"
+	unchanged "${all[@]}" -- ctl_code 1 convert --abort "$set"
+	unchanged "${all[@]}" -- ctl_code 1 "${words[@]}"
+	disk_gone third
+	ctl activate --auto
+	io check "$dev" "${slow_data[@]}"
+	for step in reverting written; do
+		killed "revert-$step" revert "$set"
+		dmsetup remove --retry "$set"
+		disk third 32
+		dd if="$fast" of="$third" bs=1M oflag=direct status=none
+		unchanged "${all[@]}" -- ctl activate --auto
+		unchanged "${all[@]}" -- ctl_code 1 revert "$set"
+		one_line "two devices say that they are its tier 0"
+		disk_gone third
+		ctl activate --auto
+		if [ "$step" = reverting ]; then is_tier; fi
+	done
+	if [ -e "$dev" ]; then ctl_code 0 revert "$set"; fi
+	io check "$slow" "${slow_data[@]}"
+}
+test_case "a copy of a tier is there" copied_tier
+
 # As after a start at which disks came in another order: the name is another disk's.
 another_disk()
 {
