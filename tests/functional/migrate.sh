@@ -416,12 +416,14 @@ test_case "a raised limit counts at once" limit_raised
 queue_order()
 {
 	make_set
-	msg set migration_bandwidth 200
+	# Seconds for each, however slowly this looks.
+	msg set migration_bandwidth 60
 	write_chunks 0 40 1
 	msg migrate 30 4 1
 	msg migrate 10 4 1
 	wait_for 30 all_on_rank 30 4 1
 	is "$(on_rank 10 4 1) < 4"
+	msg set migration_bandwidth 0
 	wait_for 30 all_on_rank 10 4 1
 	check_chunks 0 40 1
 }

@@ -32,7 +32,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES	(1U << 16)
+#define BUFFER_BYTES	(1U << 24)
+#define USUAL_BYTES	(1U << 16)	/* the kernel copies all it is given */
 #define MAX_NAMES	64
 #define RETRIES		50	/* of 0.1 s */
 
@@ -46,12 +47,13 @@ static bool noflush, nolockfs, retry, inactive;
 static bool nodes;		/* are to be made here */
 static char *names[MAX_NAMES];
 static int nr_names;
+static unsigned int size = USUAL_BYTES;
 
 static void begin(const char *name, unsigned int flags)
 {
 	memset(&buffer, 0, sizeof(buffer.head));
 	buffer.head.version[0] = DM_VERSION_MAJOR;
-	buffer.head.data_size = sizeof(buffer);
+	buffer.head.data_size = size;
 	buffer.head.data_start = sizeof(buffer.head);
 	buffer.head.flags = flags;
 	snprintf(buffer.head.name, sizeof(buffer.head.name), "%s", name);
@@ -72,6 +74,15 @@ static int failed(const char *what)
 	return 1;
 }
 
+/* Whether there is more room for an answer that had not enough. */
+static bool more_room(void)
+{
+	if (!(buffer.head.flags & DM_BUFFER_FULL_FLAG) || size == BUFFER_BYTES)
+		return false;
+	size *= 4;
+	return true;
+}
+
 /* Text after the head, of which a target's begins with its specification. */
 static int status(const char *name, unsigned int flags)
 {
@@ -79,10 +90,12 @@ static int status(const char *name, unsigned int flags)
 	char *at;
 	uint32_t i;
 
-	begin(name, flags | (noflush ? DM_NOFLUSH_FLAG : 0) |
-	      (inactive ? DM_QUERY_INACTIVE_TABLE_FLAG : 0));
-	if (call(DM_TABLE_STATUS))
-		return failed("status");
+	do {
+		begin(name, flags | (noflush ? DM_NOFLUSH_FLAG : 0) |
+		      (inactive ? DM_QUERY_INACTIVE_TABLE_FLAG : 0));
+		if (call(DM_TABLE_STATUS))
+			return failed("status");
+	} while (more_room());
 	if (buffer.head.flags & DM_BUFFER_FULL_FLAG) {
 		errno = ENOSPC;
 		return failed("status");
@@ -100,16 +113,20 @@ static int status(const char *name, unsigned int flags)
 static int message(void)
 {
 	struct dm_target_msg *msg = (void *)(buffer.bytes + sizeof(buffer.head));
-	size_t room = sizeof(buffer) - sizeof(buffer.head) - sizeof(*msg), used = 0;
+	size_t room, used;
 	const char *answer;
 	int i;
 
-	begin(names[0], 0);
-	msg->sector = strtoull(names[1], NULL, 10);
-	for (i = 2; i < nr_names && used < room; i++)
-		used += snprintf(msg->message + used, room - used, "%s%s", i > 2 ? " " : "", names[i]);
-	if (call(DM_TARGET_MSG))
-		return failed("message");
+	do {
+		begin(names[0], 0);
+		room = size - sizeof(buffer.head) - sizeof(*msg);
+		msg->sector = strtoull(names[1], NULL, 10);
+		for (used = 0, i = 2; i < nr_names && used < room; i++)
+			used += snprintf(msg->message + used, room - used, "%s%s", i > 2 ? " " : "",
+					 names[i]);
+		if (call(DM_TARGET_MSG))
+			return failed("message");
+	} while (more_room());
 	if (buffer.head.flags & DM_BUFFER_FULL_FLAG) {
 		errno = ENOSPC;
 		return failed("message");
@@ -146,6 +163,8 @@ static int load(const char *name)
 		buffer.head.target_count++;
 	}
 	free(lines);
+	if (at > buffer.bytes + size)
+		buffer.head.data_size = at - buffer.bytes;
 	return call(DM_TABLE_LOAD) ? failed("load") : 0;
 }
 
