@@ -267,7 +267,7 @@ static bool finish_interrupted(const struct set *s)
 {
 	bool converted = convert_unfinished(s) && !set_missing(s);
 
-	if (!converted && !revert_unfinished(s))
+	if (s->doubled || (!converted && !revert_unfinished(s)))
 		return false;
 	if (global.test) {
 		say("Would finish what convert or revert left of %s.\n", s->name);
