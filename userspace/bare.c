@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/metadata.h"
+#include "plan.h"
 #include "size.h"
 #include "util.h"
 
@@ -61,16 +62,12 @@ static bool same_chunk(const struct set *s, int fd, uint64_t chunk, u64 entry, b
 {
 	uint64_t bytes = s->chunk_sectors * SECTOR_SIZE, at = chunk * bytes, end = s->length * SECTOR_SIZE;
 	uint64_t len = at + bytes > end ? end - at : bytes;
-	unsigned int i;
+	int rank = set_rank_of(s, entry), other;
 	bool same;
-	int other;
 
 	if (!(entry & TIER_ENTRY_MAPPED))
 		return same_bytes(fd, at, -1, 0, len, data);
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].present && s->tier[i].id == (int)(entry >> TIER_ENTRY_ID_SHIFT & 0xff))
-			break;
-	other = i < s->nr_tiers ? device_open(&s->tier[i].dev, O_RDONLY) : -1;
+	other = rank >= 0 && s->tier[rank].present ? device_open(&s->tier[rank].dev, O_RDONLY) : -1;
 	if (other < 0)
 		return false;
 	same = same_bytes(fd, at, other, (entry & TIER_ENTRY_PLACE_MASK) * bytes, len, data);
@@ -80,8 +77,7 @@ static bool same_chunk(const struct set *s, int fd, uint64_t chunk, u64 entry, b
 
 bool bare_begins_as(const struct set *s, const struct device *d)
 {
-	uint64_t area = s->chunk_sectors > TIER_LABEL_AREA_MIN ? s->chunk_sectors : TIER_LABEL_AREA_MIN;
-	struct beginning b = { .chunks = area / s->chunk_sectors };
+	struct beginning b = { .chunks = plan_label_area(s->chunk_sectors) / s->chunk_sectors };
 	int fd = device_open(d, O_RDONLY);
 	bool same = fd >= 0 && s->have_info && b.chunks <= s->info.nr_chunks, data = false;
 	uint64_t v;

@@ -11,9 +11,9 @@
 #include "set.h"
 
 /*
- * Whether a device carries no label and begins with what the inactive set has at its
- * beginning, on its other tiers.  False also if that cannot be read, or is nothing but
- * zeroes, which any device may have.
+ * Whether a device, on which the caller has found no label, begins with what the inactive
+ * set has at its beginning, on its other tiers.  False also if that cannot be read, or is
+ * nothing but zeroes, which any device may have.
  */
 bool bare_begins_as(const struct set *s, const struct device *d);
 

@@ -22,16 +22,11 @@
 /* Even, so that the label on the old device goes to its very first sector. */
 #define GENERATION	2
 
-uint64_t convert_label_area(uint64_t chunk_sectors)
-{
-	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
-}
-
 void convert_arrange(struct conversion *c, uint64_t origin_size)
 {
 	c->length = origin_size / SECTOR_SIZE;
 	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
-	c->first_place = convert_label_area(c->chunk_sectors) / c->chunk_sectors;
+	c->first_place = plan_label_area(c->chunk_sectors) / c->chunk_sectors;
 	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
 }
 
@@ -245,7 +240,7 @@ bool convert_committed(const struct set *s)
 
 int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label)
 {
-	uint64_t end = convert_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
+	uint64_t end = plan_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
 	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 
 	/*
@@ -519,6 +514,11 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 	return found;
 }
 
+static void can_only_go_on(const char *name)
+{
+	err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+}
+
 /* Whether the origin is as it was; false with the error said. */
 static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
 			     bool sure)
@@ -528,7 +528,7 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	bool unchanged;
 
 	if (s && convert_unfinished(s) && convert_committed(s)) {
-		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+		can_only_go_on(name);
 		return false;
 	}
 	if (!find_origin(s, set_hex, name, typed, sure, &d))
@@ -538,7 +538,7 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	if (m.kind == MEMBER_UNREADABLE)
 		err("%s: %s.", d.name, m.reason);
 	else if (!unchanged)
-		err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+		can_only_go_on(name);
 	member_free(&m);
 	device_free(&d);
 	return unchanged;

@@ -32,8 +32,6 @@ struct conversion {
 
 /* From the sizes of origin and chunk. */
 void convert_arrange(struct conversion *c, uint64_t origin_size);
-/* Sectors. */
-uint64_t convert_label_area(uint64_t chunk_sectors);
 
 /*
  * One tierctl at a time converts a set or takes it apart; ends with the process.

@@ -6,10 +6,14 @@
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
 
+uint64_t plan_label_area(uint64_t chunk_sectors)
+{
+	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+}
+
 uint64_t plan_places(uint64_t sectors, uint64_t chunk_sectors)
 {
-	uint64_t area = chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
-	uint64_t all = sectors / chunk_sectors, first = area / chunk_sectors;
+	uint64_t all = sectors / chunk_sectors, first = plan_label_area(chunk_sectors) / chunk_sectors;
 
 	return all > first ? all - first : 0;
 }

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* Sectors at the beginning of a tier that are no places. */
+uint64_t plan_label_area(uint64_t chunk_sectors);
+
 /* Usable places of a tier of so many sectors: what is left of it after the label area. */
 uint64_t plan_places(uint64_t sectors, uint64_t chunk_sectors);
 

@@ -66,7 +66,7 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 		for (i = 0; i < nr; i++)
 			if (records[i].id == t->id)
 				return records[i].size * SECTOR_SIZE;
-	return (t->places + convert_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
+	return (t->places + plan_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
 }
 
 /* The same of the metadata device; 0 if it is not known. */

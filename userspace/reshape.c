@@ -213,15 +213,14 @@ static const struct member *member_of(const struct member_list *list, const u8 *
  */
 static bool forget_loaded(const struct set *s)
 {
-	int fd, r = -1;
+	int fd, r;
 
 	if (!s->dm.table_waits || global.test)
 		return true;
-	fd = lock_set(s);
+	fd = reshape_hold(s);
 	if (fd < 0)
 		return false;
-	if (still_the_same(s))
-		r = load_and_resume(s, s->dm.table, s->dm.length, "forget");
+	r = load_and_resume(s, s->dm.table, s->dm.length, "forget");
 	if (!r)
 		say("%s: a table that was loaded and not used is forgotten.\n", s->name);
 	close(fd);

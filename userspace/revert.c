@@ -70,7 +70,7 @@ static bool all_home(const struct moment *m)
 
 	for (v = m->homes.first; v < m->homes.end; v++)
 		if (!(m->entry[v] & TIER_ENTRY_MAPPED) ||
-		    (int)(m->entry[v] >> TIER_ENTRY_ID_SHIFT & 0xff) != m->home->id ||
+		    (int)md_entry_id(m->entry[v]) != m->home->id ||
 		    (m->entry[v] & TIER_ENTRY_PLACE_MASK) != v)
 			return false;
 	return true;
@@ -138,19 +138,16 @@ static void close_devices(struct moment *m)
 /* Where the data of a chunk lies; *fd is -1 if it is nowhere, so zeroes.  -EIO: on no tier we know. */
 static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t *at)
 {
-	unsigned int i;
+	int rank = set_rank_of(m->s, m->entry[chunk]);
 
 	*fd = -1;
 	if (!(m->entry[chunk] & TIER_ENTRY_MAPPED))
 		return 0;
-	for (i = 0; i < m->s->nr_tiers; i++) {
-		if (m->s->tier[i].id != (int)(m->entry[chunk] >> TIER_ENTRY_ID_SHIFT & 0xff))
-			continue;
-		*at = (m->entry[chunk] & TIER_ENTRY_PLACE_MASK) * m->s->chunk_sectors * SECTOR_SIZE;
-		*fd = m->fd[i];
-		return 0;
-	}
-	return -EIO;
+	if (rank < 0)
+		return -EIO;
+	*at = (m->entry[chunk] & TIER_ENTRY_PLACE_MASK) * m->s->chunk_sectors * SECTOR_SIZE;
+	*fd = m->fd[rank];
+	return 0;
 }
 
 /* A part of the home device that is no place, all but the label's block, which is kept for last. */

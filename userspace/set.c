@@ -704,10 +704,10 @@ static int count_chunk(void *context, u64 chunk, u64 entry)
 
 	(void)chunk;
 	if (entry & TIER_ENTRY_MAPPED) {
-		c->by_id[(entry >> TIER_ENTRY_ID_SHIFT) & 0xff]++;
+		c->by_id[md_entry_id(entry)]++;
 		c->mapped++;
 	}
-	if ((entry >> TIER_ENTRY_PIN_SHIFT) & 0xff)
+	if (md_entry_pin(entry))
 		c->pinned++;
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "dm.h"
+#include "lib/rules.h"
 #include "member.h"
 #include "status.h"
 #include "table.h"
@@ -80,6 +81,17 @@ struct set *sets_need(const struct set_list *list, const char *name);
 
 /* Rank of the logical volume that was converted, -1 if it is no such set. */
 int set_origin(const struct set *s);
+
+/* Rank of the tier that an entry of the mapping names, -1 if the set has none. */
+static inline int set_rank_of(const struct set *s, u64 entry)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].id == (int)md_entry_id(entry))
+			return i;
+	return -1;
+}
 
 /* Tiers that are missing, now. */
 unsigned int set_missing(const struct set *s);

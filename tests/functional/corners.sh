@@ -102,7 +102,7 @@ suspended_evacuation()
 	udevadm settle
 	hold
 	msg evacuate 0
-	wait_for 10 moves_begun
+	wait_for 10 in_motion
 	background dmsetup suspend --nolockfs "$set"
 	suspender=$last_pid
 	wait_for 10 stopping
@@ -120,7 +120,6 @@ suspended_evacuation()
 	same 0 "$(info used0)" "places used"
 	check_chunks 0 20 1
 }
-moves_begun() { [ "$(info in_flight)" -gt 0 ]; }
 test_case "suspend in the midst of an evacuation" suspended_evacuation
 
 # ---- disks that turn out not to know a command

@@ -500,6 +500,7 @@ on_rank()
 
 all_on_rank() { [ "$(on_rank "$1" "$2" "$3")" = "$2" ]; }
 settled() { [ "$(info in_flight)" = 0 ]; }
+in_motion() { [ "$(info in_flight)" -gt 0 ]; }
 
 # move FIRST COUNT RANK [home]: migrate and wait until it is done
 move()

@@ -477,7 +477,6 @@ io_during_copy()
 	check_chunks 0 1 2
 	check_chunks 1 3 1
 }
-in_motion() { [ "$(info in_flight)" -gt 0 ]; }
 test_case "a chunk can be read and written while it moves" io_during_copy
 
 # A chunk that is written all the time still moves.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Is a device without a label the one that a set is to give its place to?  Files
- * stand in for devices.
+ * in memory stand in for devices.
  */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bare.h"
@@ -21,20 +22,16 @@
 #define FAST_ID		3
 #define HOME_ID		5
 
-static char dir[] = "/tmp/test-bare.XXXXXX";
-
 static void make_file(struct device *d, const char *name)
 {
-	int fd;
+	int fd = memfd_create(name, 0);
 
 	memset(d, 0, sizeof(*d));
-	d->path = xasprintf("%s/%s", dir, name);
-	d->name = xstrdup(d->path);
+	d->path = xasprintf("/proc/self/fd/%d", fd);
+	d->name = xstrdup(name);
 	d->size = (AREA + CHUNKS) * BYTES;
-	fd = open(d->path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0 || ftruncate(fd, d->size))
 		exit(1);
-	close(fd);
 }
 
 static void write_at(const struct device *d, uint64_t at, const void *data, size_t len)
@@ -98,11 +95,9 @@ int main(void)
 	struct set s = { 0 };
 	unsigned int v;
 
-	if (!mkdtemp(dir))
-		return 1;
 	make_set(&s);
 	make_file(&home, "home");
-	missing.path = xasprintf("%s/nothing", dir);
+	missing.path = xstrdup("/proc/self/fd/nothing");
 	ok(!bare_begins_as(&s, &home), "nothing but zeroes is no proof");
 	for (v = 0; v < AREA; v++)
 		if (v != 1)
@@ -124,10 +119,6 @@ int main(void)
 	s.tier[0].present = false;
 	ok(!bare_begins_as(&s, &home), "the tier that has it is missing");
 
-	unlink(s.meta_dev.path);
-	unlink(s.tier[0].dev.path);
-	unlink(home.path);
-	rmdir(dir);
 	device_free(&s.meta_dev);
 	device_free(&s.tier[0].dev);
 	device_free(&home);

@@ -96,6 +96,12 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image)
 	return true;
 }
 
+/* What an administrator has asked of the set, in the flags of its superblock. */
+static u32 lasting_flags(u32 state)
+{
+	return TIER_SB_PAUSED | (state == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0);
+}
+
 /*
  * A superblock that is damaged, not gone: if all trees, all places and all counts of
  * references agree with each other to the last block, its roots are right.
@@ -111,8 +117,7 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	sb->version = cpu_to_le32(TIER_FORMAT_VERSION);
 	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
-	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED |
-				 (le32_to_cpu(sb->state) == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0));
+	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | lasting_flags(le32_to_cpu(sb->state)));
 	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
 	/* What labels say has a checksum of its own. */
 	if (label) {
@@ -186,8 +191,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_refs_free(&orphans);
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */
-	r->content.info.flags &= TIER_SB_PAUSED |
-				 (r->content.info.state == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0);
+	r->content.info.flags &= lasting_flags(r->content.info.state);
 	return true;
 }
 
