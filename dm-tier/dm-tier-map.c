@@ -19,10 +19,16 @@ static bool blames_device(blk_status_t status)
 	return status != BLK_STS_OK && status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN;
 }
 
-/* A device that turned out not to know WRITE ZEROES has not failed. */
-static bool rejected(struct tier *t, struct bio *bio)
+bool tier_rejected(struct tier *t, struct bio *bio)
 {
-	return bio_op(bio) == REQ_OP_WRITE_ZEROES && !bdev_write_zeroes_sectors(t->bdev);
+	switch (bio_op(bio)) {
+	case REQ_OP_WRITE_ZEROES:
+		return !bdev_write_zeroes_sectors(t->bdev);
+	case REQ_OP_DISCARD:
+		return !bdev_max_discard_sectors(t->bdev);
+	default:
+		return false;
+	}
 }
 
 void tier_note_error(struct tier *t, bool write, blk_status_t status)
@@ -97,7 +103,7 @@ static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t statu
 	if (write)
 		tier_mark_unflushed(t);
 	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
-	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !rejected(t, bio))
+	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (io->migration)
 		tier_guarded_write_end(set, io);
@@ -131,6 +137,23 @@ static void fua_endio(struct bio *bio)
 		bio_endio(bio);
 	else
 		tier_flush_births(t, bio);
+}
+
+/*
+ * A device that turned out not to know discards is from then on one that none are
+ * passed down to.  The other tiers may: device-mapper, if it heard of this, would
+ * take discards from the whole set.
+ */
+static void discard_endio(struct bio *bio)
+{
+	struct tier_set *set = tier_bio_io(bio)->owner;
+	struct tier *t = tier_bio_io(bio)->tier;
+
+	tier_unhook_bio(bio);
+	leave_tier(set, bio, bio->bi_status);
+	if (bio->bi_status && tier_rejected(t, bio))
+		bio->bi_status = BLK_STS_OK;
+	bio_endio(bio);
 }
 
 void tier_hook_bio(struct bio *bio, bio_end_io_t *fn, void *owner)
@@ -242,6 +265,8 @@ again:
 	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)) &&
 	    !TIER_MUTANT(fua_without_commit))
 		tier_hook_bio(bio, fua_endio, set);
+	else if (unlikely(bio_op(bio) == REQ_OP_DISCARD))
+		tier_hook_bio(bio, discard_endio, set);
 	point_at(set, bio, t, tier_word_place(word));
 	return DM_MAPIO_REMAPPED;
 }

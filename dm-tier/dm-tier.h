@@ -461,6 +461,8 @@ int tier_end_io(struct tier_set *set, struct bio *bio, blk_status_t *error);
 /* Sends a bio to a place, past the map; the caller guards the place. */
 void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place);
 void tier_map_init_tier(struct tier *t);
+/* The bio failed as its device turned out not to know the command: the device has not. */
+bool tier_rejected(struct tier *t, struct bio *bio);
 void tier_note_error(struct tier *t, bool write, blk_status_t status);
 void tier_mark_unflushed(struct tier *t);
 

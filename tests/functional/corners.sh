@@ -124,12 +124,13 @@ test_case "suspend in the midst of an evacuation" suspended_evacuation
 
 # ---- disks that turn out not to know a command
 
-# A SCSI disk in two tiers, 16 and 32 MiB; it knows WRITE SAME, until it is told not to.
+# make_scsi [OPTION]...: a SCSI disk in two tiers, 16 and 32 MiB; it knows WRITE SAME,
+# until it is told not to.
 make_scsi()
 {
 	modprobe -qr scsi_debug || true		# of a case that has failed
 	modprobe -q sd_mod || skip "sd_mod is not available"
-	modprobe -q scsi_debug dev_size_mb=48 || skip "scsi_debug is not available"
+	modprobe -q scsi_debug dev_size_mb=48 "$@" || skip "scsi_debug is not available"
 	wait_for 20 scsi_disk
 	disk meta 4
 	wrap a "0 32768 linear $scsi 0"
@@ -206,6 +207,45 @@ unsupported_zeroes()
 	scsi_gone
 }
 test_case "WRITE ZEROES is not supported any more" unsupported_zeroes
+
+# The disk knows UNMAP alone and is sent WRITE SAME instead.
+refused_discards()
+{
+	make_scsi lbpu=1
+	knows_discards "$dev"
+	write_chunks 0 4 1
+	echo writesame_16 >"/sys/block/${scsi##*/}/device/scsi_disk/"*"/provisioning_mode"
+	blkdiscard -o "$(at_chunk 1)" -l 32k "$dev"
+	same 0 "$(<"$(block_of "$scsi")/queue/discard_max_bytes")" "discard_max_bytes of the disk"
+	knows_discards "$dev"
+	blkdiscard -o "$(at_chunk 2)" -l 64k "$dev"
+	io check "$dev" at=0 len=64k seed=1
+	io check "$dev" at=$(($(at_chunk 1) + 32768)) len=32k seed=1
+	check_chunks 2 1 0
+	check_chunks 3 1 1
+	scsi_gone
+}
+knows_discards()
+{
+	[ "$(<"$(block_of "$1")/queue/discard_max_bytes")" != 0 ] || fail "$1 has no discards"
+}
+test_case "DISCARD is refused: a part of a chunk" refused_discards
+
+# The first that is refused is one that the set has unmapped.
+refused_unmap()
+{
+	make_scsi lbpu=1
+	write_chunks 0 4 1
+	echo writesame_16 >"/sys/block/${scsi##*/}/device/scsi_disk/"*"/provisioning_mode"
+	blkdiscard -o "$(at_chunk 1)" -l 64k "$dev"
+	same 0 "$(<"$(block_of "$scsi")/queue/discard_max_bytes")" "discard_max_bytes of the disk"
+	knows_discards "$dev"
+	check_chunks 0 1 1
+	check_chunks 1 1 0
+	check_chunks 2 2 1
+	scsi_gone
+}
+test_case "DISCARD is refused: a whole chunk" refused_unmap
 
 # ---- tables that are not live
 
