@@ -570,7 +570,7 @@ static int write_set(struct request *q)
 static int do_it(struct request *q)
 {
 	int fd = device_open(&q->origin.dev, O_RDWR | O_EXCL), r;
-	const char *name = q->c.name;
+	const char *name = q->c.name, *set = q->lv ? name : q->dm_name;
 
 	if (fd < 0) {
 		err("%s: cannot be had alone: %s.", name, strerror(-fd));
@@ -583,6 +583,11 @@ static int do_it(struct request *q)
 	}
 	r = write_set(q);
 	close(fd);
+	if (r > 0) {
+		err("%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s. If that says that it can only go on: tierctl activate %s",
+		    name, name, set, set);
+		return EXIT_FAILED;
+	}
 	if (r) {
 		if (!convert_undo(q->c.hex, name, &q->origin.dev, true))
 			say("%s: is as it was.\n", name);
@@ -592,7 +597,7 @@ static int do_it(struct request *q)
 	if (!r)
 		r = activate_uuid(q->c.hex);
 	if (r == EXIT_FAILED)
-		err("%s: its data is safe, but it is not complete yet. To go on: tierctl activate %s", name, name);
+		err("%s: its data is safe, but it is not complete yet. To go on: tierctl activate %s", name, set);
 	return r;
 }
 

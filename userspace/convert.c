@@ -149,7 +149,18 @@ static int copy_homeless(const struct conversion *c)
 	return r;
 }
 
-/* A block of the device, so that it is written or is not, and nothing else is. */
+static int write_durably(int fd, uint64_t at, const void *block, size_t len)
+{
+	int r = write_fully(fd, at, block, len);
+
+	return !r && fsync(fd) ? -errno : r;
+}
+
+/*
+ * A block of the device, so that it is written or is not, and nothing else is.  A device
+ * that fails to write it may have it all the same, now or later: it gets the old one
+ * back.  1, with the error said, if it did not take that either.
+ */
 static int write_label(const struct conversion *c, const struct tier_meta_tier *t, const struct device *d)
 {
 	struct tier_label_info label = {
@@ -162,6 +173,8 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	uint64_t at = tier_label_slot(GENERATION) * TIER_LABEL_SLOT_SIZE;
 	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE), *block = block_buffer(d->logical_block);
+	void *old = block_buffer(d->logical_block);
+	bool lost = false;
 
 	memcpy(label.set_uuid, c->uuid, sizeof(label.set_uuid));
 	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
@@ -169,19 +182,21 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	tier_label_pack(slot, &label);
 	/* What lies behind the label is data still, on the old device. */
 	if (!r)
-		r = read_blocks(fd, at, block, d->logical_block);
-	memcpy(block, slot, TIER_LABEL_SIZE);
-	if (!r)
-		r = write_fully(fd, at, block, d->logical_block);
-	if (!r && fsync(fd))
-		r = -errno;
+		r = read_blocks(fd, at, old, d->logical_block);
+	if (!r) {
+		memcpy(block, old, d->logical_block);
+		memcpy(block, slot, TIER_LABEL_SIZE);
+		r = write_durably(fd, at, block, d->logical_block);
+		lost = r && write_durably(fd, at, old, d->logical_block);
+	}
 	if (fd >= 0)
 		close(fd);
 	free(slot);
 	free(block);
+	free(old);
 	if (r)
 		err("%s: cannot be labelled: %s.", d->name, strerror(-r));
-	return r;
+	return lost ? 1 : r;
 }
 
 static int write_metadata(const struct conversion *c, const struct md_content *m)
@@ -212,7 +227,7 @@ int convert_write(const struct conversion *c)
 	if (!r) {
 		reshape_step("convert", "copied");
 		for (i = 0; !r && i < c->nr_fast; i++)
-			r = write_label(c, &m.tiers.tier[i], &c->fast[i]);
+			r = write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
 	}
 	if (!r) {
 		reshape_step("convert", "labelled");
@@ -221,7 +236,7 @@ int convert_write(const struct conversion *c)
 	md_content_free(&m);
 	if (!r)
 		reshape_step("convert", "committed");
-	return r ? -1 : 0;
+	return r < 0 ? -1 : r;
 }
 
 /*

@@ -39,7 +39,10 @@ void convert_arrange(struct conversion *c, uint64_t origin_size);
  */
 bool convert_lock(const char *set_hex);
 
-/* Writes metadata, copies and labels; nobody else has the devices.  0, or -1 with the error said. */
+/*
+ * Writes metadata, copies and labels; nobody else has the devices.  0, or, with the error
+ * said, -1 if the origin is as it was and 1 if nobody can say whether it has its label.
+ */
 int convert_write(const struct conversion *c);
 
 /* Whether the set is one whose conversion was interrupted; whether it can only go on, then. */

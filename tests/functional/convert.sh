@@ -167,6 +167,8 @@ refusals()
 }
 test_case "what is refused is left as it was" refusals
 
+label_of() { dd if="$1" bs=8k count=1 iflag=direct status=none | tr -d '\0' | grep -ao TIER | head -n 1 || true; }
+
 plain_device()
 {
 	make_disks
@@ -180,10 +182,30 @@ plain_device()
 	ctl_code 0 convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
 	io check "$dev" at=0 len=32m seed=8
 	ctl deactivate -q "$set"
-	same "TIER" "$(dd if="$slow" bs=8k count=1 iflag=direct status=none | tr -d '\0' | grep -ao TIER | head -n 1)"
+	same TIER "$(label_of "$slow")" "what the disk carries"
 	ctl activate -q "$set"
 	io check "$dev" at=0 len=32m seed=8
 }
 test_case "a disk" plain_device
+
+# What the device has at last nobody knows, so nothing is undone until it answers.
+no_label()
+{
+	modprobe -q dm-flakey || skip "dm-flakey is not available"
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	wrap weak "0 $(sectors_of "$slow") flakey $slow 0 0 1000 1 error_writes"
+	ctl_code 1 convert /dev/mapper/tt_weak --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	matches "tt_weak: cannot be labelled: .*work again\. Then undo .*convert --abort $set" "${errors//$'\n'/ }"
+	same TIER "$(label_of "$fast")" "what the fast tier carries"
+	dmsetup suspend tt_weak
+	dmsetup load tt_weak --table "0 $(sectors_of "$slow") linear $slow 0"
+	dmsetup resume tt_weak
+	ctl_code 0 convert --abort "$set"
+	io check "$slow" at=0 len=32m seed=8
+	same "" "$(label_of "$fast")$(label_of "$slow")" "what the tiers carry"
+	same "" "$(json '.sets[].name' list)" "sets"
+}
+test_case "a disk that cannot be labelled" no_label
 
 run_tests
