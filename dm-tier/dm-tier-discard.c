@@ -106,7 +106,9 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 	}
 	spin_lock_irq(&set->lock);
 	if (!(set->map[op->chunk] & TIER_ENTRY_MAPPED)) {
-		WRITE_ONCE(set->map[op->chunk], u->word);
+		/* The pin may be another by now. */
+		WRITE_ONCE(set->map[op->chunk], (u->word & ~TIER_WORD_PIN_MASK) |
+			   (set->map[op->chunk] & TIER_WORD_PIN_MASK));
 		set->mapped++;
 	}
 	spin_unlock_irq(&set->lock);

@@ -42,6 +42,21 @@ static void end_bios(struct bio_list *bios, blk_status_t status)
 	}
 }
 
+/* set->lock held: discards that wait for births of this tier to be committed. */
+static void take_undecided(struct tier *t, struct bio_list *failed)
+{
+	struct tier_set *set = t->set;
+	struct bio_list others = BIO_EMPTY_LIST;
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(&set->undecided))) {
+		u64 word = set->map[tier_bio_chunk(set, bio)];
+
+		bio_list_add(tier_word_id(word) == t->rec.id ? failed : &others, bio);
+	}
+	set->undecided = others;
+}
+
 static void flush_endio(struct bio *bio)
 {
 	struct tier *t = container_of(bio, struct tier, flush_bio);
@@ -76,10 +91,8 @@ static void flush_endio(struct bio *bio)
 		queue_work(set->wq, &t->flush_work);
 	t->flush_again = false;
 	if (status) {
-		/* FUA writes, and discards that wait for these births to be committed. */
 		bio_list_merge(&failed, &t->fua_running);
-		bio_list_merge(&failed, &set->undecided);
-		bio_list_init(&set->undecided);
+		take_undecided(t, &failed);
 	} else if (!bio_list_empty(&t->fua_running)) {
 		bio_list_merge(&set->fua_flushed, &t->fua_running);
 		queue_work(set->wq, &set->commit_work);

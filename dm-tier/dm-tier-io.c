@@ -271,8 +271,8 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 	spin_lock_irq(&set->lock);
 	if (committed) {
 		WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & ~TIER_WORD_NEW);
-	} else if (set->mode == TIER_MODE_RO && !set->needs_check) {
-		/* The metadata is full; it may be grown. */
+	} else if (set->no_writes || (set->mode == TIER_MODE_RO && !set->needs_check)) {
+		/* The table may be another one day; metadata that is full may be grown. */
 		list_add_tail(&op->list, &set->unwritten);
 		b = NULL;
 	} else {
@@ -335,6 +335,8 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	if (bio) {
 		bio->bi_iter = tier_bio_io(bio)->iter;
 		bio->bi_status = BLK_STS_OK;
+		/* A device that split it has counted down to 0. */
+		atomic_set(&bio->__bi_remaining, 1);
 		if (b->fua)
 			bio->bi_opf |= REQ_FUA;
 	}

@@ -641,7 +641,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	fresh = !set->active || reshaped(set, tt, plan) || renamed(set);
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
-		DMERR("%s: read-only or with unflushed writes, so its tiers stay",
+		DMERR("%s: its tiers cannot change while it is read-only or has first writes that are not durable; these are lost with the old table",
 		      dm_device_name(set->md));
 		r = -EROFS;
 	} else if (fresh) {
@@ -660,6 +660,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	set->table_paused = tt->paused;
 	set->discard_passdown = !tt->no_discard_passdown;
 	set->skip_zeroing = tt->skip_zeroing;
+	if (!tier_set_frozen(set))
+		tier_requeue_births(set);
 out:
 	kvfree(plan);
 	return r;
@@ -674,6 +676,33 @@ static void adopt_metadata_size(struct tier_set *set)
 	mutex_unlock(&set->commit);
 }
 
+static bool quiet(struct tier_set *set)
+{
+	unsigned int i;
+	bool quiet;
+
+	spin_lock_irq(&set->lock);
+	quiet = !set->nr_migrations && !set->freeing && !set->cycle_running &&
+		list_empty(&set->births) && list_empty(&set->born) && list_empty(&set->ops) &&
+		set->ops_queued == set->ops_decided && bio_list_empty(&set->deferred);
+	for (i = 0; i < set->nr_tiers; i++)
+		quiet &= !set->tiers[i]->flushing;
+	spin_unlock_irq(&set->lock);
+	return quiet;
+}
+
+/*
+ * What the suspend could not make durable may be by now: a table that changes the
+ * tiers is refused else, and device-mapper drops the old one all the same.
+ */
+static void settle_births(struct tier_set *set)
+{
+	tier_set_leave_full(set);
+	if (!tier_set_frozen(set) && tier_births_pending(set))
+		tier_flush_all(set);
+	wait_event(set->idle_wait, quiet(set));
+}
+
 int tier_set_preresume(struct tier_target *tt)
 {
 	/* Reclaim must not wait for writes to this very device. */
@@ -682,6 +711,8 @@ int tier_set_preresume(struct tier_target *tt)
 	int r;
 
 	mutex_lock(&set->config);
+	if (set->active)
+		settle_births(set);
 	r = bind(set, tt);
 	if (!r && tier_set_frozen(set))
 		tier_set_leave_full(set);
@@ -729,21 +760,6 @@ void tier_set_presuspend(struct tier_target *tt)
 void tier_set_presuspend_undo(struct tier_target *tt)
 {
 	start_work(tt->set);
-}
-
-static bool quiet(struct tier_set *set)
-{
-	unsigned int i;
-	bool quiet;
-
-	spin_lock_irq(&set->lock);
-	quiet = !set->nr_migrations && !set->freeing && !set->cycle_running &&
-		list_empty(&set->births) && list_empty(&set->born) && list_empty(&set->ops) &&
-		set->ops_queued == set->ops_decided && bio_list_empty(&set->deferred);
-	for (i = 0; i < set->nr_tiers; i++)
-		quiet &= !set->tiers[i]->flushing;
-	spin_unlock_irq(&set->lock);
-	return quiet;
 }
 
 /* All I/O has drained.  Ends what goes on in the background and makes it durable. */

@@ -183,6 +183,20 @@ grown_reload()
 }
 test_case "grown, then a reload" grown_reload
 
+# A table with another order builds anew what is in core, so what waits comes first.
+grown_reordered()
+{
+	becomes_full 245
+	grow 1200
+	tiers=("${tiers[1]}" "${tiers[0]}")
+	reload
+	same rw "$(mode_now)" "mode after growth"
+	io sync "$dev"
+	check_chunks 0 20 1
+	[ "$filled" = 0 ] || verify_spots 0 "$filled"
+}
+test_case "grown, then a reload with another order of tiers" grown_reordered
+
 # Or the snapshot goes, which is what took the space: as lvmtier(7) has it.
 released()
 {

@@ -141,6 +141,28 @@ first_write()
 test_case "a first write of a whole chunk tries another tier" first_write 64k
 test_case "a first write whose zeroing fails tries another tier" first_write 4k
 
+# Both devices split the write, in the midst of the place.  The first fails the latter
+# half, the other has the earlier one long before the latter.
+first_write_in_pieces()
+{
+	local mid=$((2048 + chunk / 2)) size
+	make_disks
+	size=$(sectors_of "$fast")
+	wrap a "0 $mid linear $fast 0"$'\n'"$mid $((size - mid)) error"
+	size=$(sectors_of "$slow")
+	wrap b "0 $mid linear $slow 0"$'\n'"$mid $((size - mid)) delay $slow $mid 500"
+	tiers=(/dev/mapper/tt_a /dev/mapper/tt_b)
+	activate
+	io write "$dev" at=0 len=64k block=64k seed=2
+	same "1 1" "$(info mapped) $(info used1)" "mapped, and on the other tier"
+	same F "$(info state0)" "state"
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 0 1 2
+}
+test_case "a first write that devices split tries another tier" first_write_in_pieces
+
 # Both closed: there is no room, and that is said.
 no_tier_left()
 {
@@ -331,7 +353,7 @@ lost_unflushed()
 	tiers=("$a" -)
 	load
 	fails resume
-	klog_has 'unflushed' || fail "no word why the reload is refused"
+	klog_has 'not durable; these are lost' || fail "no word why the reload is refused"
 	# The way is down and up.
 	deactivate
 	activate
