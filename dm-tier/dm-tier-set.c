@@ -468,10 +468,15 @@ static int report(struct tier_set *set, int error, const char *reason)
 	return error;
 }
 
-/* Metadata to open, generation to bump, list to change; then all into core. */
-static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+static bool plan_writes(struct tier_target *tt, struct tier_plan *plan)
 {
-	bool writes = tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
+	return tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
+}
+
+/* Metadata to open, generation to bump, list to change. */
+static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	bool writes = plan_writes(tt, plan);
 	const char *reason;
 	int r = 0;
 
@@ -495,6 +500,16 @@ static int activate(struct tier_set *set, struct tier_target *tt, struct tier_pl
 					      "Metadata cannot be written");
 		}
 	}
+	return 0;
+}
+
+/* What the plan says is written: all into core. */
+static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	bool writes = plan_writes(tt, plan);
+	int r;
+
+	tier_policy_stop(set);
 	r = build_core(set, tt, plan);
 	if (r)
 		return report(set, r, r == -EILSEQ ?
@@ -526,6 +541,7 @@ static bool renamed(struct tier_set *set)
 	char name[DM_NAME_LEN], uuid[DM_UUID_LEN];
 
 	if (tier_set_frozen(set) || tier_births_pending(set) ||
+	    !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH) ||
 	    dm_copy_name_and_uuid(set->md, name, uuid))
 		return false;
 	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
@@ -555,7 +571,8 @@ static bool grown(struct tier_set *set)
 	bool grown = false;
 	unsigned int i;
 
-	if (tier_set_frozen(set) || tier_births_pending(set))
+	if (tier_set_frozen(set) || tier_births_pending(set) ||
+	    !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH))
 		return false;
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
@@ -645,10 +662,18 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		      dm_device_name(set->md));
 		r = -EROFS;
 	} else if (fresh) {
-		tier_policy_stop(set);
-		r = activate(set, tt, plan);
-		if (r)
-			deactivate(set);
+		r = write_plan(set, tt, plan);
+		if (r && set->active && old == tt && !tier_metadata_doomed(set->metadata)) {
+			/* Another size or name is no reason to end what works. */
+			DMERR("%s: goes on with the sizes and the name it had",
+			      dm_device_name(set->md));
+			fresh = false;
+			r = 0;
+		} else {
+			r = r ? : activate(set, tt, plan);
+			if (r)
+				deactivate(set);
+		}
 	}
 	if (!r)
 		r = load_tunables(set) ? : swap_policy(set, tt, fresh);

@@ -163,6 +163,41 @@ first_write_in_pieces()
 }
 test_case "a first write that devices split tries another tier" first_write_in_pieces
 
+# A tier has grown, which is written to the labels, and one takes none: the set works on.
+grown_unlabelled()
+{
+	local size places
+	make_disks
+	size=$(sectors_of "$slow")
+	wrap b "0 $((size - 4096)) linear $slow 0"
+	tiers=("$fast" /dev/mapper/tt_b)
+	activate
+	places=$(info places1)
+	write_chunks 0 20 1
+	become "0 16 flakey $slow 0 0 1 1 error_writes"$'\n'"16 $((size - 16)) linear $slow 16"
+	klog_has 'Tier 1 .*: cannot write the label' || fail "the label could be written"
+	same "rw $places" "$(info mode) $(info places1)" "mode and places"
+	check_chunks 0 20 1
+	write_chunks 20 5 1
+	io sync "$dev"
+	become "0 $size linear $slow 0"
+	[ "$(info places1)" -gt "$places" ] || fail "the tier has not grown"
+	check_chunks 0 25 1
+	deactivate
+	activate
+	check_chunks 0 25 1
+}
+# become TABLE: of the tier, with the set suspended
+become()
+{
+	suspend
+	dmsetup load tt_b --table "$1"
+	dmsetup suspend tt_b
+	dmsetup resume tt_b
+	resume
+}
+test_case "a tier that grew and takes no label stays as it was" grown_unlabelled
+
 # Both closed: there is no room, and that is said.
 no_tier_left()
 {

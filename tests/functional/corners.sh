@@ -48,7 +48,8 @@ interrupted_suspend()
 	reader=$last_pid
 	wait_for 10 read_hangs
 	# It waits for the read.  Until it is interrupted the set takes no messages.
-	background dmsetup suspend --nolockfs "$set"
+	# Not by way of a function, whose shell the signal would go to.
+	background "$here/quickdm" suspend --nolockfs "$set"
 	suspender=$last_pid
 	wait_for 10 stopping
 	kill -TERM "$suspender"
