@@ -288,7 +288,8 @@ int cmd_wait(const struct args *args)
 
 	if (args->given[OPT_TIMEOUT] &&
 	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > UINT32_MAX)) {
-		err("wait: --timeout %s is no number of seconds.", args->value[OPT_TIMEOUT]);
+		err("wait: --timeout %s is not a number of seconds from 1 to %u.", args->value[OPT_TIMEOUT],
+		    UINT32_MAX);
 		return EXIT_USAGE;
 	}
 	s = need_active(&list, args->word[0]);
