@@ -290,7 +290,7 @@ int cmd_events(const struct args *args)
 	json_is_a_stream();
 	if (args->given[OPT_TIMEOUT] &&
 	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > 1000000)) {
-		err("events: --timeout %s is no number of seconds.", args->value[OPT_TIMEOUT]);
+		err("events: --timeout %s is not a number of seconds from 1 to 1000000.", args->value[OPT_TIMEOUT]);
 		return EXIT_USAGE;
 	}
 	if (w.only) {

@@ -8,6 +8,7 @@
 #include "report.h"
 #include "size.h"
 #include "util.h"
+#include "volumes.h"
 
 static uint64_t chunk_bytes(const struct set *s)
 {
@@ -167,6 +168,7 @@ int cmd_metrics(const struct args *args)
 		}
 	}
 	reports = reports_make(chosen, nr, 0);
+	reports_look_at_volumes(reports, nr);
 	if (global.json) {
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);

@@ -13,6 +13,7 @@
 #include "report.h"
 #include "size.h"
 #include "util.h"
+#include "volumes.h"
 
 #define INTERVAL_MS	2000
 /* Hot chunks or files that are listed where there is no screen to fill. */
@@ -28,6 +29,7 @@ struct top {
 	unsigned int nr;
 	struct samples *before;
 	uint64_t interval_ms;
+	bool once;
 	bool on_screen;			/* which errors would go across */
 	bool files;
 	struct file_index index;
@@ -209,10 +211,20 @@ static void add_set(const struct top *top, const struct report *r, unsigned int 
 	hot_free(&hot);
 }
 
+/* What LVM has to say takes long to ask for, every other second. */
+static struct report *make_reports(const struct top *top)
+{
+	struct report *reports = reports_since(top->chosen, top->nr, top->before);
+
+	if (top->once)
+		reports_look_at_volumes(reports, top->nr);
+	return reports;
+}
+
 /* rows: that a screen has, 0 for no screen. */
 static void make_frame(struct top *top, unsigned int rows, struct text *t)
 {
-	struct report *reports = reports_since(top->chosen, top->nr, top->before);
+	struct report *reports = make_reports(top);
 	unsigned int i, used = 2, listed = LISTED;
 
 	for (i = 0; i < top->nr; i++)
@@ -239,7 +251,7 @@ static void first_look(struct top *top)
 
 static void report_json(struct top *top)
 {
-	struct report *reports = reports_since(top->chosen, top->nr, top->before);
+	struct report *reports = make_reports(top);
 	struct hot hot;
 	unsigned int i;
 
@@ -252,7 +264,7 @@ static void report_json(struct top *top)
 	reports_free(reports, top->nr);
 }
 
-static int run_batch(struct top *top, bool once)
+static int run_batch(struct top *top)
 {
 	bool first = true;
 
@@ -275,7 +287,7 @@ static int run_batch(struct top *top, bool once)
 		fflush(stdout);
 		text_free(&t);
 		first = false;
-	} while (!once && !ferror(stdout));
+	} while (!top->once && !ferror(stdout));
 	return EXIT_DONE;
 }
 
@@ -387,7 +399,7 @@ int cmd_top(const struct args *args)
 {
 	bool once = args->given[OPT_ONCE] || global.json;
 	bool batch = args->given[OPT_BATCH] || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO);
-	struct top top = { .args = args, .files = args->given[OPT_FILES] };
+	struct top top = { .args = args, .once = once, .files = args->given[OPT_FILES] };
 	int code = parse_interval(args, "top", &top.interval_ms);
 
 	if (code)
@@ -401,7 +413,7 @@ int cmd_top(const struct args *args)
 	if (args->nr && top.nr < args->nr)
 		code = EXIT_FAILED;
 	else if (batch)
-		code = run_batch(&top, once);
+		code = run_batch(&top);
 	else
 		code = run_screen(&top);
 	samples_free(top.before);

@@ -11,6 +11,7 @@
 #include "render.h"
 #include "size.h"
 #include "util.h"
+#include "volumes.h"
 
 #define POLL_MS		250
 /* Between two moves of a queue nothing may be in flight for a moment. */
@@ -287,7 +288,8 @@ int cmd_wait(const struct args *args)
 
 	if (args->given[OPT_TIMEOUT] &&
 	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > UINT32_MAX)) {
-		err("wait: --timeout %s is no number of seconds.", args->value[OPT_TIMEOUT]);
+		err("wait: --timeout %s is not a number of seconds from 1 to %u.", args->value[OPT_TIMEOUT],
+		    UINT32_MAX);
 		return EXIT_USAGE;
 	}
 	s = need_active(&list, args->word[0]);
@@ -295,6 +297,7 @@ int cmd_wait(const struct args *args)
 		code = wait_for(s, args->given[OPT_EVACUATED] ? (int)rank : -1, timeout * 1000);
 		if (global.json) {
 			report = reports_make(&s, 1, 0);
+			reports_look_at_volumes(report, 1);
 			json_add_report(report);
 			reports_free(report, 1);
 		}

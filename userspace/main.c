@@ -45,7 +45,7 @@ const struct command commands[] = {
 		"is left of a set whose other devices are gone.\n",
 		B(TEST), 1, 1 + TIER_MAX_TIERS, cmd_destroy,
 	}, {
-		"activate", "[OPTION]... SET | --all | --auto [DEV]...",
+		"activate", "[OPTION]... SET... | --all | --auto [DEV]...",
 		"make the device of a set that was found",
 		"A tier that is missing, or an old copy of itself, makes it fail, unless --degraded:\n"
 		"then the chunks on that tier give I/O errors until it is back, and the exit status\n"
@@ -70,7 +70,7 @@ const struct command commands[] = {
 		B(JSON) | B(INTERVAL), 0, MANY, cmd_status,
 	}, {
 		"pause", "SET...", "stop migration",
-		"What tierctl migrate asks for still moves. Lasts until tierctl resume.\n",
+		"What tierctl migrate and pin ask for still moves. Lasts until tierctl resume.\n",
 		B(TEST), 1, MANY, cmd_pause,
 	}, {
 		"resume", "SET...", "let migration go on",
@@ -79,7 +79,8 @@ const struct command commands[] = {
 	}, {
 		"schedule", "SET [HH:MM-HH:MM]... | --clear SET", "let migration run at certain hours",
 		"Local time; installs a timer of systemd. Outside these hours migration is paused,\n"
-		"at their beginning it is resumed. Without hours it says which there are.\n",
+		"at their beginning it is resumed. Without hours it says which there are; at most\n"
+		"24 of them.\n",
 		B(CLEAR) | B(APPLY) | B(JSON) | B(TEST), 1, 25, cmd_schedule,
 	}, {
 		"set", "SET KEY=VALUE...", "change tunables, for good",

@@ -226,6 +226,8 @@ static void make(struct report *r, struct set *s)
 	r->set = s;
 	r->health = "ok";
 	r->evacuating = -1;
+	/* Until somebody looks. */
+	r->lost_cut = set_missing(s) > 0;
 	if (s->active) {
 		attend_active(r);
 		count_active(r);

@@ -39,7 +39,7 @@ struct report {
 
 	unsigned int nr_lost;
 	struct range *lost;	/* in order; chunks that lie on missing tiers */
-	bool lost_cut;		/* there are more */
+	bool lost_cut;		/* there may be more, or nobody has looked */
 
 	int evacuating;		/* rank of a tier that is being emptied, -1 for none */
 };

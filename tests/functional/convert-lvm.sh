@@ -129,6 +129,12 @@ names()
 	mends
 	lvremove -q -y "$vg/data" >/dev/null
 	flagged placeholder_missing "$vg/data" attention
+	# Whoever reports once says the same.
+	for report in metrics wait top; do
+		same "placeholder_missing attention" \
+			"$(json '.sets[0] | "\(.attention[0].code) \(.health)"' "$report" "$vg/data")" "$report --json"
+	done
+	same 1 "$(ctl metrics "$vg/data" | sed -n 's/^dm_tier_attention{.*} //p')" "the metric attention"
 	mends
 	fails lvrename "$vg" data_torig data
 	lvchange -q --deltag dm-tier.set="$(json '.sets[0].uuid' list "$vg/data")" "$vg/data_torig" >/dev/null

@@ -190,6 +190,9 @@ degraded()
 	same missing "$(json '.sets[0].tiers[1].state' status "$set")" "state of tier 1"
 	same "262144 131072" "$(json '.sets[0].lost_ranges[] | "\(.offset) \(.length)"' status "$set")" \
 		"lost ranges"
+	same true "$(jq '.sets[0].lost_ranges_complete' "$tmp/json")" "all of them"
+	same "[] false" "$(json '.sets[0] | "\(.lost_ranges) \(.lost_ranges_complete)"' list "$set")" \
+		"lost ranges where nobody has looked"
 	ctl_code 3 list
 	ctl deactivate -q "$set"
 	disk slow 32
@@ -270,7 +273,7 @@ status_json()
 	same active "$(field '.sets[0].tiers[1].state')"
 	same "${S[writes0]}" "$(field '.sets[0].tiers[0].writes')" "writes of tier 0"
 	same "3 $((3 * 65536))" "$(field '.sets[0].migrations | "\(.demotions) \(.migrated)"')" "migrations"
-	same "[]" "$(field '.sets[0].lost_ranges | tostring')"
+	same "[] true" "$(field '.sets[0] | "\(.lost_ranges) \(.lost_ranges_complete)"')" "lost ranges"
 	same "[]" "$(field '.sets[0].attention | tostring')"
 	same ok "$(field '.sets[0].health')"
 	ctl_code 0 status "$set"

@@ -423,6 +423,11 @@ wrong_arguments()
 	complains tier_metadata_size 'larger ones' --size 8e
 	tool 0 tier_metadata_size -n --size 64t
 	same 2151677952 "$output"
+	# What tierctl create accepts, and whole blocks.
+	tool 0 tier_metadata_size -n --minimum --size 1t
+	same 27787264 "$output"
+	tool 0 tier_metadata_size -n --minimum --size 1g
+	same 552960 "$output"
 }
 test_case "wrong arguments" wrong_arguments
 

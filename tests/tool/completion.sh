@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each command and each option of --help is completed, by bash, zsh and fish.
+# Each command and each option of --help is completed, by bash, zsh and fish; and
+# what commands and options take, where it can be known.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -9,20 +10,24 @@
 folder=$top/userspace/completion
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
-ln -s "$(realpath "$tierctl")" "$bin/tierctl"
+tools='tier_check tier_dump tier_restore tier_repair tier_metadata_size'
+program=tierctl
+for tool in $tools; do
+	ln -s "$top/userspace/$tool" "$bin/$tool"
+done
 export PATH=$bin:$PATH
 
 # Called by the name of the shell.
 # shellcheck disable=SC2317
-# bash_offers WORD...: what it offers for the last word
+# bash_offers WORD...: what it offers for the last word after $program
 bash_offers()
 {
 	bash --norc -c '
 		. "$0"
-		COMP_WORDS=(tierctl "$@")
-		COMP_CWORD=$#
-		_tierctl
-		printf "%s\n" "${COMPREPLY[@]}"' "$folder/tierctl.bash" "$@"
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		$(complete -p "$1" | grep -o "_tier[a-z_]*" | head -n 1)
+		printf "%s\n" "${COMPREPLY[@]}"' "$folder/tierctl.bash" "$program" "$@"
 }
 
 # shellcheck disable=SC2317
@@ -33,9 +38,10 @@ zsh_offers()
 		_describe() { [[ $1 != -o ]] || shift; local w; for w in ${(P)2}; do print -r -- ${w%%:*}; done }
 		_files() { print -l -- *(N) }
 		. $0
-		words=(tierctl "$@")
+		[[ " $(head -n 1 $0) " == *" $1 "* ]] || exit
+		words=("$@")
 		CURRENT=$#words
-		_tierctl' "$folder/_tierctl" "$@"
+		_tierctl' "$folder/_tierctl" "$program" "$@"
 }
 
 # shellcheck disable=SC2317
@@ -43,19 +49,44 @@ fish_offers()
 {
 	# shellcheck disable=SC2016	# for fish to expand
 	HOME=$bin fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
-		"$folder/tierctl.fish" "tierctl $*" | cut -f1
+		"$folder/tierctl.fish" "$program $*" | cut -f1
 }
 
 # A tierctl that knows two sets, one of them with a name made to be expanded.
-mkdir "$bin/fake"
-cat >"$bin/fake/tierctl" <<EOF
+cat >"$bin/tierctl" <<EOF
 #!/bin/sh
-[ "\$1" != list ] || printf '      "name": "%s",\n' photos 'x\$(touch $bin/expanded)' vg/data
+case \$* in
+'list --json')	printf '      "name": "%s",\n' photos 'x\$(touch $bin/expanded)' vg/data ;;
+*)		exec "$(realpath "$tierctl")" "\$@" ;;
+esac
 EOF
-chmod +x "$bin/fake/tierctl"
+chmod +x "$bin/tierctl"
 
 # missing WANTED OFFERED: those that are not there
 missing() { comm -23 <(sort -u <<<"$1") <(sort -u <<<"$2") | paste -sd' ' -; }
+
+# offers KIND WORD...: a set, a file, a rank or a format is among what $shell offers,
+# or, with "no KIND", none is.
+offers()
+{
+	local no="" kind regex want got
+	if [ "$1" = no ]; then
+		no='no '
+		shift
+	fi
+	kind=$1
+	shift
+	case $kind in
+	set)	regex=photos want=1 ;;
+	file)	regex=tierctl.bash want=1 ;;
+	rank)	regex='[01]' want=2 ;;
+	format)	regex='xml\|json' want=2 ;;
+	esac
+	[ -z "$no" ] || want=0
+	got=$(cd "$folder" && "${shell}_offers" "$@" | grep -cx "$regex")
+	[ "$got" = "$want" ]
+	point $? "$shell: $program $*: $no$kind ($got)"
+}
 
 for shell in bash zsh fish; do
 	if ! command -v "$shell" >/dev/null; then
@@ -74,14 +105,43 @@ for shell in bash zsh fish; do
 	left=$(missing "$("${shell}_offers" status -- | grep '^-')" "$(options status)")
 	[ -z "$left" ]
 	point $? "$shell offers no option that status does not have${left:+: $left}"
-	left=$("${shell}_offers" pin photos --tier '' | grep -cx '[01]')
-	[ "$left" = 2 ]
-	point $? "$shell completes ranks"
-	left=$(PATH=$bin/fake:$PATH "${shell}_offers" status '' | grep -x 'photos\|vg/data\|x.*' | paste -sd' ' -)
+	left=$("${shell}_offers" status '' | grep -x 'photos\|vg/data\|x.*' | paste -sd' ' -)
 	[ "$left" = "photos vg/data" ] && [ ! -e "$bin/expanded" ]
 	point $? "$shell completes names of sets, and expands none ($left)"
-	left=$(cd "$folder" && "${shell}_offers" explain '' | grep -cx 'tierctl.bash')
-	[ "$left" = 1 ]
-	point $? "$shell completes files"
+	for command in check dump repair destroy pin unpin migrate explain heatmap; do
+		offers set $command ''
+		offers file $command ''
+	done
+	for command in create convert restore scan; do
+		offers no set $command ''
+		offers file $command ''
+	done
+	for command in add remove replace evacuate admit; do
+		offers set $command ''
+		offers file $command photos ''
+		offers no set $command photos ''
+	done
+	offers no file list ''
+	offers rank pin photos --tier ''
+	offers rank add photos /dev/sdc --at ''
+	offers rank wait --evacuated ''
+	offers format dump photos --format ''
+	for option in -o --output; do
+		offers file dump photos $option ''
+		offers no set dump photos $option ''
+	done
+	offers no set wait --timeout ''
+	for program in $tools; do
+		left=$(missing "$("$bin/$program" --help | grep -o -- '--[a-z-]*')" "$("${shell}_offers" --)")
+		[ -z "$left" ]
+		point $? "$shell completes the options of $program${left:+, but not $left}"
+	done
+	for program in tier_check tier_dump tier_restore tier_repair; do
+		offers file -i ''
+	done
+	program=tier_dump
+	offers format --format ''
+	offers no file --format ''
+	program=tierctl
 done
 finish

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# bash completion for tierctl.  Commands and options are those that --help names.
+# bash completion for tierctl and the tools for metadata.  Commands and
+# options are those that --help names.
 
 # A name is what some disk says: nothing of it is for a shell to expand.
 _tierctl_sets()
@@ -44,7 +45,7 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
 		return
 		;;
-	--tier|--evacuated)
+	--tier|--at|--evacuated)
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
 		return
 		;;
@@ -53,19 +54,25 @@ _tierctl()
 		compopt -o filenames 2>/dev/null
 		return
 		;;
+	-c|--chunksize|-L|--size|--fast-size|--set|-n|--name|-i|--interval|--timeout|--offset|--length|--exec)
+		return
+		;;
 	esac
 	words=
 	case $command in
 	convert|create|restore|scan)
 		files=1
 		;;
-	pin|unpin|migrate|explain|heatmap|check|dump|repair)
+	pin|unpin|migrate|explain|heatmap|check|dump|repair|destroy)
 		files=1
 		words=$(_tierctl_sets)
 		;;
-	add|remove|replace)
-		files=1
-		[ "$COMP_CWORD" -gt 2 ] || words=$(_tierctl_sets)
+	add|remove|replace|evacuate|admit)
+		if [ "$COMP_CWORD" -gt 2 ] && [[ $prev != -* ]]; then
+			files=1
+		else
+			words=$(_tierctl_sets)
+		fi
 		;;
 	set|get)
 		if [ "$COMP_CWORD" -gt 2 ]; then
@@ -91,6 +98,8 @@ _tier_tool()
 	case $prev:$cur in
 	--format:*)
 		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
+		;;
+	-s:*|--size:*|-c:*|--chunksize:*)
 		;;
 	*:-*)
 		words=$("${COMP_WORDS[0]}" --help 2>/dev/null | grep -o -- '--[a-z-]*')

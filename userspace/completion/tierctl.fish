@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# fish completion for tierctl.  Commands and options are those that --help names.
+# fish completion for tierctl and the tools for metadata.  Commands and
+# options are those that --help names.
 
 function __tierctl_commands
 	tierctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\)  *\(.*\)/\1\t\2/p'
@@ -32,28 +33,77 @@ function __tierctl_keys
 	tierctl get $words[3] 2>/dev/null | sed 's/=.*//'
 end
 
-# Whether the command is there already, and one of those named if any are.
-function __tierctl_in
-	set -l words (commandline -opc)
-	test (count $words) -ge 2; and begin
-		test (count $argv) -eq 0; or contains -- $words[2] $argv
-	end
-end
-
 function __tierctl_after
 	set -l words (commandline -opc)
 	contains -- $words[-1] $argv
 end
 
+# What the word is that is being typed: command, option, nothing, file, or else
+# words for those that the command takes.
+function __tierctl_place
+	set -l words (commandline -opc)
+	set -l n (count $words)
+	if test $n -lt 2
+		echo command
+		return
+	end
+	if string match -q -- "-*" (commandline -ct)
+		echo option
+		return
+	end
+	switch $words[-1]
+	case -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
+		echo file
+		return
+	case --policy --feature --format --tier --at --evacuated
+		echo value
+		return
+	case -c --chunksize -L --size --fast-size --set -n --name -i --interval --timeout --offset --length --exec
+		echo nothing
+		return
+	end
+	switch $words[2]
+	case convert create restore scan
+		echo file
+	case pin unpin migrate explain heatmap check dump repair destroy
+		printf '%s\n' set file
+	case add remove replace evacuate admit
+		if test $n -eq 2; or string match -q -- "-*" $words[-1]
+			echo set
+		else
+			echo file
+		end
+	case set get
+		test $n -eq 2; and echo set; or echo key
+	case '*'
+		echo set
+	end
+end
+
+function __tierctl_at
+	contains -- $argv[1] (__tierctl_place)
+end
+
 complete -c tierctl -f
-complete -c tierctl -n 'not __tierctl_in' -a '(__tierctl_commands)'
-complete -c tierctl -n 'not __tierctl_in' -l help -d 'say how it is used'
-complete -c tierctl -n 'not __tierctl_in' -l version -d 'say the version'
-complete -c tierctl -n '__tierctl_in; and string match -q -- "-*" (commandline -ct)' -a '(__tierctl_options)'
-complete -c tierctl -n '__tierctl_in; and not __tierctl_in convert create scan' -a '(__tierctl_sets)'
-complete -c tierctl -n '__tierctl_in convert create scan pin unpin migrate explain heatmap' -F
-complete -c tierctl -n '__tierctl_in set get' -a '(__tierctl_keys)'
+complete -c tierctl -n '__tierctl_at command' -a '(__tierctl_commands)'
+complete -c tierctl -n '__tierctl_at command' -l help -d 'say how it is used'
+complete -c tierctl -n '__tierctl_at command' -l version -d 'say the version'
+complete -c tierctl -n '__tierctl_at option' -a '(__tierctl_options)'
+complete -c tierctl -n '__tierctl_at set' -a '(__tierctl_sets)'
+complete -c tierctl -n '__tierctl_at key' -a '(__tierctl_keys)'
+complete -c tierctl -n '__tierctl_at file' -F
 complete -c tierctl -n '__tierctl_after --policy' -a 'heat static'
 complete -c tierctl -n '__tierctl_after --feature' -a 'paused no_discard_passdown skip_zeroing'
-complete -c tierctl -n '__tierctl_after --tier --evacuated' -a '0 1 2 3'
-complete -c tierctl -n '__tierctl_after -m --metadata --pv --fast --fast-pv --svg --png --auto' -F
+complete -c tierctl -n '__tierctl_after --format' -a 'xml json'
+complete -c tierctl -n '__tierctl_after --tier --at --evacuated' -a '0 1 2 3'
+
+function __tier_tool_options
+	set -l words (commandline -opc)
+	$words[1] --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u
+end
+
+for tool in tier_check tier_dump tier_restore tier_repair tier_metadata_size
+	complete -c $tool -n 'string match -q -- "-*" (commandline -ct)' -a '(__tier_tool_options)'
+	complete -c $tool -n '__tierctl_after --format' -f -a 'xml json'
+	complete -c $tool -n '__tierctl_after -s --size -c --chunksize' -f
+end

@@ -23,7 +23,7 @@ static const char help[] =
 "  -h, --help           say this\n"
 "  -V, --version        say the version\n"
 "\n"
-"Exit status: 0 done, 1 failed; then nothing was written.\n";
+"Exit status: 0 done, 1 failed; then nothing was written, unless writing failed.\n";
 
 enum { FORMAT = 256 };
 

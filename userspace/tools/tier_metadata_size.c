@@ -16,7 +16,7 @@ static const char help[] =
 "Options:\n"
 "  -s, --size SIZE      of the tiered device, with a unit: 64t\n"
 "  -c, --chunksize SIZE of a chunk, a power of two from 64k to 1g (default 1m)\n"
-"      --minimum        the least that is accepted, not what is recommended\n"
+"      --minimum        the least that tierctl create accepts, not what is recommended\n"
 "  -n, --numeric-only   bytes and nothing else\n"
 "  -h, --help           say this\n"
 "  -V, --version        say the version\n"
@@ -60,7 +60,11 @@ static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 		    "there is no device without a size");
 		return TOOL_FAILED;
 	}
-	bytes = minimum || plan_metadata_good(chunks) < needed ? needed : plan_metadata_good(chunks);
+	bytes = minimum ? plan_metadata_min(chunks) : plan_metadata_good(chunks);
+	if (bytes < needed)
+		bytes = needed;
+	/* Devices have no part of a block. */
+	bytes = DIV_ROUND_UP_ULL(bytes, MD_BLOCK) * MD_BLOCK;
 	if (numeric)
 		printf("%llu\n", (unsigned long long)bytes);
 	else
