@@ -116,8 +116,8 @@ static bool find_volume(const struct args *args, struct addition *a)
 		if (device_from_name(p->name, &d))
 			continue;
 		tier = reshape_rank(a->s, d.dev) >= 0;
-		/* One with a name is the one that was meant; else one that is no tier yet. */
-		if (name ? !strcmp(name, p->lv) : !tier && p->size >= a->size) {
+		/* One with a name is the one that was meant; else one of that size that is no tier yet. */
+		if (name ? !strcmp(name, p->lv) : !tier && p->size == lvm_whole_extents(p, a->size)) {
 			a->have_volume = true;
 			a->volume.vg = xstrdup(p->vg);
 			a->volume.lv = xstrdup(p->lv);
@@ -220,10 +220,7 @@ static int add_volume(const struct args *args, struct addition *a)
 	if (a->have_volume) {
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
-		/* It holds nothing of anybody's; what lay there before it may look as if. */
-		if (candidate_find(&a->new) &&
-		    (global.test || reshape_rank(a->s, a->new.dev.dev) >= 0 ||
-		     (candidate_usable(&a->new, &a->list) && !wipe_all(&a->new.dev))))
+		if (candidate_find(&a->new))
 			code = add_device(args, a);
 		goto out;
 	}
@@ -264,9 +261,9 @@ out:
 static int undo(const struct args *args, struct addition *a)
 {
 	struct set *s = a->s;
-	struct member m;
-	char *name = NULL;
+	char *name = NULL, *foreign = NULL;
 	int rank = -1, code = EXIT_DONE;
+	struct member m;
 
 	if (args->nr < 2) {
 		if (!find_volume(args, a))
@@ -283,9 +280,14 @@ static int undo(const struct args *args, struct addition *a)
 	} else {
 		rank = reshape_rank(s, a->new.dev.dev);
 		member_read(&a->new.dev, &m);
+		if (name && rank < 0)
+			foreign = reshape_foreign(s, &a->new.dev);
 		if (rank >= 0) {
 			err("%s: %s is tier %d of it by now. To take it out: tierctl remove %s %s", s->name,
 			    a->new.dev.name, rank, s->name, a->new.dev.name);
+			code = EXIT_FAILED;
+		} else if (foreign) {
+			err("%s: carries %s, so it stays. To remove it: lvremove %s", name, foreign, name);
 			code = EXIT_FAILED;
 		} else if (name || reshape_is_leftover(s, &m)) {
 			code = reshape_clean_device(s, &a->new.dev);
@@ -298,6 +300,7 @@ static int undo(const struct args *args, struct addition *a)
 	}
 	a->new.typed = NULL;
 	free(name);
+	free(foreign);
 	return code;
 }
 

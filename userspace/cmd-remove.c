@@ -13,33 +13,70 @@
 #include "util.h"
 #include "wipe.h"
 
+static int clean(struct set *s, const struct device *d)
+{
+	int code = reshape_clean_device(s, d);
+
+	if (!code && !global.test)
+		say("%s: %s is out of it and free.\n", s->name, d->name);
+	return code;
+}
+
+/* A volume made for the set that is none of its tiers. */
+static bool is_made(const struct set *s, const struct device *d)
+{
+	struct lvm_parts made;
+	bool found = false;
+	unsigned int i;
+
+	if (reshape_rank(s, d->dev) >= 0 || lvm_list_made(s->hex, &made))
+		return false;
+	for (i = 0; i < made.nr && !found; i++)
+		found = !strcmp(made.part[i].name, d->name);
+	lvm_parts_free(&made);
+	return found;
+}
+
 /*
  * Finishes what was cut short after the tier had gone: -1 if d is no such device,
  * else an exit code.
  */
 static int finish_device(struct set *s, const struct device *d)
 {
-	struct lvm_parts made;
-	bool left = false;
-	unsigned int i;
 	struct member m;
-	int code;
+	char *foreign;
+	bool left;
 
 	member_read(d, &m);
 	left = reshape_is_leftover(s, &m);
 	member_free(&m);
-	/* A volume made for the set that is none of its tiers, and carries nothing. */
-	if (!left && !lvm_list_made(s->hex, &made)) {
-		for (i = 0; i < made.nr && !left; i++)
-			left = !strcmp(made.part[i].name, d->name) && reshape_rank(s, d->dev) < 0;
-		lvm_parts_free(&made);
-	}
-	if (!left)
+	if (left)
+		return clean(s, d);
+	if (!is_made(s, d))
 		return -1;
-	code = reshape_clean_device(s, d);
-	if (!code && !global.test)
-		say("%s: %s is out of it and free.\n", s->name, d->name);
-	return code;
+	foreign = reshape_foreign(s, d);
+	if (!foreign)
+		return clean(s, d);
+	err("%s: is none of the tiers of %s, but carries %s, so it stays. To remove it: lvremove %s", d->name,
+	    s->name, foreign, d->name);
+	free(foreign);
+	return EXIT_FAILED;
+}
+
+/* One that somebody uses by now is no trace of a removal. */
+static int finish_volume(struct set *s, const struct device *d)
+{
+	char *usage = device_usage(d);
+	char *foreign = usage ? NULL : reshape_foreign(s, d);
+	bool free_now = !usage && !foreign;
+
+	if (!free_now)
+		warn("%s: was made for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
+		     LVM_TAG ".set=%s %s", d->name, s->name, usage ? "" : "carries ", usage ? usage : foreign,
+		     s->name, s->hex, d->name);
+	free(usage);
+	free(foreign);
+	return free_now ? clean(s, d) : -1;
 }
 
 /*
@@ -57,15 +94,18 @@ static int finish_all(struct set *s)
 	members_scan(&members, false);
 	for (i = 0; i < members.nr && code <= 0; i++)
 		if (reshape_is_leftover(s, &members.member[i]))
-			code = finish_device(s, &members.member[i].dev);
+			code = clean(s, &members.member[i].dev);
 	members_free(&members);
 	if (lvm_list_made(s->hex, &made))
 		return EXIT_FAILED;
 	for (i = 0; i < made.nr && code <= 0; i++) {
 		if (device_from_name(made.part[i].name, &d))
 			continue;
-		if (reshape_rank(s, d.dev) < 0)
-			code = finish_device(s, &d);
+		if (reshape_rank(s, d.dev) < 0) {
+			int r = finish_volume(s, &d);
+
+			code = r < 0 ? code : r;
+		}
 		device_free(&d);
 	}
 	lvm_parts_free(&made);

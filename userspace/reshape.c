@@ -10,9 +10,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "candidate.h"
 #include "commands.h"
 #include "lib/metadata.h"
 #include "lvm-part.h"
+#include "signature.h"
 #include "size.h"
 #include "util.h"
 #include "wipe.h"
@@ -368,6 +370,8 @@ bool reshape_is_leftover(struct set *s, const struct member *m)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
 	unsigned int i, nr;
+	char *carries;
+	int error;
 
 	if (m->kind != MEMBER_TIER || memcmp(m->label.set_uuid, s->uuid, TIER_UUID_SIZE) ||
 	    reshape_rank(s, m->dev.dev) >= 0 || reshape_records(s, records, &nr))
@@ -376,7 +380,34 @@ bool reshape_is_leftover(struct set *s, const struct member *m)
 	for (i = 0; i < nr; i++)
 		if (!memcmp(records[i].uuid, m->label.tier_uuid, TIER_UUID_SIZE))
 			return false;
-	return m->label.generation <= s->info.next_generation;
+	if (m->label.generation > s->info.next_generation)
+		return false;
+	/* mkswap, for one, leaves the second slot of the label as it was. */
+	carries = signatures_find(m->dev.path, &error);
+	free(carries);
+	return !carries && !error;
+}
+
+char *reshape_foreign(struct set *s, const struct device *d)
+{
+	char *what = NULL;
+	struct member m;
+	int error;
+
+	member_read(d, &m);
+	if (m.kind == MEMBER_UNREADABLE)
+		what = xstrdup("what cannot be read");
+	else if (!reshape_is_leftover(s, &m))
+		what = candidate_describe(&m);
+	if (!what) {
+		what = signatures_find(d->path, &error);
+		if (error)
+			what = xstrdup("what cannot be read");
+	}
+	if (!what && m.kind == MEMBER_NONE && !m.blank)
+		what = xstrdup("something unknown in its first 8 KiB");
+	member_free(&m);
+	return what;
 }
 
 /*
@@ -403,11 +434,17 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	int code = EXIT_DONE;
 	struct member m;
 	unsigned int i;
+	char *what;
 
 	member_read(d, &m);
-	if (m.kind == MEMBER_TIER && global.test)
+	if (m.kind == MEMBER_TIER && memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE)) {
+		what = candidate_describe(&m);
+		err("%s: carries %s by now, and stays as it is.", d->name, what);
+		free(what);
+		code = EXIT_FAILED;
+	} else if (m.kind == MEMBER_TIER && global.test) {
 		say("Would wipe the label on %s.\n", d->name);
-	if (m.kind == MEMBER_TIER && !global.test) {
+	} else if (m.kind == MEMBER_TIER) {
 		wait_until_free(d);
 		if (wipe_labels(d))
 			code = EXIT_FAILED;

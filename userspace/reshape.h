@@ -44,9 +44,14 @@ int reshape_find(const struct set *s, const char *word);
 
 /*
  * A label of this set on a device that is none of its tiers, by the metadata's
- * word: what an add or a remove that was cut short leaves.
+ * word, and nothing else: what an add or a remove that was cut short leaves.
  */
 bool reshape_is_leftover(struct set *s, const struct member *m);
+/*
+ * What a logical volume that was made for the set, and is none of its tiers, holds of
+ * somebody else's by now.  NULL if it is as add or remove left it; the caller frees.
+ */
+char *reshape_foreign(struct set *s, const struct device *d);
 
 /* Not the volume that was converted: the set has its name.  false with the error said. */
 bool reshape_may_go(const struct set *s, unsigned int rank);

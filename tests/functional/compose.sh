@@ -162,7 +162,9 @@ killed_volume()
 	same "vg-fast vg-slow" "$(layout)"
 	# As if something had been there before the volume was.
 	dd if="/dev/$vg/slow" of="/dev/$vg/tt_set_tvol0" bs=8k count=1 oflag=direct status=none
-	ctl_code 0 "${words[@]}"
+	unchanged "/dev/$vg/tt_set_tvol0" -- ctl_code 1 "${words[@]}"
+	one_line 'tvol0: carries the label of tier id 1 .*--force'
+	ctl_code 0 "${words[@]}" -f -y
 	same "vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
 	same 4 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	still_data check
@@ -186,6 +188,44 @@ killed_volume()
 	load_off
 }
 test_case "killed while a volume is made or removed" killed_volume
+
+# A volume that a removal left and somebody took for something else is theirs.
+foreign_volume()
+{
+	local volume=/dev/$vg/tt_set_tvol0
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
+	ctl_code 0 "${words[@]}"
+	killed drop-done remove "$set" 0
+	# This leaves the second slot of the label.
+	mkswap "$volume" >/dev/null
+	unchanged "$volume" -- ctl_code 1 remove "$set" "$vg/tt_set_tvol0"
+	one_line 'none of the tiers of tt_set, but carries swap.*lvremove'
+	unchanged "$volume" -- ctl_code 1 "${words[@]}"
+	one_line 'tvol0: carries .*--force'
+	unchanged "$volume" -- ctl_code 1 "${words[@]}" --force
+	matches 'Wipe' "$errors" question
+	unchanged "$volume" -- ctl_code 1 add --abort "$set" --size 12m --pv "${loops[0]}"
+	one_line 'tvol0: carries swap.*stays.*lvremove'
+	# Nor is it in the way of a removal by rank.
+	unchanged "$volume" -- ctl_code 0 remove "$set" 0
+	matches 'tvol0: was made for tt_set, and stays: carries swap.*deltag' "$errors" warning
+	same "vg-slow" "$(layout)"
+	dd if=/dev/zero of="$volume" bs=8k count=1 oflag=direct status=none
+	mke2fs -q -F "$volume"
+	mount "$volume" /mnt
+	ctl_code 1 remove "$set" 0
+	umount /mnt
+	matches 'and stays: mounted on /mnt' "$errors" warning
+	ctl_code 0 "${words[@]}" -f -y
+	same "vg-tt_set_tvol0 vg-slow" "$(layout)"
+	still_data check
+}
+test_case "a volume of a removed tier that holds something else by now" foreign_volume
 
 raid1_lv()
 {
