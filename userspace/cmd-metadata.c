@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* check, dump, restore, repair */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "candidate.h"
@@ -182,32 +186,52 @@ int cmd_dump(const struct args *args)
 
 /*
  * What would be lost with the device but is not meant to be: a tier, or metadata of
- * another set than this one (32 hex digits or NULL).  NULL for nothing; the caller frees.
+ * another set than this one (32 hex digits or "").  NULL for nothing; the caller frees.
  */
 static char *part_of_set(const struct member *m, const char *own)
 {
 	char hex[UUID_HEX];
 
 	if (m->kind == MEMBER_TIER ||
-	    (m->kind == MEMBER_METADATA && (!own || strcmp(uuid_to_hex(hex, m->meta.uuid), own))))
+	    (m->kind == MEMBER_METADATA && strcmp(uuid_to_hex(hex, m->meta.uuid), own)))
 		return candidate_describe(m);
 	return NULL;
 }
 
+/* What is to be written: metadata of which set, 32 hex digits or "", and how new. */
+struct origin {
+	const char *name;
+	char hex[UUID_HEX];
+	uint64_t trans_id;
+};
+
+/* Whether a file may be written over, or made. */
+static bool may_overwrite_file(const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st))
+		return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
+	if (strncmp(path, "/dev/", 5) || !strncmp(path, "/dev/shm/", 9))
+		return true;
+	err("%s: no such device.", path);
+	return false;
+}
+
 /*
- * Whether path may be overwritten with metadata of that set: asks if it carries
- * something.  An error was said if not.
+ * Whether path may be overwritten: asks if it carries something.  An error was said if
+ * not.
  */
-static bool may_overwrite(const char *path, const char *own, struct device *d, bool *is_device)
+static bool may_overwrite(const char *path, const struct origin *from, struct device *d, bool *is_device)
 {
 	char *usage, *carries;
 	struct member m;
-	bool may = true, blank, member;
+	bool may = true, blank, member, same, newer;
 	int error = 0;
 
 	*is_device = !device_from_name(path, d);
 	if (!*is_device)
-		return true;
+		return may_overwrite_file(path);
 	usage = device_usage(d);
 	if (usage) {
 		err("%s: is %s. Free it first.", d->name, usage);
@@ -216,15 +240,23 @@ static bool may_overwrite(const char *path, const char *own, struct device *d, b
 	}
 	member_read(d, &m);
 	blank = m.kind == MEMBER_NONE && m.blank;
-	carries = part_of_set(&m, own);
+	carries = part_of_set(&m, from->hex);
 	member = carries;
+	same = !member && m.kind == MEMBER_METADATA;
+	newer = same && m.meta.trans_id > from->trans_id;
+	if (same)
+		carries = xasprintf("metadata of that set, transaction %llu", (unsigned long long)m.meta.trans_id);
 	member_free(&m);
 	if (!carries)
 		carries = signatures_find(d->path, &error);
 	if (error) {
 		err("%s: cannot be read.", d->name);
 		may = false;
-	} else if (carries && !global.force) {
+	} else if (newer && !global.force) {
+		err("%s: carries %s, which is newer than %s (%llu). To lose it, repeat with --force.", d->name,
+		    carries, from->name, (unsigned long long)from->trans_id);
+		may = false;
+	} else if (carries && !same && !global.force) {
 		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries,
 		    member ? "tierctl destroy that set" : "wipefs -a it");
 		may = false;
@@ -236,26 +268,69 @@ static bool may_overwrite(const char *path, const char *own, struct device *d, b
 	return may;
 }
 
-/* The set that a dump is of, 32 hex digits: XML and JSON name it near the beginning. */
-static bool dump_names_set(const char *path, char hex[UUID_HEX])
+/* The set that a dump is of: XML and JSON name it near the beginning. */
+static void dump_names_set(int fd, struct origin *o)
 {
 	static const char digits[] = "0123456789abcdef";
 	char start[4096], *p;
-	FILE *f = fopen(path, "re");
-	size_t len = f ? fread(start, 1, sizeof(start) - 1, f) : 0;
+	ssize_t len = pread(fd, start, sizeof(start) - 1, 0);
 
-	if (f)
-		fclose(f);
-	start[len] = '\0';
+	start[len < 0 ? 0 : len] = '\0';
 	p = strstr(start, "uuid");
 	if (!p)
-		return false;
+		return;
 	p += strlen("uuid");
 	p += strspn(p, "\": =");
 	if (strspn(p, digits) != 32)
-		return false;
-	copy_string(hex, UUID_HEX, p);
-	return true;
+		return;
+	copy_string(o->hex, UUID_HEX, p);
+	p = strstr(p, "trans_id");
+	if (!p)
+		return;
+	p += strlen("trans_id");
+	p += strspn(p, "\": =");
+	o->trans_id = strtoull(p, NULL, 10);
+}
+
+/* Standard input is read twice, so a copy takes its place. */
+static int keep_stdin(void)
+{
+	char buf[65536];
+	ssize_t len = 0;
+	int fd = memfd_create("dump", MFD_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+	while (!r && (len = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		r = write_fully(fd, lseek(fd, 0, SEEK_END), buf, len);
+	if (!r && (len < 0 || dup2(fd, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, 0, SEEK_SET)))
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* Which set the dump is of, if it says so.  False, with the error said, if it is no file. */
+static bool look_at_dump(const char *name, struct origin *o)
+{
+	bool in = !strcmp(name, "-");
+	int fd = in ? STDIN_FILENO : open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+	struct stat st;
+
+	*o = (struct origin){ .name = name };
+	if (!r && in)
+		r = keep_stdin();
+	if (!r && fstat(fd, &st))
+		r = -errno;
+	if (r) {
+		err("%s: %s.", name, strerror(-r));
+	} else if (!S_ISREG(st.st_mode)) {
+		err("%s: is no file. To read a pipe: tierctl restore - DEV", name);
+		r = -EINVAL;
+	} else {
+		dump_names_set(fd, o);
+	}
+	if (!in && fd >= 0)
+		close(fd);
+	return !r;
 }
 
 /*
@@ -272,7 +347,7 @@ static bool may_restore(const char *output, const char *hex)
 	/* A file does not make a set incomplete. */
 	if (device_from_name(output, &d))
 		return true;
-	if (!hex) {
+	if (!*hex) {
 		device_free(&d);
 		return true;
 	}
@@ -292,17 +367,17 @@ static bool may_restore(const char *output, const char *hex)
 
 int cmd_restore(const struct args *args)
 {
-	const char *output = args->word[1], *own;
-	char hex[UUID_HEX];
+	const char *input = args->word[0], *output = args->word[1];
 	bool is_device = false;
+	struct origin from;
 	struct device d;
 	int code = EXIT_FAILED;
 
-	own = dump_names_set(args->word[0], hex) ? hex : NULL;
-	if (may_restore(output, own) && may_overwrite(output, own, &d, &is_device)) {
+	if (look_at_dump(input, &from) && may_restore(output, from.hex) &&
+	    may_overwrite(output, &from, &d, &is_device)) {
 		if (global.test)
-			say("Would restore %s to %s.\n", args->word[0], output);
-		if (global.test || restore_run(args->word[0], is_device ? d.path : output))
+			say("Would restore %s to %s.\n", input, output);
+		if (global.test || restore_run(input, is_device ? d.path : output))
 			code = EXIT_DONE;
 		if (!global.test && code == EXIT_DONE)
 			say("%s: restored.\n", output);
@@ -316,16 +391,21 @@ int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct repair_run run = { .tiers = paths };
+	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;
 	struct target t;
 	int code = EXIT_FAILED;
 
 	if (find_target(&t, args->word[0])) {
-		run.input = t.path;
+		run.input = from.name = t.path;
+		if (t.set) {
+			copy_string(from.hex, sizeof(from.hex), t.set->hex);
+			from.trans_id = t.set->have_info ? t.set->info.trans_id : 0;
+		}
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
-		else if (may_overwrite(output, t.set ? t.set->hex : NULL, &d, &is_device))
+		else if (may_overwrite(output, &from, &d, &is_device))
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {
