@@ -37,14 +37,31 @@ static struct set *set_of(struct target *t, dev_t dev, bool *member)
 	return owner && owner->have_meta && owner->meta_dev.dev == dev ? (struct set *)owner : NULL;
 }
 
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISREG(st.st_mode);
+}
+
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
 	bool is_device, member = false, ambiguous = false;
 	struct device d;
+	char *reason;
 
 	memset(t, 0, sizeof(*t));
-	sets_load(&t->list, true);
+	if (!dm_ask(&reason)) {
+		sets_load(&t->list, true);
+	} else {
+		/* A file is no part of an active set. */
+		if (!is_file(name))
+			err("%s: %s.", name, reason);
+		free(reason);
+		if (!is_file(name))
+			return false;
+	}
 	is_device = !device_from_name(name, &d);
 	t->set = sets_find(&t->list, name);
 	if (!t->set && is_device)
@@ -341,8 +358,9 @@ static bool may_restore(const char *output, const char *hex)
 {
 	struct set_list list;
 	const struct set *s;
-	struct device d;
 	bool may = false;
+	struct device d;
+	int r;
 
 	/* A file does not make a set incomplete. */
 	if (device_from_name(output, &d))
@@ -351,9 +369,11 @@ static bool may_restore(const char *output, const char *hex)
 		device_free(&d);
 		return true;
 	}
-	sets_load(&list, true);
+	r = sets_load(&list, true);
 	s = sets_find(&list, hex);
-	if (s && s->active)
+	if (r)
+		may = false;	/* as was said */
+	else if (s && s->active)
 		err("%s: is active, and knows better than any dump. Type: tierctl deactivate %s", s->name, s->name);
 	else if (s && s->have_meta && s->meta_dev.dev != d.dev && !global.force)
 		err("%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",

@@ -51,6 +51,9 @@ void dm_stop(void)
 	dm_lib_exit();
 }
 
+static const char no_dm[] = "cannot talk to device-mapper (are you root? is dm_mod loaded?)";
+static bool failed;
+
 /* A task for a device, or for all when name is NULL. */
 static struct dm_task *new_task(int type, const char *name)
 {
@@ -121,7 +124,7 @@ static bool is_tier(const char *type)
 	return type && !strcmp(type, "tier");
 }
 
-/* 1: *d is a set's device; 0: something else. */
+/* 1: *d is a set's device; 0: something else, or gone; or -errno. */
 static int load_device(const char *name, struct dm_device *d)
 {
 	struct dm_task *task = new_task(DM_DEVICE_TABLE, name);
@@ -132,8 +135,11 @@ static int load_device(const char *name, struct dm_device *d)
 	int r = 0;
 
 	if (!task)
-		return 0;
-	if (run(task) || !dm_task_get_info(task, &info) || !info.exists)
+		return -ENOMEM;
+	r = run(task);
+	if (r == -ENXIO)
+		r = 0;
+	if (r || !dm_task_get_info(task, &info) || !info.exists)
 		goto out;
 	dm_get_next_target(task, NULL, &start, &length, &type, &params);
 	uuid = dm_task_get_uuid(task);
@@ -164,21 +170,27 @@ int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context
 	struct dm_names *names;
 	struct dm_device d;
 	unsigned int next;
-	int r;
+	int r = task ? run(task) : -EIO, error = 0, found;
 
-	if (!task)
-		return -EIO;
-	r = run(task);
 	names = r ? NULL : dm_task_get_names(task);
 	if (names && names->dev) {
 		do {
-			if (load_device(names->name, &d))
+			/* One that does not answer does not hide the others. */
+			found = load_device(names->name, &d);
+			if (found > 0)
 				r = fn(context, &d);
+			else if (found < 0)
+				error = found;
 			next = names->next;
 			names = (struct dm_names *)((char *)names + next);
 		} while (next && !r);
 	}
-	dm_task_destroy(task);
+	if (!r)
+		r = error;
+	if (r < 0)
+		failed = true;
+	if (task)
+		dm_task_destroy(task);
 	return r;
 }
 
@@ -188,6 +200,24 @@ void dm_device_free(struct dm_device *d)
 	free(d->uuid);
 	free(d->table);
 	memset(d, 0, sizeof(*d));
+}
+
+int dm_ask(char **reason)
+{
+	/* Opens the control node, which loads dm_mod, and compares versions. */
+	struct dm_task *task = new_task(DM_DEVICE_VERSION, NULL);
+	int r = task ? run(task) : -EIO;
+
+	if (r)
+		*reason = xstrdup(no_dm);
+	if (task)
+		dm_task_destroy(task);
+	return r;
+}
+
+bool dm_failed(void)
+{
+	return failed;
 }
 
 bool dm_name_exists(const char *name)
@@ -220,19 +250,16 @@ int dm_open_count(const char *name)
 int dm_tier_target(char **version, char **reason)
 {
 	struct dm_task *task = new_task(DM_DEVICE_GET_TARGET_VERSION, "tier");
-	struct dm_versions *v;
-	int r;
+	int r = task ? run(task) : -ENOMEM;
+	struct dm_versions *v = r ? NULL : dm_task_get_versions(task);
 
-	if (!task)
-		return -EIO;
-	r = run(task);
-	v = r ? NULL : dm_task_get_versions(task);
 	if (v)
 		*version = xasprintf("%u.%u.%u", v->version[0], v->version[1], v->version[2]);
 	else
-		*reason = xstrdup(r == -ENXIO || r == -EIO ? "cannot talk to device-mapper (are you root? is dm_mod loaded?)" :
+		*reason = xstrdup(r == -ENOMEM || r == -ENXIO || r == -EIO ? no_dm :
 				  "the kernel has no tier target: modprobe dm-tier");
-	dm_task_destroy(task);
+	if (task)
+		dm_task_destroy(task);
 	return v ? 0 : r ? r : -EINVAL;
 }
 

@@ -31,8 +31,13 @@ void dm_stop(void);
  * what is known of the cause, never NULL; the caller frees.
  */
 
+/* Whether device-mapper can be asked at all. */
+int dm_ask(char **reason);
+
 /* Calls fn for every mapped device with a tier target; fn takes over *d. */
 int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context);
+/* Whether that has failed: then some sets look as if they were inactive. */
+bool dm_failed(void);
 void dm_device_free(struct dm_device *d);
 
 /* Whether a device of that name exists, whatever its target. */

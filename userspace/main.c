@@ -187,9 +187,17 @@ const struct command commands[] = {
 	{ NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
 };
 
+/* Those that work on files, and the one that lists devices whatever they are to a set. */
+static bool may_do_without_dm(const struct command *c)
+{
+	return c->run == cmd_check || c->run == cmd_dump || c->run == cmd_restore || c->run == cmd_repair ||
+	       c->run == cmd_scan;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct args args;
+	char *reason;
 	int code = options_parse(c, argc, argv, &args);
 
 	if (code)
@@ -211,7 +219,15 @@ static int run(const struct command *c, int argc, char **argv)
 	if (global.json)
 		json_start(c->name);
 	dm_start();
-	code = c->run(&args);
+	if (!may_do_without_dm(c) && dm_ask(&reason)) {
+		err("%s: %s.", c->name, reason);
+		free(reason);
+		code = EXIT_FAILED;
+	} else {
+		code = c->run(&args);
+	}
+	if (code == EXIT_DONE && dm_failed())
+		code = EXIT_FAILED;
 	dm_stop();
 	if (global.json)
 		json_finish();

@@ -464,7 +464,7 @@ int sets_load_members(struct set_list *list, const struct member_list *members)
 	memset(list, 0, sizeof(*list));
 	r = dm_for_each_set(add_active, list);
 	if (r)
-		warn("cannot ask device-mapper which sets are active: %s.", strerror(-r));
+		err("cannot ask device-mapper which sets are active: %s.", strerror(-r));
 	active = list->nr;
 
 	/* Metadata first: it says which labels count. */

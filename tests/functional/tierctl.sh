@@ -223,6 +223,47 @@ list()
 }
 test_case "list sets, active and inactive" list
 
+# no_dm CODE ARGUMENT...: as ctl_code, where device-mapper cannot be asked
+no_dm()
+{
+	local want=$1 rc=0
+	shift
+	output=$(unshare -m sh -c 'mount -t tmpfs -o ro tmpfs /dev/mapper && exec "$@"' sh \
+		"$tierctl" "$@" 2>"$tmp/stderr" </dev/null) || rc=$?
+	errors=$(<"$tmp/stderr")
+	same "$want" "$rc" "exit status of tierctl $* ($output $errors)"
+}
+
+without_dm()
+{
+	local words
+	make_disks
+	create_set
+	ctl dump "$set" -o "$tmp/dump"
+	for words in list "status $set" "list -q" "metrics" "wait $set" "pause $set" "activate $set" \
+		     "create tt_other -m /dev/tt_none $fast"; do
+		# shellcheck disable=SC2086	# words
+		no_dm 1 $words
+		one_line 'cannot talk to device-mapper'
+	done
+	no_dm 1 list --json
+	echo "$output" >"$tmp/json"
+	keep_report list "$tmp/json"
+	no_dm 1 scan
+	matches "$fast" "$output"
+	matches 'cannot ask device-mapper' "$errors"
+	# With files nobody needs it.
+	no_dm 0 restore "$tmp/dump" "$tmp/meta"
+	no_dm 0 check "$tmp/meta"
+	no_dm 0 dump "$tmp/meta" -o "$tmp/again"
+	cmp "$tmp/dump" "$tmp/again"
+	unchanged "${everything[@]}" -- no_dm 1 restore -y "$tmp/dump" "$slow"
+	no_dm 1 check "$set"
+	one_line "$set: cannot talk to device-mapper"
+	no_dm 0 list --help
+}
+test_case "device-mapper that cannot be asked is an error, but not for files" without_dm
+
 scan()
 {
 	make_disks
