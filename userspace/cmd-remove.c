@@ -319,10 +319,11 @@ static int start_replace(struct replacement *r)
 static int undo_replace(const struct args *args, struct replacement *r)
 {
 	struct set *s = r->s;
-	struct member m;
-	bool left;
-	char *again;
 	int code = EXIT_DONE;
+	struct member m;
+	char *again;
+	uint64_t n;
+	bool left;
 
 	if (r->new_rank < 0) {
 		member_read(&r->new.dev, &m);
@@ -334,8 +335,12 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		return EXIT_DONE;
 	}
 	if (r->old < 0 || r->old + 1 != r->new_rank) {
-		err("%s: %s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name, r->old_word,
-		    r->new.typed, s->name, r->new.typed, r->old_word);
+		bool number = !parse_number(r->old_word, &n);
+
+		/* The rank is the new one's by now. */
+		err("%s: %s%s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name,
+		    number ? "tier " : "", r->old_word, r->new.typed, s->name, r->new.typed,
+		    number ? "DEV, which is the old device" : r->old_word);
 		return EXIT_FAILED;
 	}
 	if (s->tier[r->old].state == 'E')
