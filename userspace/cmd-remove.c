@@ -140,14 +140,15 @@ static int undo_remove(struct set *s, const char *word)
 	return admit(s, rank);
 }
 
-static int start_remove(const struct args *args, struct set *s, int *rank)
+/* Fills in *dev, and EXIT_DONE, if there is a tier to take out. */
+static int start_remove(const struct args *args, struct set *s, dev_t *dev)
 {
 	const char *word = args->word[1];
 	struct device d;
+	int rank, code = -1;
 	uint64_t n;
-	int code = -1;
 
-	*rank = -1;
+	*dev = 0;
 	if (!parse_number(word, &n)) {
 		code = finish_all(s);
 		if (code == EXIT_DONE)
@@ -155,9 +156,11 @@ static int start_remove(const struct args *args, struct set *s, int *rank)
 			    s->name, word);
 	}
 	if (code < 0) {
-		*rank = reshape_find(s, word);
-		if (*rank >= 0)
+		rank = reshape_find(s, word);
+		if (rank >= 0) {
+			*dev = s->tier[rank].dev.dev;
 			return EXIT_DONE;
+		}
 		if (parse_number(word, &n) && !device_from_name(word, &d)) {
 			code = finish_device(s, &d);
 			device_free(&d);
@@ -170,18 +173,19 @@ int cmd_remove(const struct args *args)
 {
 	struct set_list list;
 	struct set *s = need_changeable(&list, args->word[0]);
-	int rank = -1, code = EXIT_FAILED;
+	int code = EXIT_FAILED;
+	dev_t dev = 0;
 	char *again;
 
 	if (s && args->given[OPT_ABORT])
 		code = undo_remove(s, args->word[1]);
 	else if (s)
-		code = start_remove(args, s, &rank);
+		code = start_remove(args, s, &dev);
 	sets_free(&list);
-	if (code || rank < 0)
+	if (code || !dev)
 		return code;
 	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
-	code = reshape_take_out(args->word[0], rank, args->given[OPT_BACKGROUND], again);
+	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again);
 	free(again);
 	return code;
 }
@@ -348,7 +352,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	if (code || global.test)
 		return code;
 	again = xasprintf("tierctl replace --abort %s %s %s", args->word[0], args->word[1], args->word[2]);
-	code = reshape_take_out(args->word[0], r->new_rank, args->given[OPT_BACKGROUND], again);
+	code = reshape_take_out(args->word[0], r->new.dev.dev, args->given[OPT_BACKGROUND], again);
 	free(again);
 	return code;
 }
@@ -371,7 +375,8 @@ static bool differ(const struct replacement *r)
 int cmd_replace(const struct args *args)
 {
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
-	int code = EXIT_FAILED, old = -1;
+	int code = EXIT_FAILED;
+	dev_t old = 0;
 	char *again;
 
 	r.s = need_changeable(&r.list, args->word[0]);
@@ -380,11 +385,11 @@ int cmd_replace(const struct args *args)
 		r.new_rank = reshape_rank(r.s, r.new.dev.dev);
 		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);
 		if (!code && !args->given[OPT_ABORT] && (!global.test || r.new_rank >= 0))
-			old = r.old;
+			old = r.s->tier[r.old].dev.dev;
 	}
 	candidate_free(&r.new);
 	sets_free(&r.list);
-	if (code || old < 0)
+	if (code || !old)
 		return code < 0 ? EXIT_DONE : code;
 	again = xasprintf("tierctl replace %s %s %s", args->word[0], args->word[1], args->word[2]);
 	code = reshape_take_out(args->word[0], old, args->given[OPT_BACKGROUND], again);

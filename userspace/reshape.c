@@ -515,21 +515,23 @@ bool reshape_may_go(const struct set *s, unsigned int rank)
 	return false;
 }
 
-int reshape_take_out(const char *set_name, unsigned int rank, bool background, const char *again)
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again)
 {
 	struct set_list list;
 	struct set *s = need_changeable(&list, set_name);
+	int rank = s ? reshape_rank(s, dev) : -1, code = EXIT_FAILED;
 	struct device d = { 0 };
 	struct table t;
-	int code = EXIT_FAILED;
 
-	if (!s || !reshape_may_go(s, rank) || !check_room(s, rank, 0, "remove"))
+	if (s && rank < 0)
+		err("%s: its tiers were changed by somebody else meanwhile. Try again.", s->name);
+	if (rank < 0 || !reshape_may_go(s, rank) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (global.test) {
 		say_work(s, rank);
-		send_message(s, "evacuate %u", rank);
-		say("Would wait until tier %u is empty.\n", rank);
+		send_message(s, "evacuate %d", rank);
+		say("Would wait until tier %d is empty.\n", rank);
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		reshape_reload(s, &t, s->dm.length, "drop");
@@ -538,12 +540,12 @@ int reshape_take_out(const char *set_name, unsigned int rank, bool background, c
 		goto out;
 	}
 	/* Once more if it is on its way already: what could not be moved is tried again. */
-	if (send_message(s, "evacuate %u", rank))
+	if (send_message(s, "evacuate %d", rank))
 		goto out;
 	reshape_step("evacuate", "begun");
 	say_work(s, rank);
 	if (background) {
-		say("%s: tier %u is being emptied. Then, and to see how far it is: %s\n", s->name, rank, again);
+		say("%s: tier %d is being emptied. Then, and to see how far it is: %s\n", s->name, rank, again);
 		code = EXIT_DONE;
 		goto out;
 	}

@@ -57,10 +57,11 @@ char *reshape_foreign(struct set *s, const struct device *d);
 bool reshape_may_go(const struct set *s, unsigned int rank);
 
 /*
- * Empties a tier and takes it out: evacuate, wait, reload, wipe the label.  May
- * be called at any stage of that.  An exit code.
+ * Empties the tier on that device, whatever its rank is by now, and takes it out:
+ * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  An
+ * exit code.
  */
-int reshape_take_out(const char *set_name, unsigned int rank, bool background, const char *again);
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again);
 /* The last steps: the label, and the logical volume if tierctl made it. */
 int reshape_clean_device(const struct set *s, const struct device *d);
 

@@ -202,6 +202,9 @@ replace_tier()
 	ctl_code 0 replace "$set" 0 "$third"
 	same "third slow" "$(layout)"
 	same "A A" "$(info state0) $(info state1)"
+	# That rank is the new one's, which cannot take its own place.
+	ctl_code 1 replace --abort "$set" 0 "$third"
+	one_line "tier 0 has been replaced by $third\..*replace $set $third dev, which is the old device"
 	ctl_code 0 replace "$set" "$slow" "$fast"
 	same "third fast" "$(layout)"
 	blank "$slow"
