@@ -102,6 +102,7 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 {
 	const struct set *s;
 	struct role role;
+	bool needed;
 	char *usage;
 
 	if (m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE) {
@@ -110,7 +111,10 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 	}
 	role_of(m, sets, &role);
 	s = role.set;
-	if (s && s->have_meta && (role.tier >= 0 || s->meta_dev.dev == d->dev)) {
+	/* Of two that say they are the same part nobody but the user knows which is the copy. */
+	needed = s && s->have_meta && (role.tier >= 0 ? !s->tier[role.tier].doubled :
+				       s->meta_dev.dev == d->dev && !s->meta_doubled);
+	if (needed) {
 		if (role.tier >= 0)
 			err("%s: is tier %d of %s. Name %s.", typed, role.tier, s->name, s->name);
 		else

@@ -270,6 +270,7 @@ static void use_metadata(struct set *s, const struct member *m)
 
 	if (s->have_meta) {
 		note_double(s, "metadata", &s->meta_dev, &m->dev);
+		s->meta_doubled = true;
 		add_stray(s, &m->dev);	/* goes with the set */
 		return;
 	}
@@ -324,28 +325,33 @@ static void read_records(struct set *s)
 	s->have_records = true;
 }
 
-static struct set_tier *record_of(struct set *s, const struct tier_label_info *label)
+/* Rank of the tier that the label is of, by the metadata's word, or -1. */
+static int record_of(const struct set *s, const struct tier_label_info *label)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
+	for (i = 0; s->have_records && i < s->nr_tiers; i++)
 		if (!memcmp(s->tier[i].uuid, label->tier_uuid, sizeof(label->tier_uuid)))
-			return &s->tier[i];
-	return NULL;
+			return i;
+	return -1;
 }
 
 static void use_label(struct set *s, const struct member *m)
 {
-	struct set_tier *t = s->have_records ? record_of(s, &m->label) : NULL;
+	int rank = record_of(s, &m->label);
+	struct set_tier *t;
 	char *part;
 
-	if (!t) {
+	if (rank < 0) {
 		add_stray(s, &m->dev);
 		return;
 	}
+	t = &s->tier[rank];
 	if (t->present) {
-		part = xasprintf("tier %td", t - s->tier);
+		part = xasprintf("tier %d", rank);
 		note_double(s, part, &t->dev, &m->dev);
+		t->doubled = true;
+		add_stray(s, &m->dev);
 		free(part);
 		return;
 	}
@@ -559,16 +565,6 @@ char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner
 	return NULL;
 }
 
-static bool is_stray(const struct set *s, dev_t dev)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->nr_stray; i++)
-		if (s->stray[i].dev == dev)
-			return true;
-	return false;
-}
-
 void role_of(const struct member *m, const struct set_list *sets, struct role *role)
 {
 	const struct set *s;
@@ -599,7 +595,7 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 	/* Of the set, but the set does not use it; without metadata nobody can say. */
 	if (!s->have_meta)
 		role->state = "inactive";
-	else if (s->active || (m->kind == MEMBER_TIER && is_stray(s, m->dev.dev)))
+	else if (s->active || (m->kind == MEMBER_TIER && record_of(s, &m->label) < 0))
 		role->state = "unused";
 	else
 		role->state = "duplicate";

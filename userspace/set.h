@@ -23,6 +23,7 @@ struct set_tier {
 	u64 generation;		/* that its label should have */
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
+	bool doubled;		/* another device, a stray, says that it is this tier */
 };
 
 struct set {
@@ -41,6 +42,7 @@ struct set {
 	struct status status;	/* if have_table */
 
 	bool have_meta;		/* the metadata device is there */
+	bool meta_doubled;	/* so is another one, a stray */
 	struct device meta_dev;
 	bool have_info;		/* its superblock could be read */
 	struct tier_meta_info info;
@@ -52,7 +54,7 @@ struct set {
 	unsigned int nr_tiers;
 	struct set_tier tier[TIER_MAX_TIERS];	/* by rank */
 
-	/* An inactive set: labels of it that are no part of it any more. */
+	/* An inactive set: labels of it that are no part of it any more, and what is there twice. */
 	unsigned int nr_stray;
 	struct device *stray;
 };

@@ -123,6 +123,35 @@ destroy_inactive()
 }
 test_case "destroy a set that is inactive, and remains of one" destroy_inactive
 
+# A copy of a tier lies behind it or before it in the order of devices.
+destroy_copies()
+{
+	local copy
+	make_disks
+	create_set
+	ctl deactivate -q "$set"
+	disk spare 32
+	dd if="$slow" of="$spare" bs=1M count=1 oflag=direct status=none
+	same duplicate "$(json '.devices[].state | select(. == "duplicate")' scan)" "state of one of the two"
+	unchanged "${everything[@]}" "$spare" -- ctl_code 0 destroy --dry-run "$set"
+	matches "Would wipe the label of tier 1 on ($slow|$spare)" "$output"
+	matches "Would wipe what is left of it on ($slow|$spare)" "$output"
+	matches "$slow.*$spare|$spare.*$slow" "${output//$'\n'/ }" "both"
+	unchanged "${everything[@]}" "$spare" -- ctl_code 1 destroy -y "$fast"
+	one_line 'is tier 0 of'
+	# Either can be the copy.
+	for copy in "$spare" "$slow"; do
+		unchanged "${everything[@]}" "$spare" -- ctl_code 0 destroy --dry-run "$copy"
+	done
+	ctl_code 0 destroy -q -y "$slow"
+	ctl_code 0 activate -q "$set"
+	ctl deactivate -q "$set"
+	dd if="$spare" of="$slow" bs=1M count=1 oflag=direct status=none
+	ctl_code 0 destroy -q -y "$set"
+	same 0 "$(json '[.devices[] | select(.role == "tier" or .role == "metadata")] | length' scan)" "what is left"
+}
+test_case "destroy of a set of which a tier is there twice" destroy_copies
+
 # ---- activate, deactivate
 
 up_and_down()
