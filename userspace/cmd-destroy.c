@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "commands.h"
+#include "convert.h"
+#include "lvm-part.h"
 #include "member.h"
+#include "reshape.h"
 #include "revert.h"
 #include "util.h"
 #include "wipe.h"
@@ -60,9 +63,24 @@ static int wipe_set(const struct set *s)
 	for (i = 0; i < s->nr_stray; i++)
 		if (wipe_labels(&s->stray[i]))
 			return EXIT_FAILED;
+	reshape_step("destroy", "labels");
 	if (s->have_meta && wipe_superblock(&s->meta_dev))
 		return EXIT_FAILED;
+	reshape_step("destroy", "metadata");
 	return EXIT_DONE;
+}
+
+/* A call that was killed may have left no tier that says so, so LVM is asked; not of any name. */
+static bool was_volume(const struct set *s)
+{
+	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
+	struct lvm_parts parts = { 0 };
+	bool was = name && lvm_installed() && !lvm_list_set(s->hex, &parts) &&
+		   lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+
+	lvm_parts_free(&parts);
+	free(name);
+	return was;
 }
 
 static int destroy_set(struct set *s)
@@ -89,10 +107,63 @@ static int destroy_set(struct set *s)
 	if (!code)
 		schedule_forget(s->hex);
 	/* The volume that was converted gets its name back. */
-	if (!code && s->lv)
+	if (!code && (s->lv || was_volume(s)))
 		code = revert_finish(s->hex);
 	if (!code)
 		say("%s: destroyed.\n", s->name);
+	return code;
+}
+
+/* The volume that was converted, by its name now, has no label any more, and nothing else has one. */
+static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	struct member m;
+	struct device d;
+	bool apart = false;
+
+	if (convert_find(sets, set_hex) || lvm_list_set(set_hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin && !device_from_name(origin->name, &d)) {
+		member_read(&d, &m);
+		apart = m.kind == MEMBER_NONE;
+		member_free(&m);
+		device_free(&d);
+	}
+	lvm_parts_free(&parts);
+	return apart;
+}
+
+/*
+ * Of a set that was destroyed all but the names of its volumes and their tags: what is
+ * left then.  -1: it is no such name, else an exit code.
+ */
+static int finish_volumes(const struct set_list *sets, const char *name)
+{
+	struct lvm_parts all;
+	char *hex = NULL;
+	unsigned int i;
+	int code = -1;
+
+	if (*name == '/' || !strchr(name, '/') || !lvm_installed() || lvm_list_all(&all))
+		return -1;
+	for (i = 0; i < all.nr && !hex; i++)
+		if (!strcmp(all.part[i].name, name))
+			hex = lvm_tag(&all.part[i], "set");
+	lvm_parts_free(&all);
+	if (hex && is_taken_apart(sets, hex)) {
+		say("%s: was taken apart. What is left: names and tags of logical volumes, and those made for it.\n",
+		    name);
+		if (global.test)
+			code = EXIT_DONE;
+		else
+			code = ask("Finish that?") ? revert_finish(hex) : EXIT_FAILED;
+		if (!code && !global.test)
+			say("%s: destroyed.\n", name);
+	}
+	free(hex);
 	return code;
 }
 
@@ -181,6 +252,8 @@ int cmd_destroy(const struct args *args)
 		/* Again, for the error of an ambiguous name. */
 		s = sets_need(&list, args->word[0]);
 		code = s ? destroy_set(s) : EXIT_FAILED;
+	} else if (args->nr == 1 && (code = finish_volumes(&list, args->word[0])) >= 0) {
+		/* that was it */
 	} else if (!device_from_name(args->word[0], &d)) {
 		device_free(&d);
 		code = destroy_devices(args, &list);

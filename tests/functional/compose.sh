@@ -227,6 +227,27 @@ foreign_volume()
 }
 test_case "a volume of a removed tier that holds something else by now" foreign_volume
 
+# Killed between the labels, the metadata and the names of the volumes.
+killed_destroy()
+{
+	local step
+	make_vg
+	lv data 24m "$vg" "${loops[0]}"
+	for step in labels metadata; do
+		ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+		killed "destroy-$step" destroy -y "$vg/data"
+		same 4 "$(lvs --noheadings "$vg" | wc -l)" "volumes after it was killed at $step"
+		[ "$step" = labels ] || ctl_code 1 destroy "$vg/data"
+		ctl_code 0 destroy -y "$vg/data"
+		same "data" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
+		note "destroy      killed at destroy-$step again    -> one volume, its name back"
+	done
+	# Nothing is left to finish.
+	ctl_code 1 destroy -y "$vg/data"
+	one_line 'is no device of a tiered set'
+}
+test_case "killed while a volume that was converted is destroyed" killed_destroy
+
 raid1_lv()
 {
 	make_vg
