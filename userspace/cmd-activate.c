@@ -118,7 +118,8 @@ static bool can_activate(struct set *s, const struct args *args)
 
 		if (i && !s->tier[i - 1].present)
 			continue;
-		usage = device_usage(d);
+		/* Whoever only has a look, as others do at boot, does not matter. */
+		usage = device_held(d);
 		if (usage) {
 			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
 			free(usage);

@@ -181,12 +181,10 @@ static bool check_origin_use(const struct request *q)
 		return false;
 	}
 	usage = device_usage(&o->dev);
-	if (usage) {
+	if (usage)
 		err("%s: %s. Close it first.", q->c.name, usage);
-		free(usage);
-		return false;
-	}
-	return candidate_usable(o, &q->sets);
+	free(usage);
+	return !usage;
 }
 
 static bool check_plain_device(const struct request *q)
@@ -262,7 +260,8 @@ static bool check_origin(struct request *q)
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}
-	return check_origin_use(q) && check_zoned(&q->origin) && check_origin_content(q);
+	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets) && check_zoned(&q->origin) &&
+	       check_origin_content(q);
 }
 
 /*
@@ -569,9 +568,13 @@ static int write_set(struct request *q)
 
 static int do_it(struct request *q)
 {
-	int fd = device_open(&q->origin.dev, O_RDWR | O_EXCL), r;
 	const char *name = q->c.name, *set = q->lv ? name : q->dm_name;
+	int fd, r;
 
+	/* A question may have waited for its answer in between. */
+	if (!check_origin_use(q))
+		return EXIT_FAILED;
+	fd = device_open(&q->origin.dev, O_RDWR | O_EXCL);
 	if (fd < 0) {
 		err("%s: cannot be had alone: %s.", name, strerror(-fd));
 		return EXIT_FAILED;

@@ -436,7 +436,7 @@ static bool process_has_open(const char *pid, dev_t dev)
 
 	while (dir && !found && (e = readdir(dir)))
 		found = *e->d_name != '.' && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
-			S_ISBLK(st.st_mode) && st.st_rdev == dev;
+			S_ISBLK(st.st_mode) && (st.st_rdev == dev || whole_disk(st.st_rdev) == dev);
 	if (dir)
 		closedir(dir);
 	free(path);
@@ -463,7 +463,7 @@ char *device_opener(dev_t dev)
 	return text;
 }
 
-char *device_usage(const struct device *d)
+char *device_held(const struct device *d)
 {
 	char *text = NULL, *path, *point;
 	int fd;

@@ -32,8 +32,16 @@ bool device_overlaps(const struct device *a, const struct device *b);
  * Why the device cannot be had exclusively, "mounted on /srv" for example; NULL
  * if it can.  The caller frees.
  */
+char *device_held(const struct device *d);
+/*
+ * The same of a device that a command is going to write over: it must not be open at
+ * all.  Waits a moment for those who only have a look.
+ */
 char *device_usage(const struct device *d);
-/* A process that has it open, "fio (pid 12)", NULL if none is found; the caller frees. */
+/*
+ * A process that has it or a partition of it open, "fio (pid 12)", NULL if none is
+ * found; the caller frees.
+ */
 char *device_opener(dev_t dev);
 /* Where it or a partition of it is mounted, NULL if nowhere; the caller frees. */
 char *device_mount_point(dev_t dev);

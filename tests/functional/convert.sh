@@ -128,6 +128,15 @@ refusals()
 	dmsetup create tt_holder --table "0 8 linear $origin 0"
 	stays "$vg/data: in use by /dev/mapper/tt_holder" "$vg/data" "${by[@]}"
 	dmsetup remove tt_holder
+	# Whoever has it open without claiming it, as a virtual machine has, would go on writing.
+	background sleep 900 9<>"$origin"
+	stays "$vg/data: open by sleep \(pid $last_pid\)\. close it" "$vg/data" "${by[@]}"
+	kill "$last_pid"
+	wait "$last_pid" || true
+	loops+=("$(losetup -f --show "$origin")")
+	stays "$vg/data: in use\. close it" "$vg/data" "${by[@]}"
+	losetup -d "${loops[2]}"
+	unset 'loops[2]'
 	lvchange -q -pr "$vg/data" >/dev/null
 	stays "is read-only.*lvchange -prw" "$vg/data" "${by[@]}"
 	lvchange -q -prw "$vg/data" >/dev/null
@@ -177,6 +186,12 @@ plain_device()
 	one_line "needs a name"
 	ctl_code 1 convert "$slow" --name "$set" --fast "$fast"
 	one_line "metadata"
+	background sleep 900 9<>"$fast"
+	unchanged "$slow" "$fast" "$meta" -- \
+		ctl_code 1 convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --force -y
+	one_line "$fast: open by sleep \(pid $last_pid\)\. free it"
+	kill "$last_pid"
+	wait "$last_pid" || true
 	unchanged "$slow" "$fast" "$meta" -- \
 		ctl_code 0 convert --dry-run "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
 	ctl_code 0 convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "device.h"
+#include "dm.h"
+#include "util.h"
+
+/* udev looks at a device each time that a writer has closed it. */
+#define LOOK_TRIES	20
+#define LOOK_MS		100
+
+/*
+ * Who has a device open without O_EXCL, as a virtual machine or a database has, goes on
+ * writing to it.  Of those who are no processes only device-mapper knows.
+ */
+static char *opened_by(const struct device *d)
+{
+	char *name = device_attribute(d->dev, "dm/name"), *opener, *text = NULL;
+	int count = name ? dm_open_count(name) : -1;
+
+	if (count) {
+		opener = device_opener(d->dev);
+		if (opener)
+			text = xasprintf("open by %s", opener);
+		else if (count > 0)
+			text = xstrdup("in use");
+		free(opener);
+	}
+	free(name);
+	return text;
+}
+
+char *device_usage(const struct device *d)
+{
+	char *text = device_held(d);
+	int tries;
+
+	if (text)
+		return text;
+	text = opened_by(d);
+	for (tries = 0; text && tries < LOOK_TRIES; tries++) {
+		free(text);
+		sleep_ms(LOOK_MS);
+		text = opened_by(d);
+	}
+	return text;
+}
