@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,64 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	return lost ? 1 : r;
 }
 
+static int clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label, int flags)
+{
+	uint64_t end = plan_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
+	int fd = device_open(d, O_RDWR | O_DIRECT | flags), r = fd < 0 ? fd : 0;
+
+	/*
+	 * Whoever wrote the label may have been killed before it was flushed: without it
+	 * nobody would know that what goes here is kept elsewhere.
+	 */
+	if (!r && fsync(fd))
+		r = -errno;
+	if (!r)
+		r = zero_blocks(fd, 0, label);
+	if (!r)
+		r = zero_blocks(fd, label + unit, end - label - unit);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label)
+{
+	int r = clear_label_area(d, chunk_sectors, label, 0);
+
+	if (r)
+		err("%s: cannot be written: %s.", d->name, strerror(-r));
+	return r;
+}
+
+static void say_written(const struct set *s, const struct device *d, uint64_t label, const char *page)
+{
+	char *command = bare_label_command(s, d, label);
+
+	err("%s: %s was written to after that was interrupted, and what the set has of its beginning is older. Nothing was changed. To keep what is on it: %s, and as INTERRUPTED in %s(8) says.",
+	    s->name, d->name, command ? command : "put back the block of its label", page);
+	free(command);
+}
+
+int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *page)
+{
+	char *usage = device_held(d);
+	int r = usage ? -EBUSY : bare_area_written(s, d);
+
+	if (usage)
+		err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+	else if (r > 0)
+		say_written(s, d, label, page);
+	else if (r)
+		err("%s: its label area cannot be compared with what the set has of it: %s.", d->name, strerror(-r));
+	free(usage);
+	if (r)
+		return r < 0 ? r : -ESTALE;
+	r = clear_label_area(d, s->chunk_sectors, label, O_EXCL);
+	if (r)
+		err("%s: cannot be written: %s.", d->name, strerror(-r));
+	return r;
+}
+
 static int write_metadata(const struct conversion *c, const struct md_content *m)
 {
 	int fd = device_open(&c->meta, O_RDWR | O_EXCL), r = fd;
@@ -210,6 +269,30 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
 	if (r < 0)
 		err("%s: the metadata cannot be written: %s.", c->meta.name, strerror(-r));
 	return r < 0 ? r : 0;
+}
+
+/*
+ * With the label the old device is a tier, and what its label area holds has to go before
+ * anybody takes it for what it was.  What is not cleared here convert_finish() finds.
+ */
+static int commit(const struct conversion *c, const struct tier_meta_tier *t)
+{
+	sigset_t held, before;
+	int r;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	r = write_label(c, t, &c->origin);
+	if (!r) {
+		reshape_step("convert", "committed");
+		if (!clear_label_area(&c->origin, c->chunk_sectors, 0, 0))
+			reshape_step("convert", "cleared");
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
 }
 
 int convert_write(const struct conversion *c)
@@ -231,11 +314,9 @@ int convert_write(const struct conversion *c)
 	}
 	if (!r) {
 		reshape_step("convert", "labelled");
-		r = write_label(c, &m.tiers.tier[c->nr_fast], &c->origin);
+		r = commit(c, &m.tiers.tier[c->nr_fast]);
 	}
 	md_content_free(&m);
-	if (!r)
-		reshape_step("convert", "committed");
 	return r < 0 ? -1 : r;
 }
 
@@ -251,28 +332,6 @@ bool convert_unfinished(const struct set *s)
 bool convert_committed(const struct set *s)
 {
 	return s->tier[s->nr_tiers - 1].present;
-}
-
-int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label)
-{
-	uint64_t end = plan_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
-	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
-
-	/*
-	 * Whoever wrote the label may have been killed before it was flushed: without it
-	 * nobody would know that what goes here is kept elsewhere.
-	 */
-	if (!r && fsync(fd))
-		r = -errno;
-	if (!r)
-		r = zero_blocks(fd, 0, label);
-	if (!r)
-		r = zero_blocks(fd, label + unit, end - label - unit);
-	if (fd >= 0)
-		close(fd);
-	if (r)
-		err("%s: cannot be written: %s.", d->name, strerror(-r));
-	return r;
 }
 
 static char *part_name(const struct lvm_part *p, const char *old, const char *origin)
@@ -387,8 +446,7 @@ int convert_finish(const char *set_hex)
 		code = EXIT_DONE;
 	} else if (!convert_parts_known(s)) {
 		code = EXIT_FAILED;
-	} else if (!convert_clear_label_area(&s->tier[s->nr_tiers - 1].dev, s->chunk_sectors, 0)) {
-		reshape_step("convert", "cleared");
+	} else if (!convert_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, 0, "tierctl-convert")) {
 		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
 			reshape_step("convert", "live");
 			code = EXIT_DONE;

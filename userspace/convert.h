@@ -40,7 +40,8 @@ void convert_arrange(struct conversion *c, uint64_t origin_size);
 bool convert_lock(const char *set_hex);
 
 /*
- * Writes metadata, copies and labels; nobody else has the devices.  0, or, with the error
+ * Writes metadata, copies and labels, and clears the label area of the origin; nobody
+ * else has the devices.  0, or, with the error
  * said, -1 if the origin is as it was and 1 if nobody can say whether it has its label.
  */
 int convert_write(const struct conversion *c);
@@ -70,6 +71,11 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 int convert_set_state(const struct set *s, u32 state, unsigned int home);
 /* All of it but the block that has the label at that byte. */
 int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
+/*
+ * The same of a tier of an inactive set, if nobody has it and nobody has written to it
+ * since; the man page says what to do then.
+ */
+int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *page);
 /*
  * Volumes that were made for the set go, the others get their names back and lose their
  * tags; those of the origin, by which all is found, last.

@@ -189,9 +189,13 @@ static int write_chunk(struct moment *m, uint64_t chunk)
 
 static int write_homeless(struct moment *m)
 {
+	unsigned int i;
 	uint64_t v;
 	int r = 0;
 
+	/* After a power cut what is written here has to be the same as there. */
+	for (i = 0; !r && i < m->s->nr_tiers; i++)
+		r = fsync(m->fd[i]) ? -errno : 0;
 	for (v = 0; !r && v < m->homes.first; v++)
 		r = write_chunk(m, v);
 	for (v = m->homes.end; !r && v < m->s->info.nr_chunks; v++)
@@ -444,11 +448,16 @@ int revert_take_back(const struct set *s)
 		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);
 		return -ENODEV;
 	}
+	if (set_missing(s)) {
+		err("%s: was on its way back to one device, and another one of its tiers is missing. Connect it, and try again.",
+		    s->name);
+		return -ENODEV;
+	}
 	member_read(&home->dev, &m);
 	r = m.kind != MEMBER_TIER;
 	if (!r)
-		r = convert_clear_label_area(&home->dev, s->chunk_sectors,
-					     tier_label_slot(m.label.generation) * TIER_LABEL_SLOT_SIZE);
+		r = convert_clear_tier(s, &home->dev, tier_label_slot(m.label.generation) * TIER_LABEL_SLOT_SIZE,
+				       "tierctl-revert");
 	member_free(&m);
 	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);
 }

@@ -211,6 +211,57 @@ missing_disk()
 }
 test_case "the disk that was being converted is missing" missing_disk
 
+# follow: does what the last message says is to be typed
+follow()
+{
+	local command
+	matches ': (dd [^,]*), and as INTERRUPTED' "$errors"
+	read -ra command <<<"${BASH_REMATCH[1]}"
+	"${command[@]}" status=none
+}
+
+# As long as it is not cleared the disk can be used for what it was, and what is newer
+# there is not lost.
+used_since()
+{
+	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
+	local mount=$tmp/mnt all=("$slow" "$fast" "$meta") head
+	make_disks
+	mkfs.ext4 -q "$slow"
+	mkdir "$mount"
+	killed convert-committed "${words[@]}"
+	mount "$slow" "$mount"
+	unchanged "$fast" "$meta" -- ctl_code 1 activate "$set"
+	matches "$set: $slow is mounted on $mount" "$errors"
+	cp "$tierio" "$mount/io"
+	umount "$mount"
+	unchanged "${all[@]}" -- ctl activate --auto
+	unchanged "${all[@]}" -- ctl_code 1 "${words[@]}"
+	unchanged "${all[@]}" -- ctl_code 1 activate "$set"
+	matches "$set: $slow was written to" "$errors"
+	follow
+	ctl_code 0 convert --abort "$slow" --name "$set" -y
+	same "" "$(json '.sets[].name' list)" "sets"
+	mount "$slow" "$mount"
+	cmp "$tierio" "$mount/io"
+	umount "$mount"
+	# The same on the way back
+	ctl_code 0 "${words[@]}"
+	head=$(dd if="$dev" bs=8k count=1 iflag=direct status=none | md5sum)
+	killed revert-written revert "$set"
+	dmsetup remove --retry "$set"
+	io write "$slow" at=640k len=64k seed=9
+	unchanged "${all[@]}" -- ctl activate --auto
+	unchanged "${all[@]}" -- ctl_code 1 revert "$set"
+	matches "$set: $slow was written to" "$errors"
+	follow
+	ctl_code 0 destroy -y "$set"
+	same "" "$(json '.sets[].name' list)" "sets"
+	same "$head" "$(dd if="$slow" bs=8k count=1 iflag=direct status=none | md5sum)" "what it begins with"
+	io check "$slow" at=640k len=64k seed=9
+}
+test_case "the disk was used for what it was in between" used_since
+
 # A copy of a tier, as a snapshot of it would be: nobody can say which one is right.
 copied_tier()
 {

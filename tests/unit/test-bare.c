@@ -29,6 +29,7 @@ static void make_file(struct device *d, const char *name)
 	memset(d, 0, sizeof(*d));
 	d->path = xasprintf("/proc/self/fd/%d", fd);
 	d->name = xstrdup(name);
+	d->logical_block = 512;
 	d->size = (AREA + CHUNKS) * BYTES;
 	if (fd < 0 || ftruncate(fd, d->size))
 		exit(1);
@@ -88,9 +89,54 @@ static void make_set(struct set *s)
 	make_file(&s->tier[0].dev, "fast");
 }
 
+static const u8 zeroes[BYTES];
+
+static void write_label(const struct device *d, uint64_t at)
+{
+	struct tier_label_info label = {
+		.id = HOME_ID, .size = (AREA + CHUNKS) * CHUNK, .label_area = AREA * CHUNK, .chunk_sectors = CHUNK,
+		.generation = 2,
+	};
+	u8 slot[TIER_LABEL_SLOT_SIZE] = { 0 };
+
+	tier_label_pack(slot, &label);
+	write_at(d, at, slot, TIER_LABEL_SIZE);
+}
+
+/* Both have the same in the label area. */
+static void written(struct set *s, const struct device *home)
+{
+	char *command;
+
+	ok(!bare_area_written(s, home), "as the set has it");
+	write_label(home, 0);
+	ok(!bare_area_written(s, home), "and a label");
+	write_at(home, BYTES + BYTES / 2, zeroes, BYTES);
+	ok(!bare_area_written(s, home), "and zeroes");
+	write_label(home, TIER_LABEL_SLOT_SIZE);
+	ok(!bare_area_written(s, home), "and the label before");
+	write_at(home, AREA * BYTES, "y", 1);
+	ok(!bare_area_written(s, home), "what is no label area does not matter");
+	write_label(home, 2 * TIER_LABEL_SLOT_SIZE);
+	ok(bare_area_written(s, home) == 1, "a label elsewhere");
+	write_at(home, 2 * TIER_LABEL_SLOT_SIZE, zeroes, 512);
+	write_at(home, BYTES + 100, "x", 1);
+	ok(bare_area_written(s, home) == 1, "data in the place of an unmapped chunk");
+	write_at(home, BYTES + 100, zeroes, 1);
+	write_at(home, TIER_LABEL_SIZE, "x", 1);
+	ok(bare_area_written(s, home) == 1, "data behind the label");
+	write_at(home, TIER_LABEL_SIZE, zeroes, 1);
+	write_at(home, AREA * BYTES - 1, "x", 1);
+	ok(bare_area_written(s, home) == 1, "another last byte");
+	command = bare_label_command(s, home, TIER_LABEL_SLOT_SIZE);
+	ok(command && strstr(command, " bs=512 skip=2056 seek=8 count=1"), "where the block of the label is kept");
+	free(command);
+	s->tier[0].present = false;
+	ok(bare_area_written(s, home) < 0, "nobody can say without the tier that has it");
+}
+
 int main(void)
 {
-	static const u8 zeroes[BYTES];
 	struct device home, missing = { 0 };
 	struct set s = { 0 };
 	unsigned int v;
@@ -116,7 +162,7 @@ int main(void)
 	write_chunk(&home, AREA - 1, AREA);
 	write_at(&home, AREA * BYTES, "x", 1);
 	ok(bare_begins_as(&s, &home), "what lies behind the label area does not matter");
-	s.tier[0].present = false;
+	written(&s, &home);
 	ok(!bare_begins_as(&s, &home), "the tier that has it is missing");
 
 	device_free(&s.meta_dev);
