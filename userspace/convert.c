@@ -200,6 +200,20 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	return lost ? 1 : r;
 }
 
+/* Of a block larger than a label the rest, which convert has left as it was. */
+static int clear_behind_label(int fd, uint64_t label, size_t unit)
+{
+	char *block = block_buffer(unit);
+	int r = read_blocks(fd, label, block, unit);
+
+	if (!r && !tier_all_zero(block + TIER_LABEL_SIZE, unit - TIER_LABEL_SIZE)) {
+		memset(block + TIER_LABEL_SIZE, 0, unit - TIER_LABEL_SIZE);
+		r = write_durably(fd, label, block, unit);
+	}
+	free(block);
+	return r;
+}
+
 static int clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label, int flags)
 {
 	uint64_t end = plan_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
@@ -213,6 +227,8 @@ static int clear_label_area(const struct device *d, uint64_t chunk_sectors, uint
 		r = -errno;
 	if (!r)
 		r = zero_blocks(fd, 0, label);
+	if (!r)
+		r = clear_behind_label(fd, label, unit);
 	if (!r)
 		r = zero_blocks(fd, label + unit, end - label - unit);
 	if (fd >= 0)

@@ -69,7 +69,7 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 
 /* These say the error. */
 int convert_set_state(const struct set *s, u32 state, unsigned int home);
-/* All of it but the block that has the label at that byte. */
+/* All of it but the label at that byte. */
 int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
 /*
  * The same of a tier of an inactive set, if nobody has it and nobody has written to it

@@ -262,6 +262,22 @@ used_since()
 }
 test_case "the disk was used for what it was in between" used_since
 
+# A label does not fill a block of theirs, in which more of a signature lies.
+large_blocks()
+{
+	local zeroes
+	disk meta 4 blocksize=4096
+	disk fast 16 blocksize=4096
+	disk slow 32 blocksize=4096
+	io write "$slow" at=0 len=32m seed=8
+	killed convert-live convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	zeroes=$(dd if="$slow" bs=4k count=256 iflag=direct status=none | tail -c +513 | tr -d '\0' | wc -c)
+	same 0 "$zeroes" "bytes behind the label that are not zero"
+	ctl activate -q "$set"
+	io check "$dev" at=0 len=32m seed=8
+}
+test_case "a disk with blocks of 4 KiB" large_blocks
+
 # A copy of a tier, as a snapshot of it would be: nobody can say which one is right.
 copied_tier()
 {
