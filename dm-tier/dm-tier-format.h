@@ -45,7 +45,7 @@
 #define TIER_SB_CLEAN		0x2U	/* shut down cleanly; heat is current */
 #define TIER_SB_PAUSED		0x4U	/* migration was paused by a message */
 
-/* Bits 8 to 15, in state reverting: id of the tier that takes the set's place. */
+/* Bits 8 to 15, in states reverting and retired: id of the tier that takes the set's place. */
 #define TIER_SB_HOME_SHIFT	8
 #define TIER_SB_HOME_MASK	0xff00U
 

@@ -9,6 +9,7 @@
 
 #include "lib/build.h"
 #include "lib/check.h"
+#include "lib/metadata.h"
 #include "lib/record.h"
 #include "lib/repair.h"
 #include "same-content.h"
@@ -348,10 +349,11 @@ static u32 repaired(int fd, u32 *flags)
 	return state;
 }
 
-/* Which tier takes the set's place is known nowhere else. */
-static void way_back(void)
+/* Which tier takes the set's place, or has taken it, is known nowhere else. */
+static void way_back(u32 state)
 {
 	struct md_content c, read;
+	const char *reason;
 	bool json = false;
 	u32 flags = 0;
 	size_t len;
@@ -359,7 +361,7 @@ static void way_back(void)
 	int fd;
 
 	make_content(&c);
-	c.info.state = TIER_STATE_REVERTING;
+	c.info.state = state;
 	c.info.flags |= 3 << TIER_SB_HOME_SHIFT;
 	do {
 		text = dump(&c, json, &len);
@@ -370,7 +372,11 @@ static void way_back(void)
 		json = !json;
 	} while (json);
 	fd = write_image(&c);
-	ok(repaired(fd, &flags) == TIER_STATE_REVERTING && flags == c.info.flags, "and so has what is repaired");
+	ok(repaired(fd, &flags) == state && flags == c.info.flags, "and so has what is repaired");
+	ok(!md_set_state(fd, state, 5, &reason) && repaired(fd, &flags) == state &&
+	   (flags & TIER_SB_HOME_MASK) == 5 << TIER_SB_HOME_SHIFT, "and what is written");
+	ok(!md_set_state(fd, TIER_STATE_LIVE, 5, &reason) && repaired(fd, &flags) == TIER_STATE_LIVE &&
+	   !(flags & TIER_SB_HOME_MASK), "but not a set that works");
 	close(fd);
 	md_content_free(&c);
 }
@@ -454,7 +460,8 @@ int main(void)
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
 	orphaned_leaves();
-	way_back();
+	way_back(TIER_STATE_REVERTING);
+	way_back(TIER_STATE_RETIRED);
 	flipped_state(fd);
 	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);

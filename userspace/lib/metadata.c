@@ -129,7 +129,7 @@ int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
 	tier_superblock_unpack_roots(block, &roots);
 	info.state = state;
 	info.flags &= ~TIER_SB_HOME_MASK;
-	if (state == TIER_STATE_REVERTING)
+	if (md_has_home(state))
 		info.flags |= home << TIER_SB_HOME_SHIFT;
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);

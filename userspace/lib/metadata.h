@@ -29,8 +29,8 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 
 /*
  * Changes the state that the superblock says, and waits until that is on the disk.
- * home: with TIER_STATE_REVERTING, the id of the tier that takes the set's place.  Of a
- * live set, fd is to be open with O_DIRECT and the set suspended.
+ * home: with TIER_STATE_REVERTING and _RETIRED, the id of the tier that takes the set's
+ * place.  Of a live set, fd is to be open with O_DIRECT and the set suspended.
  */
 int md_set_state(int fd, u32 state, unsigned int home, const char **reason);
 

@@ -99,7 +99,7 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image)
 /* What an administrator has asked of the set, in the flags of its superblock. */
 static u32 lasting_flags(u32 state)
 {
-	return TIER_SB_PAUSED | (state == TIER_STATE_REVERTING ? TIER_SB_HOME_MASK : 0);
+	return TIER_SB_PAUSED | (md_has_home(state) ? TIER_SB_HOME_MASK : 0);
 }
 
 /*

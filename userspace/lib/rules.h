@@ -33,6 +33,12 @@ void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *ti
 		    struct md_problems *p);
 void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p);
 
+/* Whether the flags have the tier that takes the set's place, or has taken it. */
+static inline bool md_has_home(u32 state)
+{
+	return state == TIER_STATE_REVERTING || state == TIER_STATE_RETIRED;
+}
+
 /* Bits and bytes of a superblock that must be zero; it was judged good otherwise. */
 void md_rules_superblock(const void *block, struct md_problems *p);
 
