@@ -27,6 +27,7 @@ struct reversion {
 	struct set *s;
 	unsigned int rank;
 	struct homes homes;
+	char *again;			/* the command that goes on */
 };
 
 static bool choose_tier(const struct args *args, struct reversion *v)
@@ -216,8 +217,7 @@ static int wait_until_home(struct reversion *v)
 			break;
 		}
 		if (interrupted) {
-			warn("%s: detached, the chunks go on moving. To go on: tierctl revert %s", v->s->name,
-			     v->s->name);
+			warn("%s: detached, the chunks go on moving. To go on: %s", v->s->name, v->again);
 			code = EXIT_DETACHED;
 			break;
 		}
@@ -325,6 +325,8 @@ static int revert_active(const struct args *args, struct reversion *v)
 	}
 	if (!check_tier(v) || !check_volumes(v) || !make_room(v))
 		goto out;
+	v->again = args->given[OPT_TIER] ? xasprintf("tierctl revert %s --tier %u", name, v->rank) :
+		   xasprintf("tierctl revert %s", name);
 	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
 	    v->s->tier[v->rank].dev.name);
 	if (global.test) {
@@ -337,27 +339,94 @@ static int revert_active(const struct args *args, struct reversion *v)
 	if (!code)
 		code = done(hex, name);
 out:
+	free(v->again);
 	free(name);
 	free(hex);
 	return code;
 }
 
-/* Suspended by a call that was killed.  -1: it is a set that works. */
+/* The tier on record, whatever the slowest one is; false with the error said. */
+static bool same_home(const struct args *args, struct reversion *v)
+{
+	int home = revert_home(v->s);
+	unsigned int i;
+
+	if (home < 0) {
+		err("%s: its metadata does not say which tier was to take its place.", v->s->name);
+		return false;
+	}
+	v->rank = home;
+	if (!args->given[OPT_TIER])
+		return true;
+	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
+		return false;
+	if (i != v->rank)
+		err("%s: is on its way back to tier %u already. Type: tierctl revert %s --tier %u", v->s->name, v->rank,
+		    v->s->name, v->rank);
+	return i == v->rank;
+}
+
+static int resume(const struct set *s)
+{
+	char *reason;
+	int r = dm_resume(s->dm.name, &reason);
+
+	if (r) {
+		err("%s: cannot be resumed: %s.", s->name, reason);
+		free(reason);
+	}
+	return r;
+}
+
+/*
+ * A set that is suspended, and nobody is at it.  0: its tier has taken its place.
+ * -EAGAIN: it is a set that works, or is none of ours to resume.
+ */
+static int mend_held(const struct args *args, struct reversion *v, const char *name)
+{
+	sets_free(&v->list);
+	sets_load(&v->list, false);
+	v->s = sets_find(&v->list, name);
+	if (!v->s || !v->s->active || !v->s->dm.suspended || !v->s->have_table)
+		return -EAGAIN;
+	switch (revert_stage(v->s)) {
+	case REVERT_NONE:
+		return -EAGAIN;
+	case REVERT_BEFORE:
+		return resume(v->s) ? -EIO : -EAGAIN;
+	case REVERT_MOMENT:
+		return same_home(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
+	default:
+		err("%s: its metadata cannot be read.", v->s->name);
+		return -EIO;
+	}
+}
+
+/*
+ * Suspended, maybe by a call that was killed; a set whose table is being changed looks the
+ * same for a moment.  -1: see what it is now.
+ */
 static int mend(const struct args *args, struct reversion *v, const char *name)
 {
 	char *hex = xstrdup(v->s->hex);
-	int r = -EINVAL, code = EXIT_FAILED;
+	int code = EXIT_FAILED, hold, r;
 
-	if (global.test)
-		say("Would resume %s, which an interrupted call left suspended.\n", name);
-	else if (choose_tier(args, v))
-		r = revert_mend(v->s, v->rank);
-	if (!r)
-		code = done(hex, name);
-	else if (r == -EAGAIN)
-		code = -1;
-	else if (global.test)
-		code = EXIT_DONE;
+	if (global.test) {
+		r = revert_stage(v->s);
+		if (r == REVERT_BEFORE || r == REVERT_MOMENT)
+			say("Would resume %s, which an interrupted call left suspended.\n", name);
+		code = r == REVERT_BEFORE || r == REVERT_MOMENT ? EXIT_DONE : -1;
+	} else {
+		hold = reshape_hold(v->s);
+		if (hold >= 0) {
+			r = mend_held(args, v, name);
+			close(hold);
+			if (!r)
+				code = done(hex, name);
+			else if (r == -EAGAIN)
+				code = -1;
+		}
+	}
 	free(hex);
 	return code;
 }

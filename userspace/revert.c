@@ -33,6 +33,21 @@ struct moment {
 	void *in_force, *last;		/* the label's block, and what comes in its place */
 };
 
+static int home_id(const struct set *s)
+{
+	return (s->info.flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+}
+
+static const struct set_tier *home_of(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].id == home_id(s))
+			return &s->tier[i];
+	return NULL;
+}
+
 static int note_entry(void *context, u64 chunk, u64 entry)
 {
 	struct moment *m = context;
@@ -289,7 +304,7 @@ static int do_moment(struct moment *m)
 		 * From the resume on what is written goes past the set, and the home cannot
 		 * be known by its content any more.
 		 */
-		convert_set_state(m->s, TIER_STATE_RETIRED, 0);
+		convert_set_state(m->s, TIER_STATE_RETIRED, m->home->id);
 		reshape_step("revert", "noted");
 		return pass_through(m->s, m->home);
 	}
@@ -331,22 +346,55 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	return r;
 }
 
+enum revert_stage revert_stage(struct set *s)
+{
+	s->have_info = false;
+	if (set_read_info(s))
+		return REVERT_UNKNOWN;
+	if (md_has_home(s->info.state))
+		return REVERT_MOMENT;
+	/* Nothing but the message "revert" makes it pause without anybody having asked for that. */
+	if (s->status.kind == STATUS_OK && s->status.paused && !(s->info.flags & TIER_SB_PAUSED) &&
+	    !strings_have(&s->status.features, "paused"))
+		return REVERT_BEFORE;
+	return REVERT_NONE;
+}
+
+static bool has_label(const struct set *s, const struct set_tier *t)
+{
+	struct member m;
+	bool has;
+
+	member_read(&t->dev, &m);
+	has = m.kind != MEMBER_NONE && (m.kind != MEMBER_TIER || !memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE));
+	member_free(&m);
+	return has;
+}
+
+int revert_home(const struct set *s)
+{
+	const struct set_tier *home = home_of(s);
+	unsigned int i;
+
+	if (s->info.state != TIER_STATE_RETIRED || (home && !has_label(s, home)))
+		return home ? home - s->tier : -1;
+	/* Written by a tierctl that did not keep the tier in this state. */
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!has_label(s, &s->tier[i]))
+			return i;
+	return -1;
+}
+
 int revert_mend(struct set *s, unsigned int rank)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
-	int r, label = -1;
+	int r = open_devices(&m), label = -1;
 
-	s->have_info = false;
-	if (set_read_info(s)) {
-		err("%s: its metadata cannot be read.", s->name);
-		return -EIO;
-	}
-	r = open_devices(&m);
 	if (!r) {
 		label = find_label(&m);
 		r = label < 0 ? label : 0;
 	}
-	if (!r && !label && (s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED)) {
+	if (!r && !label) {
 		/* The call may have been killed before it knew that the label is gone for good. */
 		r = fsync(m.home_fd) ? -errno : 0;
 		if (r)
@@ -354,7 +402,7 @@ int revert_mend(struct set *s, unsigned int rank)
 		else
 			r = pass_through(s, m.home);
 	} else if (!r) {
-		r = back_to_set(s, m.home, m.label, s->info.state == TIER_STATE_REVERTING);
+		r = back_to_set(s, m.home, m.label, true);
 		if (!r)
 			r = -EAGAIN;
 	}
@@ -366,25 +414,9 @@ int revert_mend(struct set *s, unsigned int rank)
  * Without the device, or with one that passes everything through
  */
 
-static bool taken_apart(const struct set *s)
-{
-	return s->info.state == TIER_STATE_REVERTING || s->info.state == TIER_STATE_RETIRED;
-}
-
 bool revert_unfinished(const struct set *s)
 {
-	return !s->active && s->have_info && s->have_records && taken_apart(s);
-}
-
-static const struct set_tier *home_of(const struct set *s)
-{
-	int id = (s->info.flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
-	unsigned int i;
-
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].id == id)
-			return &s->tier[i];
-	return NULL;
+	return !s->active && s->have_info && s->have_records && md_has_home(s->info.state);
 }
 
 /* The logical volume that was converted, or what the home was called when last seen. */
@@ -535,7 +567,7 @@ static int wipe_set(const struct set *s)
 		if (wipe_labels(&s->stray[i]))
 			return -1;
 	reshape_step("revert", "wiped");
-	if (convert_set_state(s, TIER_STATE_RETIRED, 0))
+	if (convert_set_state(s, TIER_STATE_RETIRED, home_id(s)))
 		return -1;
 	reshape_step("revert", "retired");
 	return wipe_superblock(&s->meta_dev);
@@ -553,7 +585,7 @@ int revert_finish(const char *set_hex)
 		device = dm_name_of_uuid(uuid);
 	sets_load(&list, true);
 	s = convert_find(&list, set_hex);
-	if (s && (s->active || (s->have_info && !taken_apart(s)))) {
+	if (s && (s->active || (s->have_info && !md_has_home(s->info.state)))) {
 		err("%s: is a tiered set still.", s->name);
 		r = -1;
 	} else if (s && !convert_parts_known(s)) {

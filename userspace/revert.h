@@ -22,7 +22,17 @@ struct homes {
  */
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes);
 
-/* What an interrupted moment left of an active set that is suspended.  As above. */
+/* How far a call came that has left an active set suspended. */
+enum revert_stage {
+	REVERT_NONE,		/* it was not revert */
+	REVERT_BEFORE,		/* nothing was changed yet */
+	REVERT_MOMENT,
+	REVERT_UNKNOWN,		/* the metadata cannot be read */
+};
+enum revert_stage revert_stage(struct set *s);
+/* Rank of the tier that was to take the place of a set in REVERT_MOMENT, -1 if not known. */
+int revert_home(const struct set *s);
+/* Then finishes the moment, or undoes it, as above.  The caller has reshape_hold(). */
 int revert_mend(struct set *s, unsigned int rank);
 
 /* The set is one that was interrupted at that moment, or after it. */

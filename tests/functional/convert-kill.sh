@@ -313,6 +313,50 @@ copied_tier()
 }
 test_case "a copy of a tier is there" copied_tier
 
+# refused_suspended REGEX ARGUMENT...: revert changes nothing, and the set stays suspended
+refused_suspended()
+{
+	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 revert "$set" "${@:2}"
+	one_line "$1"
+	same Suspended "$(dmsetup info -c --noheadings -o suspended "$set")" "the device"
+}
+
+# The slowest tier is not the one that is to take the set's place.
+other_tier()
+{
+	local step
+	make_disks
+	for step in committed noted; do
+		ctl create -q "$set" -f -y -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+		io write "$dev" at=0 len=14m seed=3
+		killed "revert-$step" revert "$set" --tier 0
+		refused_suspended "is on its way back to tier 0 already.*--tier 0" --tier 1
+		ctl_code 0 revert "$set"
+		same "" "$(json '.sets[].name' list)" "sets"
+		io check "$fast" at=0 len=14m seed=3
+	done
+}
+test_case "a call for another tier than the slowest" other_tier
+
+# Only what revert has left suspended does it resume, and nobody else may be at it.
+suspended_by_others()
+{
+	local fd
+	make_small
+	dmsetup suspend "$set"
+	refused_suspended "is suspended\. type: dmsetup resume"
+	dmsetup resume "$set"
+	killed revert-suspended revert "$set"
+	exec {fd}<"$dev"
+	flock -n "$fd"
+	refused_suspended "another tierctl is changing it"
+	exec {fd}<&-
+	ctl_code 0 revert --abort "$set"
+	same running "$(json '.sets[0].migration' status "$set")"
+	still_data check
+}
+test_case "a set that others have suspended" suspended_by_others
+
 # As after a start at which disks came in another order: the name is another disk's.
 another_disk()
 {
