@@ -592,7 +592,7 @@ static int do_it(struct request *q)
 		return EXIT_FAILED;
 	}
 	if (r) {
-		if (!convert_undo(q->c.hex, name, &q->origin.dev, true))
+		if (!convert_undo(q->c.hex, name, &q->origin.dev, ORIGIN_KNOWN))
 			say("%s: is as it was.\n", name);
 		return EXIT_FAILED;
 	}
@@ -663,7 +663,8 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	/* Its name, if that is what was typed, may stand for the device. */
 	if (!q->origin.dev.path)
 		device_from_name(q->args->word[0], &q->origin.dev);
-	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL, q->args->given[OPT_ABORT]);
+	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
+			    q->args->given[OPT_ABORT] ? ORIGIN_NAMED : ORIGIN_GUESSED);
 	if (!code)
 		say("%s: what an interrupted conversion left %s.\n", name,
 		    global.test ? "would be cleaned up" : "is cleaned up");

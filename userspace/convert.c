@@ -567,11 +567,11 @@ static bool any_present(const struct set *s)
  * there to be looked at.  That no label of it is found can mean that it is missing.
  */
 static bool find_origin(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
-			bool sure, struct device *d)
+			enum convert_origin sure, struct device *d)
 {
 	const struct set_tier *t = s && s->have_records && s->nr_tiers ? &s->tier[s->nr_tiers - 1] : NULL;
+	bool found = false, fits = typed && (!t || t->size == typed->size);
 	char *volume, *path = NULL;
-	bool found = false;
 
 	if (tagged_origin(set_hex, &volume))
 		return false;
@@ -580,10 +580,16 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 		if (!found)
 			err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. Type: lvchange -ay %s",
 			    name, volume, volume);
-	} else if (typed && (!t || (t->size == typed->size &&
-				    (sure || !any_present(s) || bare_begins_as(s, typed))))) {
+	} else if (fits && (!t || sure == ORIGIN_KNOWN || !any_present(s) || bare_begins_as(s, typed))) {
+		/* Before a tier is labelled nothing that was copied to it is complete, so nothing is lost. */
 		device_copy(d, typed);
 		found = true;
+	} else if (fits && sure == ORIGIN_NAMED) {
+		found = global.test ||
+			ask("%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
+			    name, typed->name, t->last_seen);
+		if (found)
+			device_copy(d, typed);
 	} else if (t) {
 		/* What had that name then may be another device now. */
 		path = xasprintf("/dev/%s", t->last_seen);
@@ -610,7 +616,7 @@ static void can_only_go_on(const char *name)
 
 /* Whether the origin is as it was; false with the error said. */
 static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
-			     bool sure)
+			     enum convert_origin sure)
 {
 	struct device d;
 	struct member m;
@@ -633,7 +639,7 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	return unchanged;
 }
 
-int convert_undo(const char *set_hex, const char *name, const struct device *origin, bool sure)
+int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
 {
 	int code = EXIT_FAILED;
 	struct set_list list;

@@ -56,12 +56,19 @@ int convert_finish(const char *set_hex);
 /* Whether no part of the set is there twice; false with the error said. */
 bool convert_parts_known(const struct set *s);
 
+/* How sure it is that a device is the one that was to be converted. */
+enum convert_origin {
+	ORIGIN_GUESSED,		/* its name may have been another one's by then */
+	ORIGIN_NAMED,		/* by the user, who is asked if it does not look like it */
+	ORIGIN_KNOWN,
+};
+
 /*
  * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
  * A logical volume that was to be converted has tags; origin is another device, NULL
- * if nobody named it.  Not sure: its name may have been another one's by then.
+ * if nobody named it.
  */
-int convert_undo(const char *set_hex, const char *name, const struct device *origin, bool sure);
+int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure);
 
 /*
  * Parts of it that the way back uses, too.

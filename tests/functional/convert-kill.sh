@@ -194,6 +194,10 @@ missing_disk()
 	ctl_code 0 convert --abort "$slow" --name "$set"
 	same "" "$(json '.sets[].name' list)" "sets"
 	killed convert-labelled "${words[@]}"
+	# One of the same size
+	disk third 32
+	unchanged "$fast" "$meta" "$third" -- ctl_code 1 convert --abort "$third" --name "$set"
+	one_line "$third does not begin with what is kept .*\(then $slow\)\. is it that device"
 	ctl_code 0 convert --abort "$set"
 	io check "$slow" "${slow_data[@]}"
 	killed convert-committed "${words[@]}"
