@@ -89,6 +89,12 @@ static void leave_out_stale(struct set *s)
 	}
 }
 
+/* One that convert or revert left half-done, and that can go on from there. */
+static bool interrupted_set(const struct set *s)
+{
+	return !s->doubled && ((convert_unfinished(s) && !set_missing(s)) || revert_unfinished(s));
+}
+
 /* What only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct args *args)
 {
@@ -101,9 +107,12 @@ static bool can_activate(struct set *s, const struct args *args)
 		return false;
 	}
 	if (s->problem) {
+		bool finish = args->given[OPT_READ_ONLY] && interrupted_set(s);
+
 		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
-		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " : "",
-		    s->info.state == TIER_STATE_FORMATTING ? s->name : "");
+		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " :
+		    finish ? " To finish that writes, so not with --read-only: tierctl activate " : "",
+		    s->info.state == TIER_STATE_FORMATTING || finish ? s->name : "");
 		return false;
 	}
 	if (metadata_stale(s))
@@ -264,11 +273,9 @@ int activate_uuid(const char *set_hex)
 }
 
 /* What convert or revert left half-done goes on; true if the set is another one now. */
-static bool finish_interrupted(const struct set *s)
+static bool finish_interrupted(const struct set *s, const struct args *args)
 {
-	bool converted = convert_unfinished(s) && !set_missing(s);
-
-	if (s->doubled || (!converted && !revert_unfinished(s)))
+	if (!interrupted_set(s) || args->given[OPT_READ_ONLY])
 		return false;
 	if (global.test) {
 		say("Would finish what convert or revert left of %s.\n", s->name);
@@ -278,7 +285,7 @@ static bool finish_interrupted(const struct set *s)
 		verbose("%s: another tierctl is at it", s->name);
 		return false;
 	}
-	if (converted)
+	if (convert_unfinished(s))
 		return !convert_finish(s->hex);
 	if (revert_committed(s))
 		return !revert_finish(s->hex);
@@ -295,7 +302,7 @@ static void finish_all_interrupted(struct set_list *list, const struct args *arg
 
 		for (j = 0; j < args->nr; j++)
 			meant |= sets_find(list, args->word[j]) == &list->set[i];
-		finished |= meant && finish_interrupted(&list->set[i]);
+		finished |= meant && finish_interrupted(&list->set[i], args);
 	}
 	if (finished) {
 		sets_free(list);
@@ -321,7 +328,7 @@ static int auto_activate(const u8 *uuid, const struct args *args, const struct s
 
 	sets_load(&list, true);
 	s = sets_find(&list, hex);
-	if (s && finish_interrupted(s)) {
+	if (s && finish_interrupted(s, args)) {
 		sets_free(&list);
 		sets_load(&list, true);
 		s = sets_find(&list, hex);

@@ -234,6 +234,9 @@ used_since()
 	mkfs.ext4 -q "$slow"
 	mkdir "$mount"
 	killed convert-committed "${words[@]}"
+	unchanged "${all[@]}" -- ctl_code 0 activate --auto --read-only
+	unchanged "${all[@]}" -- ctl_code 1 activate --read-only "$set"
+	one_line "to finish that writes, so not with --read-only: tierctl activate $set"
 	mount "$slow" "$mount"
 	unchanged "$fast" "$meta" -- ctl_code 1 activate "$set"
 	matches "$set: $slow is mounted on $mount" "$errors"
@@ -254,6 +257,8 @@ used_since()
 	head=$(dd if="$dev" bs=8k count=1 iflag=direct status=none | md5sum)
 	killed revert-written revert "$set"
 	dmsetup remove --retry "$set"
+	unchanged "${all[@]}" -- ctl_code 1 activate --read-only "$set"
+	one_line "so not with --read-only"
 	io write "$slow" at=640k len=64k seed=9
 	unchanged "${all[@]}" -- ctl activate --auto
 	unchanged "${all[@]}" -- ctl_code 1 revert "$set"
