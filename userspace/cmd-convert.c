@@ -120,14 +120,16 @@ static const char *volume_problem(const struct lvm_part *p)
 	return NULL;
 }
 
-static bool check_free_name(const struct request *q, const char *old, const char *suffix)
+/* In a group with those volumes. */
+static bool check_free_name(const struct request *q, const char *vg, const struct lvm_parts *volumes, const char *old,
+			    const char *suffix)
 {
 	char *name = xasprintf("%s%s", old, suffix);
-	bool there = lvm_find(&q->volumes, name);
+	bool there = lvm_find(volumes, name);
 
 	if (there)
-		err("%s/%s: exists, and is the name that a part of %s would get. Rename it first.", q->volume->vg,
-		    name, q->c.name);
+		err("%s/%s: exists, and is the name that a part of %s would get. Rename it first.", vg, name,
+		    q->c.name);
 	free(name);
 	return !there;
 }
@@ -268,6 +270,25 @@ static bool check_origin(struct request *q)
  * What is put in front, and the metadata
  */
 
+/* It is renamed in its own group, which need not be the origin's. */
+static bool check_part_name(const struct request *q, const struct lvm_part *p, bool metadata)
+{
+	const char *old = metadata ? q->volume->lv : p->lv;
+	const char *suffix = metadata ? LVM_METADATA_SUFFIX : LVM_FAST_SUFFIX;
+	char *name = xasprintf("%s%s", old, suffix);
+	bool keeps = !strcmp(p->lv, name), good;
+	struct lvm_parts volumes;
+
+	free(name);
+	if (keeps)
+		return true;
+	if (lvm_list(p->vg, &volumes))
+		return false;
+	good = check_free_name(q, p->vg, &volumes, old, suffix);
+	lvm_parts_free(&volumes);
+	return good;
+}
+
 static bool check_part(struct request *q, struct part *p, bool metadata)
 {
 	const struct device *d = &p->c.dev;
@@ -306,7 +327,7 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 		err("%s: has the tags of a tiered set. Remove them first: lvchange --deltag", d->name);
 		return false;
 	}
-	return metadata || strcmp(p->lvm.vg, q->volume->vg) || check_free_name(q, p->lvm.lv, LVM_FAST_SUFFIX);
+	return check_part_name(q, &p->lvm, metadata);
 }
 
 static bool check_fast(struct request *q)
@@ -376,8 +397,6 @@ static bool check_metadata(struct request *q)
 	struct part *p = &q->meta;
 	bool fine;
 
-	if (q->lv && !check_free_name(q, q->volume->lv, LVM_METADATA_SUFFIX))
-		return false;
 	if (q->args->given[OPT_METADATA]) {
 		p->c.typed = q->args->value[OPT_METADATA];
 		if (!check_part(q, p, true))
@@ -392,6 +411,8 @@ static bool check_metadata(struct request *q)
 		err("%s: is no logical volume. Name a device for the metadata: --metadata DEV", q->c.name);
 		return false;
 	}
+	if (!check_free_name(q, q->volume->vg, &q->volumes, q->volume->lv, LVM_METADATA_SUFFIX))
+		return false;
 	/* Room for as much again, so that tiers can be added. */
 	lv = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
 	fine = lvm_plan_metadata(q->volume->vg, lv, plan_metadata_good(2 * all_places(q)), q->volume->extent,
@@ -616,7 +637,7 @@ static int convert(struct request *q)
 	}
 	free(version);
 	if (!check_origin(q) || !check_fast(q) || !check_metadata(q) ||
-	    (q->lv && !check_free_name(q, q->volume->lv, LVM_ORIGIN_SUFFIX)))
+	    (q->lv && !check_free_name(q, q->volume->vg, &q->volumes, q->volume->lv, LVM_ORIGIN_SUFFIX)))
 		return EXIT_FAILED;
 	if (!q->lv && dm_name_exists(q->dm_name)) {
 		err("%s: a device of that name exists. Choose another.", q->dm_name);

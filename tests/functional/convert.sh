@@ -120,7 +120,7 @@ stays()
 
 refusals()
 {
-	local by=(--fast-size 4m --fast-pv)
+	local by=(--fast-size 4m --fast-pv) part
 	make_vg
 	by+=("${loops[1]}")
 	data write
@@ -157,6 +157,12 @@ refusals()
 	lv data_tiermeta 1m "$vg" "${loops[1]}"
 	stays "$vg/data_tiermeta: exists" "$vg/data" "${by[@]}"
 	lvremove -q -y "$vg/data_tiermeta" "$vg/fast_tvol" >/dev/null
+	# Parts are renamed in the group they are in.
+	make_loops 32
+	vgcreate -q -y -s 512k tt_vh "${loops[2]}" >/dev/null
+	for part in fast fast_tvol meta data_tiermeta; do lv "$part" 5m tt_vh; done
+	stays "tt_vh/fast_tvol: exists" "$vg/data" --fast tt_vh/fast
+	stays "tt_vh/data_tiermeta: exists" "$vg/data" "${by[@]}" --metadata tt_vh/meta
 	lvcreate -q -y --type thin-pool -n pool -L 8m "$vg" >/dev/null 2>&1
 	lvcreate -q -y -T "$vg/pool" -n thin -V 8m >/dev/null 2>&1
 	stays "thin pool" "$vg/thin" "${by[@]}"
