@@ -83,7 +83,8 @@ static bool check_volumes(const struct reversion *v)
 
 static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
 {
-	v->homes.first = first;
+	/* All of a small set lies under the label area. */
+	v->homes.first = first < v->s->status.chunks ? first : v->s->status.chunks;
 	v->homes.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
 }
 
@@ -165,11 +166,15 @@ static bool make_room(struct reversion *v)
 
 static int ask_home(struct reversion *v)
 {
-	if (send_message(v->s, "revert %u", v->rank) ||
-	    send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->homes.first,
-			 (unsigned long long)(v->homes.end - v->homes.first), v->rank))
+	uint64_t count = v->homes.end - v->homes.first;
+
+	if (send_message(v->s, "revert %u", v->rank))
 		return EXIT_FAILED;
-	return EXIT_DONE;
+	if (!count || !send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->homes.first,
+				    (unsigned long long)count, v->rank))
+		return EXIT_DONE;
+	send_message(v->s, "revert off");
+	return EXIT_FAILED;
 }
 
 /* Longer when the bandwidth allows less than a chunk a second. */

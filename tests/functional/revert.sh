@@ -147,6 +147,22 @@ plain_device()
 }
 test_case "disks" plain_device
 
+# What has a home begins behind the label area.
+small()
+{
+	local size
+	for size in 1m 500k; do
+		make_disks
+		ctl create -q "$set" -m "$meta" -c 64k -L "$size" --policy static "$fast" "$slow"
+		io write "$dev" at=0 len="$size" seed=3
+		ctl_code 0 revert "$set"
+		same "" "$(json '.sets[].name' list)" "sets"
+		io check "$slow" at=0 len="$size" seed=3
+		for disk in meta fast slow; do disk_gone "$disk"; done
+	done
+}
+test_case "a set that is no larger than the label area" small
+
 # What LVM shows is not what is to be reverted, however alike their names are.
 parts()
 {
