@@ -658,7 +658,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	fresh = !set->active || reshaped(set, tt, plan) || renamed(set);
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
-		DMERR("%s: its tiers cannot change while it is read-only or has first writes that are not durable; these are lost with the old table",
+		DMERR("%s: read-only, or first writes not durable; these are lost with the table",
 		      dm_device_name(set->md));
 		r = -EROFS;
 	} else if (fresh) {
