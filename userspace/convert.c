@@ -245,16 +245,16 @@ int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uin
 	return r;
 }
 
-static void say_written(const struct set *s, const struct device *d, uint64_t label, const char *page)
+static void say_written(const struct set *s, const struct device *d, uint64_t label, const char *command)
 {
-	char *command = bare_label_command(s, d, label);
+	char *put_back = bare_label_command(s, d, label);
 
-	err("%s: %s was written to after that was interrupted, and what the set has of its beginning is older. Nothing was changed. To keep what is on it: %s, and as INTERRUPTED in %s(8) says.",
-	    s->name, d->name, command ? command : "put back the block of its label", page);
-	free(command);
+	err("%s: %s was written to after tierctl %s was interrupted, and what the set has of its beginning is older. Nothing was changed. To keep what is on it: %s, and as INTERRUPTED in tierctl-%s(8) says.",
+	    s->name, d->name, command, put_back ? put_back : "put back the block of its label", command);
+	free(put_back);
 }
 
-int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *page)
+int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *command)
 {
 	char *usage = device_held(d);
 	int r = usage ? -EBUSY : bare_area_written(s, d);
@@ -262,7 +262,7 @@ int convert_clear_tier(const struct set *s, const struct device *d, uint64_t lab
 	if (usage)
 		err("%s: %s is %s. Free it first.", s->name, d->name, usage);
 	else if (r > 0)
-		say_written(s, d, label, page);
+		say_written(s, d, label, command);
 	else if (r)
 		err("%s: its label area cannot be compared with what the set has of it: %s.", d->name, strerror(-r));
 	free(usage);
@@ -462,7 +462,7 @@ int convert_finish(const char *set_hex)
 		code = EXIT_DONE;
 	} else if (!convert_parts_known(s)) {
 		code = EXIT_FAILED;
-	} else if (!convert_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, 0, "tierctl-convert")) {
+	} else if (!convert_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, 0, "convert")) {
 		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
 			reshape_step("convert", "live");
 			code = EXIT_DONE;

@@ -80,9 +80,9 @@ int convert_set_state(const struct set *s, u32 state, unsigned int home);
 int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
 /*
  * The same of a tier of an inactive set, if nobody has it and nobody has written to it
- * since; the man page says what to do then.
+ * since.  The man page of the command, which was interrupted, says what to do then.
  */
-int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *page);
+int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *command);
 /*
  * Volumes that were made for the set go, the others get their names back and lose their
  * tags; those of the origin, by which all is found, last.

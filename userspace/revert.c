@@ -366,7 +366,7 @@ static bool has_label(const struct set *s, const struct set_tier *t)
 	bool has;
 
 	member_read(&t->dev, &m);
-	has = m.kind != MEMBER_NONE && (m.kind != MEMBER_TIER || !memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE));
+	has = m.kind == MEMBER_TIER ? !memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE) : m.kind == MEMBER_UNREADABLE;
 	member_free(&m);
 	return has;
 }
@@ -489,7 +489,7 @@ int revert_take_back(const struct set *s)
 	r = m.kind != MEMBER_TIER;
 	if (!r)
 		r = convert_clear_tier(s, &home->dev, tier_label_slot(m.label.generation) * TIER_LABEL_SLOT_SIZE,
-				       "tierctl-revert");
+				       "revert");
 	member_free(&m);
 	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);
 }
