@@ -55,6 +55,25 @@ closed()
 }
 test_case "a logical volume that is not in use" closed
 
+# A volume that was made for the set, and that somebody uses by now, is no tier of it.
+foreign_volume()
+{
+	local tag words=()
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	for tag in $(tags data_tvol0 | tr , ' '); do words+=(--addtag "$tag"); done
+	lvcreate -q -y -n data_tvol1 -L 4m "${words[@]}" "$vg" "${loops[1]}" >/dev/null
+	mke2fs -q -F "/dev/$vg/data_tvol1"
+	unchanged "/dev/$vg/data_tvol1" -- ctl_code 0 revert "$vg/data"
+	matches 'data_tvol1: was made for the set, but carries ext2.*so it stays' "$errors" warning
+	same "data data_tvol1 " "$(lvm_names)"
+	same "" "$(tags data_tvol1)" "tags of the volume that stays"
+	plain
+	data check
+}
+test_case "a volume made for it that holds something else by now" foreign_volume
+
 mounted()
 {
 	local mount=$tmp/mnt pid
