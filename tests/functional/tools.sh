@@ -346,14 +346,14 @@ overwriting()
 	activate
 	write_chunks 640 5 9
 	deactivate
-	ctl dump "$set" -o "$tmp/new"
-	ctl_code 0 restore "$tmp/new" "$tmp/file"
+	ctl dump "$set" -o "$tmp/newer"
+	ctl_code 0 restore "$tmp/newer" "$tmp/file"
 	cp "$tmp/file" "$tmp/before"
 	ctl_code 1 restore "$tmp/old" "$tmp/file"
 	one_line 'overwrite the file .*nobody to ask'
 	cmp "$tmp/before" "$tmp/file"
 	ctl_code 0 restore -y "$tmp/old" "$tmp/file"
-	ctl_code 1 restore -y "$tmp/new" /dev/tt_misspelt
+	ctl_code 1 restore -y "$tmp/newer" /dev/tt_misspelt
 	one_line '/dev/tt_misspelt: no such device'
 	[ ! -e /dev/tt_misspelt ] || fail "it made a file in /dev"
 
@@ -361,23 +361,23 @@ overwriting()
 	one_line "$meta: carries metadata of that set, transaction [0-9]+, which is newer than .*--force"
 	unchanged "$meta" -- ctl_code 1 repair -y "$tmp/file" "$meta"
 	one_line "$meta: carries the metadata of the set .*--force"
-	unchanged "$meta" -- ctl_code 1 restore "$tmp/new" "$meta"
+	unchanged "$meta" -- ctl_code 1 restore "$tmp/newer" "$meta"
 	one_line "overwrite $meta \(metadata of that set, transaction [0-9]+\)\?"
-	ctl_code 0 restore -y "$tmp/new" "$meta"
+	ctl_code 0 restore -y "$tmp/newer" "$meta"
 	good "$meta"
 
 	# A pipe is as good as a file, and its set is known, too.
 	"$tierctl" restore -y - "$meta" < <(cat "$tmp/old") 2>"$tmp/stderr" || rc=$?
 	same 1 "$rc" "exit status of an old dump from a pipe"
 	matches 'is newer than -' "$(<"$tmp/stderr")"
-	"$tierctl" restore -q -y - "$meta" < <(cat "$tmp/new")
+	"$tierctl" restore -q -y - "$meta" < <(cat "$tmp/newer")
 	good "$meta"
-	ctl_code 1 restore -y <(cat "$tmp/new") "$meta"
+	ctl_code 1 restore -y <(cat "$tmp/newer") "$meta"
 	one_line 'is no file.*restore - dev'
 	activate
 	disk meta2 8
 	rc=0
-	"$tierctl" restore -f -y - "$meta2" < <(cat "$tmp/new") 2>"$tmp/stderr" || rc=$?
+	"$tierctl" restore -f -y - "$meta2" < <(cat "$tmp/newer") 2>"$tmp/stderr" || rc=$?
 	same 1 "$rc" "exit status with the set active"
 	matches 'is active' "$(<"$tmp/stderr")"
 	data_is_there
