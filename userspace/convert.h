@@ -41,8 +41,8 @@ bool convert_lock(const char *set_hex);
 
 /*
  * Writes metadata, copies and labels, and clears the label area of the origin; nobody
- * else has the devices.  0, or, with the error
- * said, -1 if the origin is as it was and 1 if nobody can say whether it has its label.
+ * else has the devices.  0, or, with the error said, -1 if the origin is as it was and 1
+ * if nobody can say whether it has its label.
  */
 int convert_write(const struct conversion *c);
 

@@ -40,12 +40,9 @@ static int home_id(const struct set *s)
 
 static const struct set_tier *home_of(const struct set *s)
 {
-	unsigned int i;
+	int rank = set_rank_with(s, home_id(s));
 
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].id == home_id(s))
-			return &s->tier[i];
-	return NULL;
+	return rank < 0 ? NULL : &s->tier[rank];
 }
 
 static int note_entry(void *context, u64 chunk, u64 entry)

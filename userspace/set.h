@@ -84,15 +84,21 @@ struct set *sets_need(const struct set_list *list, const char *name);
 /* Rank of the logical volume that was converted, -1 if it is no such set. */
 int set_origin(const struct set *s);
 
-/* Rank of the tier that an entry of the mapping names, -1 if the set has none. */
-static inline int set_rank_of(const struct set *s, u64 entry)
+/* Rank of the tier of that id, -1 if the set has none. */
+static inline int set_rank_with(const struct set *s, unsigned int id)
 {
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].id == (int)md_entry_id(entry))
+		if (s->tier[i].id == (int)id)
 			return i;
 	return -1;
+}
+
+/* The same of the tier that an entry of the mapping names. */
+static inline int set_rank_of(const struct set *s, u64 entry)
+{
+	return set_rank_with(s, md_entry_id(entry));
 }
 
 /* Tiers that are missing, now. */
