@@ -535,14 +535,19 @@ static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_p
 	return false;
 }
 
+/* Another size or name of a live set can be written down now. */
+static bool can_adopt(struct tier_set *set)
+{
+	return !tier_set_frozen(set) && !tier_births_pending(set) &&
+	       tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
+}
+
 /* The device has another name than the metadata and the labels say, and they can be told. */
 static bool renamed(struct tier_set *set)
 {
 	char name[DM_NAME_LEN], uuid[DM_UUID_LEN];
 
-	if (tier_set_frozen(set) || tier_births_pending(set) ||
-	    !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH) ||
-	    dm_copy_name_and_uuid(set->md, name, uuid))
+	if (!can_adopt(set) || dm_copy_name_and_uuid(set->md, name, uuid))
 		return false;
 	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
 }
@@ -571,8 +576,7 @@ static bool grown(struct tier_set *set)
 	bool grown = false;
 	unsigned int i;
 
-	if (tier_set_frozen(set) || tier_births_pending(set) ||
-	    !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH))
+	if (!can_adopt(set))
 		return false;
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
