@@ -54,7 +54,8 @@ struct tier_meta_tier {
 	u64 size;		/* of the device when adopted, sectors */
 	u64 first_place;
 	u64 places;
-	u64 generation;
+	u64 generation;		/* what its label says */
+	u64 next_generation;	/* what it may say instead; 0 = nothing */
 	u32 flags;		/* TIER_RECORD_* */
 	u32 rank;
 	u64 endurance;		/* GiB a day */
@@ -75,6 +76,7 @@ struct tier_label_info {
 	u64 label_area;		/* sectors */
 	u64 chunk_sectors;
 	u64 generation;
+	u8 slot;		/* where it was found */
 	bool slot_lost;		/* the other slot cannot be read, and may be newer */
 };
 
@@ -131,10 +133,11 @@ void tier_record_pack(struct tier_record *record,
 /* Fills a slot of TIER_LABEL_SLOT_SIZE bytes. */
 void tier_label_pack(void *slot, const struct tier_label_info *info);
 
-/* The slot that a label of this generation is written to. */
-static inline unsigned int tier_label_slot(u64 generation)
+/* Whether a label of this generation is the tier's last one. */
+static inline bool tier_label_current(const struct tier_meta_tier *tier, u64 generation)
 {
-	return generation & 1;
+	return generation == tier->generation ||
+	       (tier->next_generation && generation == tier->next_generation);
 }
 
 /*

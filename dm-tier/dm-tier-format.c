@@ -247,6 +247,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record,
 	tier->first_place = first_place;
 	tier->places = places;
 	tier->generation = le64_to_cpu(record->generation);
+	tier->next_generation = le64_to_cpu(record->next_generation);
 	tier->flags = le32_to_cpu(record->flags);
 	tier->rank = le32_to_cpu(record->rank);
 	tier->endurance = le64_to_cpu(record->endurance);
@@ -265,6 +266,7 @@ void tier_record_pack(struct tier_record *record,
 	record->first_place = cpu_to_le64(tier->first_place);
 	record->places = cpu_to_le64(tier->places);
 	record->generation = cpu_to_le64(tier->generation);
+	record->next_generation = cpu_to_le64(tier->next_generation);
 	record->flags = cpu_to_le32(tier->flags);
 	record->rank = cpu_to_le32(tier->rank);
 	record->endurance = cpu_to_le64(tier->endurance);
@@ -315,7 +317,7 @@ enum slot_state {
 	SLOT_UNKNOWN,		/* a whole label that this version must not touch */
 };
 
-static bool label_fields_valid(const struct tier_label *label, unsigned int nr)
+static bool label_fields_valid(const struct tier_label *label)
 {
 	u64 chunk_sectors = le64_to_cpu(label->chunk_sectors);
 	u64 area = le64_to_cpu(label->label_area);
@@ -324,11 +326,10 @@ static bool label_fields_valid(const struct tier_label *label, unsigned int nr)
 	       chunk_sectors_valid(chunk_sectors) &&
 	       area >= TIER_LABEL_AREA_MIN && area >= chunk_sectors &&
 	       area <= le64_to_cpu(label->size) &&
-	       tier_label_slot(le64_to_cpu(label->generation)) == nr &&
 	       terminated(label->name, sizeof(label->name));
 }
 
-static enum slot_state judge_slot(const void *slot, unsigned int nr)
+static enum slot_state judge_slot(const void *slot)
 {
 	const struct tier_superblock *sb = slot;
 	const struct tier_label *label = slot;
@@ -345,7 +346,7 @@ static enum slot_state judge_slot(const void *slot, unsigned int nr)
 	if (le32_to_cpu(label->version) != TIER_FORMAT_VERSION ||
 	    le32_to_cpu(label->incompat_flags) & ~TIER_FEATURES_INCOMPAT)
 		return SLOT_UNKNOWN;
-	if (!label_fields_valid(label, nr))
+	if (!label_fields_valid(label))
 		return SLOT_DAMAGED;
 	return SLOT_VALID;
 }
@@ -377,13 +378,12 @@ int tier_label_choose(const void *slot0, const void *slot1,
 		      struct tier_label_info *info, const char **reason)
 {
 	const struct tier_label *labels[TIER_LABEL_SLOTS] = { slot0, slot1 };
-	const struct tier_label *best;
 	unsigned int seen[SLOT_UNKNOWN + 1] = { 0 };
 	enum slot_state state[TIER_LABEL_SLOTS];
-	unsigned int i;
+	unsigned int i, best;
 
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
-		state[i] = judge_slot(labels[i], i);
+		state[i] = judge_slot(labels[i]);
 		seen[state[i]]++;
 	}
 
@@ -398,11 +398,12 @@ int tier_label_choose(const void *slot0, const void *slot1,
 		return -EILSEQ;
 	}
 	if (seen[SLOT_VALID]) {
-		best = state[0] == SLOT_VALID ? labels[0] : labels[1];
-		if (state[1] == SLOT_VALID &&
-		    le64_to_cpu(labels[1]->generation) > le64_to_cpu(best->generation))
-			best = labels[1];
-		label_to_info(best, info);
+		best = state[0] != SLOT_VALID;
+		if (seen[SLOT_VALID] == TIER_LABEL_SLOTS)
+			best = le64_to_cpu(labels[1]->generation) >
+			       le64_to_cpu(labels[0]->generation);
+		label_to_info(labels[best], info);
+		info->slot = best;
 		info->slot_lost = seen[SLOT_UNREADABLE];
 		return 0;
 	}

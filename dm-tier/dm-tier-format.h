@@ -114,14 +114,15 @@ struct tier_record {
 	__le64 size;			/* of the device when adopted, sectors */
 	__le64 first_place;		/* label area, in places */
 	__le64 places;			/* usable places, from first_place on */
-	__le64 generation;		/* what its label says, or next_generation */
+	__le64 generation;		/* what its label says */
 	__le32 flags;
 	__le32 rank;			/* position in the table, 0 = fastest */
 	__le64 endurance;		/* GiB a day written by migration, 0 = no limit */
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
 	__u8 last_seen[32];		/* kernel's device name, NUL-terminated */
-	__u8 padding[12];
+	__u8 padding[4];
+	__le64 next_generation;		/* what it may say instead; 0 = nothing */
 };
 
 /* A value of the tunables btree; keys are 0, 1, 2 and so on. */
@@ -148,8 +149,8 @@ struct tier_tunable_record {
 
 /*
  * The label of a tier: one sector in each of two slots, at byte 0 and byte
- * 4096.  Generation g is written to slot g & 1; the valid slot with the higher
- * generation counts.  A slot is written as 4096 bytes, zero after the label.
+ * 4096.  The valid slot with the higher generation counts, and the next one is
+ * written to the other.  A slot is written as 4096 bytes, zero after the label.
  * csum covers the other 508 bytes: crc32c(~0, bytes) ^ TIER_LABEL_CSUM_XOR.
  */
 #define TIER_LABEL_MAGIC	0x4c42414c52454954ULL	/* "TIERLABL" */

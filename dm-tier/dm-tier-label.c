@@ -62,7 +62,7 @@ int tier_label_write(struct block_device *bdev, const struct tier_label_info *in
 
 	tier_label_pack(slot, info);
 	r = tier_blockio(bdev, REQ_OP_WRITE,
-			 slot_sector(tier_label_slot(info->generation)), slot);
+			 slot_sector(info->slot), slot);
 	if (!r)
 		r = blkdev_issue_flush(bdev);
 	kfree(slot);

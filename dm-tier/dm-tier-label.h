@@ -20,8 +20,8 @@ int tier_label_read(struct block_device *bdev, struct tier_label_info *info,
 		    const char **reason);
 
 /*
- * Writes the slot of info's generation and flushes the device.  The other slot
- * keeps the label before it.  May sleep.
+ * Writes info's slot and flushes the device.  Who writes to the slot that the label
+ * was not read from keeps that one whole.  May sleep.
  */
 int tier_label_write(struct block_device *bdev, const struct tier_label_info *info);
 

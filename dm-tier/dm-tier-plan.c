@@ -231,8 +231,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) is a copy of a tier that is listed before it",
 			      rank, bdev);
-	if (label->generation != rec->generation &&
-	    label->generation != plan->info.next_generation) {
+	if (!tier_label_current(rec, label->generation)) {
 		if (label->generation < rec->generation && label->slot_lost)
 			return refuse(plan, -EIO,
 				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
@@ -249,6 +248,8 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL, "Tier %u (%pg) has shrunk from %llu to %llu sectors",
 			      rank, bdev, rec->size, (u64)bdev_nr_sectors(bdev));
 	*mine = *rec;
+	mine->generation = label->generation;
+	plan->label_slot[rank] = label->slot;
 	r = size_tier(tt, plan, rank, mine);
 	if (r)
 		return r;
@@ -486,6 +487,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 			.label_area = label_area(tt->chunk_sectors),
 			.chunk_sectors = tt->chunk_sectors,
 			.generation = info->next_generation,
+			.slot = plan->joining[i] ? 0 : !plan->label_slot[i],
 		};
 
 		if (!tt->devs[i])
@@ -502,6 +504,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
 				      tt->devs[i]->bdev);
 		rec->generation = info->next_generation;
+		rec->next_generation = 0;
 		snprintf(rec->last_seen, sizeof(rec->last_seen), "%pg", tt->devs[i]->bdev);
 	}
 	return 0;
@@ -678,9 +681,57 @@ static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, u
 }
 
 /*
+ * Whatever becomes of the labels that are to be written, their tiers' records will
+ * know them: also those of a tier that is away when a later activation finishes what
+ * this one began.  The records are as before otherwise.
+ */
+static int announce_labels(struct tier_set *set, struct tier_target *tt,
+			   struct tier_plan *plan, u64 generation)
+{
+	struct recs *recs = kvzalloc(sizeof(*recs), GFP_KERNEL);
+	unsigned int i, rank;
+	int r;
+
+	if (!recs)
+		return -ENOMEM;
+	r = tier_metadata_load_tiers(set->metadata, take_rec, recs);
+	for (rank = 0; !r && rank < tt->nr_tiers; rank++) {
+		const struct tier_meta_tier *mine = &plan->tiers[rank];
+		struct tier_meta_tier *rec;
+
+		if (!tt->devs[rank] || plan->joining[rank])
+			continue;
+		rec = rec_of(recs, mine->id);
+		if (!rec) {
+			r = -EILSEQ;
+			break;
+		}
+		rec->generation = mine->generation;
+		rec->next_generation = generation;
+		r = tier_metadata_set_tier(set->metadata, rec);
+		for (i = 0; i < set->nr_tiers; i++) {
+			if (set->tiers[i]->rec.id != rec->id)
+				continue;
+			set->tiers[i]->rec.generation = rec->generation;
+			set->tiers[i]->rec.next_generation = rec->next_generation;
+		}
+	}
+	free_recs(recs);
+	return r;
+}
+
+static int refuse_commit(struct tier_target *tt, struct tier_plan *plan, int error)
+{
+	return refuse(plan, error, error == -ENOSPC ?
+		      "Metadata %pg: there is no room for a new generation; grow it" :
+		      "Metadata %pg: cannot commit", tt->metadata->bdev);
+}
+
+/*
  * Bumps the generation, and with it writes every change of the list:
- * next_generation is committed, the labels are written, the tiers' records and
- * the generation are committed.
+ * next_generation is committed, for the set and each tier whose label is to be
+ * written; the labels are written; the tiers' records and the generation are
+ * committed.
  */
 int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
@@ -697,7 +748,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	tier_metadata_get_info(md, &info);
 	note_name(tt->md, &info);
 	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
-	if (info.next_generation == info.generation && !TIER_MUTANT(generation_not_bumped))
+	if (!TIER_MUTANT(generation_not_bumped))
 		info.next_generation++;
 	for (i = 0; i < tt->nr_tiers; i++) {
 		if (!plan->joining[i])
@@ -709,9 +760,10 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 		plan->tiers[i].rank = i;
 	}
 	tier_metadata_set_info(md, &info);
-	r = tier_metadata_commit(md, false);
+	r = announce_labels(set, tt, plan, info.next_generation) ? :
+	    tier_metadata_commit(md, false);
 	if (r)
-		return refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
+		return refuse_commit(tt, plan, r);
 	r = write_labels(tt, plan, &info);
 	if (r)
 		return r;
@@ -729,12 +781,8 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	tier_metadata_set_info(md, &info);
 	if (!r)
 		r = tier_metadata_commit(md, false);
-	if (r == -ENOSPC)
-		return refuse(plan, r,
-			      "Metadata %pg: there is no room for a new generation; grow it",
-			      tt->metadata->bdev);
 	if (r)
-		return refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
+		return refuse_commit(tt, plan, r);
 	plan->info = info;
 	return 0;
 }

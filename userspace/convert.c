@@ -22,8 +22,9 @@
 #include "wipe.h"
 
 #define COPY_BYTES	(1ULL << 20)
-/* Even, so that the label on the old device goes to its very first sector. */
-#define GENERATION	2
+#define GENERATION	1
+/* The label on the old device takes the place of its very first sector. */
+#define LABEL		0
 
 void convert_arrange(struct conversion *c, uint64_t origin_size)
 {
@@ -173,7 +174,6 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 		.chunk_sectors = c->chunk_sectors,
 		.generation = GENERATION,
 	};
-	uint64_t at = tier_label_slot(GENERATION) * TIER_LABEL_SLOT_SIZE;
 	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
 	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE), *block = block_buffer(d->logical_block);
 	void *old = block_buffer(d->logical_block);
@@ -185,12 +185,12 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	tier_label_pack(slot, &label);
 	/* What lies behind the label is data still, on the old device. */
 	if (!r)
-		r = read_blocks(fd, at, old, d->logical_block);
+		r = read_blocks(fd, LABEL, old, d->logical_block);
 	if (!r) {
 		memcpy(block, old, d->logical_block);
 		memcpy(block, slot, TIER_LABEL_SIZE);
-		r = write_durably(fd, at, block, d->logical_block);
-		lost = r && write_durably(fd, at, old, d->logical_block);
+		r = write_durably(fd, LABEL, block, d->logical_block);
+		lost = r && write_durably(fd, LABEL, old, d->logical_block);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -125,7 +125,7 @@ static int find_label(struct moment *m)
 	}
 	if (r || memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE))
 		return 0;
-	m->label = tier_label_slot(label.generation) * TIER_LABEL_SLOT_SIZE;
+	m->label = label.slot * TIER_LABEL_SLOT_SIZE;
 	r = read_blocks(m->home_fd, m->label, m->in_force, m->home->dev.logical_block);
 	if (r)
 		err("%s: its label cannot be read.", m->home->dev.name);
@@ -485,7 +485,7 @@ int revert_take_back(const struct set *s)
 	member_read(&home->dev, &m);
 	r = m.kind != MEMBER_TIER;
 	if (!r)
-		r = convert_clear_tier(s, &home->dev, tier_label_slot(m.label.generation) * TIER_LABEL_SLOT_SIZE,
+		r = convert_clear_tier(s, &home->dev, m.label.slot * TIER_LABEL_SLOT_SIZE,
 				       "revert");
 	member_free(&m);
 	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);

@@ -320,6 +320,7 @@ static void read_records(struct set *s)
 		t->places = records[i].places;
 		t->endurance = records[i].endurance;
 		t->generation = records[i].generation;
+		t->next_generation = records[i].next_generation;
 		t->state = records[i].flags & TIER_RECORD_EVACUATE ? 'E' : 'A';
 	}
 	s->have_records = true;
@@ -359,7 +360,7 @@ static void use_label(struct set *s, const struct member *m)
 	device_copy(&t->dev, &m->dev);
 	t->label_generation = m->label.generation;
 	t->stale = m->label.generation != t->generation &&
-		   m->label.generation != s->info.next_generation;
+		   (!t->next_generation || m->label.generation != t->next_generation);
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */

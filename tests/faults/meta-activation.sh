@@ -197,23 +197,28 @@ bump_start_unknown()
 	intact
 }
 
-# With the new labels written, and the old ones still in the metadata.
+# With the new labels written, and the old ones still in the metadata: the other is
+# away when this is completed, and is still known after more of the same.
 bump_end()
 {
+	local _
 	make_down wrapped
-	swap a "$(tier_table hold "$fast")"
-	later create
-	wait_for 20 in_flight write a
-	"meta_$1"
-	swap a "$(tier_table good "$fast")"
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	meta_good
-	# Without one of them, too.
-	tiers=("$a" -)
-	activate
-	check_chunks 0 10 1
-	deactivate
-	tiers=("$a" "$slow")
+	for _ in 1 2; do
+		swap a "$(tier_table hold "$fast")"
+		later create
+		wait_for 20 in_flight write a
+		"meta_$1"
+		swap a "$(tier_table good "$fast")"
+		[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+		meta_good
+		tiers=("$a" -)
+		for _ in 1 2; do
+			activate
+			check_chunks 0 10 1
+			deactivate
+		done
+		tiers=("$a" "$slow")
+	done
 	intact
 	intact
 }

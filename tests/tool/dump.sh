@@ -16,7 +16,7 @@ cat >"$work/xml" <<'EOF'
  chunk_sectors="2048" nr_chunks="90" length="184320" reserve="2" logical_block_size="512" generation="2"
  next_generation="2" trans_id="1" needs_check="0" clean="1" paused="0" compat="0" compat_ro="0"/>
 <tier id="0" uuid="ffeeddccbbaa99887766554433221100" rank="0" size="204800" first_place="1" places="99"
- generation="2" evacuate="0" endurance="0" reserve="0" landing="1" last_seen="sdb"/>
+ generation="2" next_generation="0" evacuate="0" endurance="0" reserve="0" landing="1" last_seen="sdb"/>
 <map chunk="0" chunks="90" tier="0" place="1"/>
 </tier_metadata>
 EOF

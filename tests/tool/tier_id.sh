@@ -70,7 +70,7 @@ metadata()
 {
 	printf '%s\n' '<tier_metadata>' \
 		'<set version="1" uuid="00000000000000000000000000000001" name="films" state="live" policy="heat" chunk_sectors="2048" nr_chunks="64" length="131072" reserve="2" logical_block_size="512" generation="1" next_generation="1" trans_id="1" needs_check="0" clean="1" paused="0" compat="0" compat_ro="0"/>' \
-		'<tier id="0" uuid="00000000000000000000000000000002" rank="0" size="204800" first_place="1" places="99" generation="1" evacuate="0" endurance="0" reserve="0" landing="1" last_seen=""/>' \
+		'<tier id="0" uuid="00000000000000000000000000000002" rank="0" size="204800" first_place="1" places="99" generation="1" next_generation="0" evacuate="0" endurance="0" reserve="0" landing="1" last_seen=""/>' \
 		'</tier_metadata>' | "$restore" -q -i - -o "$1"
 }
 

@@ -43,7 +43,7 @@ static void make_content(struct md_content *c)
 
 		*t = (struct tier_meta_tier){
 			.id = 3 * i, .rank = 1 - i, .size = (PLACES + 1) * 2048, .first_place = 1,
-			.places = PLACES, .generation = 7, .landing = i, .endurance = 1000 * i,
+			.places = PLACES, .generation = 7, .next_generation = 8 * i, .landing = i, .endurance = 1000 * i,
 		};
 		memset(t->uuid, 0x10 + i, sizeof(t->uuid));
 	}
@@ -429,7 +429,8 @@ static void same_uuid(struct md_content *c)
 {
 	memcpy(c->tiers.tier[0].uuid, c->tiers.tier[1].uuid, TIER_UUID_SIZE);
 }
-static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 8; }
+static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 9; }
+static void announced_tier(struct md_content *c) { c->tiers.tier[0].next_generation = 9; }
 static void shrunk_tier(struct md_content *c) { c->tiers.tier[0].size -= 2048; }
 static void unknown_flag(struct md_content *c) { c->info.flags |= 0x10; }
 static void same_tunable(struct md_content *c) { c->tunables.tunable[4] = c->tunables.tunable[5]; }
@@ -455,6 +456,7 @@ int main(void)
 	broken_rule("two tiers of one rank", &content, same_rank);
 	broken_rule("two tiers of one uuid", &content, same_uuid);
 	broken_rule("a tier newer than the set", &content, newer_tier);
+	broken_rule("a tier that may be newer than the set", &content, announced_tier);
 	broken_rule("a tier smaller than its places", &content, shrunk_tier);
 	broken_rule("an unknown flag", &content, unknown_flag);
 	broken_rule("two tunables of one name", &content, same_tunable);

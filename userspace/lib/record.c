@@ -93,6 +93,7 @@ static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 	add_number(r, "first_place", t->first_place);
 	add_number(r, "places", t->places);
 	add_number(r, "generation", t->generation);
+	add_number(r, "next_generation", t->next_generation);
 	add_number(r, "evacuate", !!(t->flags & TIER_RECORD_EVACUATE));
 	add_number(r, "endurance", t->endurance);
 	add_number(r, "reserve", t->reserve);
@@ -333,6 +334,7 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.first_place = number(u, r, "first_place", TIER_ENTRY_PLACE_MASK);
 	t.places = number(u, r, "places", TIER_ENTRY_PLACE_MASK);
 	t.generation = number(u, r, "generation", UINT64_MAX);
+	t.next_generation = number(u, r, "next_generation", UINT64_MAX);
 	t.flags = number(u, r, "evacuate", 1) * TIER_RECORD_EVACUATE;
 	t.endurance = number(u, r, "endurance", TIER_MAX_ALLOWANCE);
 	t.reserve = number(u, r, "reserve", TIER_MAX_ALLOWANCE);

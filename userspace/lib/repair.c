@@ -78,6 +78,12 @@ static bool add_tiers(struct md_repair *r, struct md_tiers *tiers)
 	return true;
 }
 
+static void at_least(u64 *to, u64 n)
+{
+	if (n > *to)
+		*to = n;
+}
+
 static bool repair_tiers(struct md_repair *r, struct md_image *image)
 {
 	struct md_tiers *tiers = &r->content.tiers;
@@ -88,11 +94,10 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image)
 		return refuse(r, "records of tiers are lost. Name all tiers, fastest first: --tiers DEV...");
 	if (!whole && !add_tiers(r, tiers))
 		return false;
-	for (i = 0; i < tiers->nr; i++)
-		if (tiers->tier[i].generation > r->content.info.generation)
-			r->content.info.generation = tiers->tier[i].generation;
-	if (r->content.info.next_generation < r->content.info.generation)
-		r->content.info.next_generation = r->content.info.generation;
+	for (i = 0; i < tiers->nr; i++) {
+		at_least(&r->content.info.next_generation, tiers->tier[i].generation);
+		at_least(&r->content.info.next_generation, tiers->tier[i].next_generation);
+	}
 	return true;
 }
 
