@@ -208,7 +208,8 @@ static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status
 	put_cycle(set);
 }
 
-static void run_cycle(struct tier_set *set)
+/* Not inlined, as the crash tests watch it begin. */
+static noinline void run_cycle(struct tier_set *set)
 {
 	struct tier *last = NULL;
 	unsigned int i;
