@@ -55,7 +55,7 @@ struct tier_meta_tier {
 	u64 first_place;
 	u64 places;
 	u64 generation;		/* what its label says */
-	u64 next_generation;	/* what it may say instead; 0 = nothing */
+	u64 next_generation;	/* it may say any up to this; 0 = no other */
 	u32 flags;		/* TIER_RECORD_* */
 	u32 rank;
 	u64 endurance;		/* GiB a day */
@@ -133,11 +133,13 @@ void tier_record_pack(struct tier_record *record,
 /* Fills a slot of TIER_LABEL_SLOT_SIZE bytes. */
 void tier_label_pack(void *slot, const struct tier_label_info *info);
 
-/* Whether a label of this generation is the tier's last one. */
-static inline bool tier_label_current(const struct tier_meta_tier *tier, u64 generation)
+/*
+ * Whether a label can be the last one that its tier got, by the two numbers of the
+ * tier's record.  Those between them are of changes that were not completed.
+ */
+static inline bool tier_label_current(u64 generation, u64 next_generation, u64 label)
 {
-	return generation == tier->generation ||
-	       (tier->next_generation && generation == tier->next_generation);
+	return label == generation || (label > generation && label <= next_generation);
 }
 
 /*

@@ -122,7 +122,7 @@ struct tier_record {
 	__le32 landing;			/* 1: first writes may land here */
 	__u8 last_seen[32];		/* kernel's device name, NUL-terminated */
 	__u8 padding[4];
-	__le64 next_generation;		/* what it may say instead; 0 = nothing */
+	__le64 next_generation;		/* it may say any up to this; 0 = no other */
 };
 
 /* A value of the tunables btree; keys are 0, 1, 2 and so on. */

@@ -128,6 +128,12 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 	return NULL;
 }
 
+bool tier_in_birth(struct tier_set *set, u32 chunk)
+{
+	lockdep_assert_held(&set->lock);
+	return find_birth(set, chunk);
+}
+
 static bool covers_chunk(struct tier_set *set, struct bio *bio)
 {
 	return bio_op(bio) == REQ_OP_WRITE &&

@@ -217,8 +217,8 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 	struct tier_meta_tier *mine = &plan->tiers[rank];
 	int r;
 
-	if (!rec && label->generation == plan->info.next_generation &&
-	    plan->info.generation != plan->info.next_generation) {
+	if (!rec && label->generation > plan->info.generation &&
+	    label->generation <= plan->info.next_generation) {
 		/* Its joining was cut short before it was recorded. */
 		return join_tier(tt, plan, rank);
 	}
@@ -231,7 +231,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) is a copy of a tier that is listed before it",
 			      rank, bdev);
-	if (!tier_label_current(rec, label->generation)) {
+	if (!tier_label_current(rec->generation, rec->next_generation, label->generation)) {
 		if (label->generation < rec->generation && label->slot_lost)
 			return refuse(plan, -EIO,
 				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
@@ -248,7 +248,6 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL, "Tier %u (%pg) has shrunk from %llu to %llu sectors",
 			      rank, bdev, rec->size, (u64)bdev_nr_sectors(bdev));
 	*mine = *rec;
-	mine->generation = label->generation;
 	plan->label_slot[rank] = label->slot;
 	r = size_tier(tt, plan, rank, mine);
 	if (r)
@@ -682,8 +681,8 @@ static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, u
 
 /*
  * Whatever becomes of the labels that are to be written, their tiers' records will
- * know them: also those of a tier that is away when a later activation finishes what
- * this one began.  The records are as before otherwise.
+ * know them: also those of a tier that is away when a later activation completes what
+ * this one began.  What the label was is known until the next one is on the disk.
  */
 static int announce_labels(struct tier_set *set, struct tier_target *tt,
 			   struct tier_plan *plan, u64 generation)
@@ -706,15 +705,11 @@ static int announce_labels(struct tier_set *set, struct tier_target *tt,
 			r = -EILSEQ;
 			break;
 		}
-		rec->generation = mine->generation;
 		rec->next_generation = generation;
 		r = tier_metadata_set_tier(set->metadata, rec);
-		for (i = 0; i < set->nr_tiers; i++) {
-			if (set->tiers[i]->rec.id != rec->id)
-				continue;
-			set->tiers[i]->rec.generation = rec->generation;
-			set->tiers[i]->rec.next_generation = rec->next_generation;
-		}
+		for (i = 0; i < set->nr_tiers; i++)
+			if (set->tiers[i]->rec.id == rec->id)
+				set->tiers[i]->rec.next_generation = generation;
 	}
 	free_recs(recs);
 	return r;
@@ -775,12 +770,13 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 		r = write_recs(tt, plan, md);
 	if (!r && info.nr_chunks != nr_chunks)
 		r = tier_metadata_resize(md, nr_chunks);
+	if (r)
+		return refuse_commit(tt, plan, r);
 	tier_metadata_get_info(md, &info);
 	info.generation = info.next_generation;
 	info.length = tt->ti->len;
 	tier_metadata_set_info(md, &info);
-	if (!r)
-		r = tier_metadata_commit(md, false);
+	r = tier_metadata_commit(md, false);
 	if (r)
 		return refuse_commit(tt, plan, r);
 	plan->info = info;

@@ -415,6 +415,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	bool moved = plan->changes_list || nr != set->nr_chunks;
 	struct tier_meta_info info;
 	unsigned int i;
 	u64 *map;
@@ -440,7 +441,8 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	set->mapped = 0;
 	atomic64_set(&set->pinned, 0);
 
-	set->home = NULL;
+	if (moved)
+		set->home = NULL;
 	r = adopt_tiers(set, tt, plan) ? :
 	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
 	    tier_metadata_load_heat(set->metadata, set->heat) ? :
@@ -648,8 +650,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	plan = kvzalloc(sizeof(*plan), GFP_KERNEL);
 	if (!plan)
 		return -ENOMEM;
-	if (set->active && set->read_only_activation && tier_writes_wanted(tt) &&
-	    !set->needs_check)
+	/* What has never written has nothing to lose, and may know another length. */
+	if (set->active && set->read_only_activation && old != tt)
 		deactivate(set);
 	r = tier_plan_make(tt, plan);
 	if (r) {
@@ -686,7 +688,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		goto out;
 	}
 	set->active = true;
-	set->table_paused = tt->paused;
+	if (old != tt)
+		set->table_paused = tt->paused;
 	set->discard_passdown = !tt->no_discard_passdown;
 	set->skip_zeroing = tt->skip_zeroing;
 	if (!tier_set_frozen(set))

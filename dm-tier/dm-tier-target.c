@@ -4,6 +4,7 @@
  * one, and the chunks that are hot live on the fast ones.  See dm-tier.rst.
  */
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -54,15 +55,19 @@ static int join_set(struct tier_target *tt, char **error)
 static int check_plan(struct tier_target *tt, char **error)
 {
 	struct tier_plan *plan = kvzalloc(sizeof(*plan), GFP_KERNEL);
+	unsigned int noio;
 	int r;
 
 	if (!plan) {
 		*error = "Out of memory";
 		return -ENOMEM;
 	}
+	/* The device may be suspended, and its resume wants the mutex. */
+	noio = memalloc_noio_save();
 	mutex_lock(&tt->set->config);
 	r = tier_plan_make(tt, plan);
 	mutex_unlock(&tt->set->config);
+	memalloc_noio_restore(noio);
 	if (r)
 		tier_reason(error, "%s", plan->reason);
 	else
@@ -99,7 +104,8 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->flush_supported = true;
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
-	ti->num_write_zeroes_bios = 1;
+	/* An unmapped chunk reads as zeroes, but would not after its first write. */
+	ti->num_write_zeroes_bios = !tt->skip_zeroing;
 	ti->accounts_remapped_io = true;
 	ti->per_io_data_size = sizeof(struct tier_io);
 	return 0;
@@ -112,9 +118,17 @@ static void tier_dtr(struct dm_target *ti)
 
 static int map_flush(struct tier_set *set, struct bio *bio)
 {
+	bool lost;
+
 	if (READ_ONCE(set->mode) == TIER_MODE_FAIL)
 		return DM_MAPIO_KILL;
 	if (set->no_writes) {
+		/* It had writes under another table, of which some may have got stuck. */
+		spin_lock_irq(&set->lock);
+		lost = tier_births_lost(set);
+		spin_unlock_irq(&set->lock);
+		if (lost)
+			return DM_MAPIO_KILL;
 		bio_endio(bio);
 		return DM_MAPIO_SUBMITTED;
 	}

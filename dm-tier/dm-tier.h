@@ -489,6 +489,8 @@ int tier_io_init(struct tier_set *set);
  * -ENOENT: it is mapped; -EAGAIN, -ENOMEM: not now; -ENOSPC: the place is taken.
  */
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place);
+/* Whether a first write to the chunk is under way; set->lock held. */
+bool tier_in_birth(struct tier_set *set, u32 chunk);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */

@@ -359,8 +359,7 @@ static void use_label(struct set *s, const struct member *m)
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
 	t->label_generation = m->label.generation;
-	t->stale = m->label.generation != t->generation &&
-		   (!t->next_generation || m->label.generation != t->next_generation);
+	t->stale = !tier_label_current(t->generation, t->next_generation, m->label.generation);
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */

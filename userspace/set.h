@@ -21,7 +21,7 @@ struct set_tier {
 	uint64_t places;	/* chunks, 0 if not known */
 	u64 endurance;		/* GiB a day */
 	u64 generation;		/* that its label should have */
-	u64 next_generation;	/* or this, unless 0 */
+	u64 next_generation;	/* or any up to this; 0: no other */
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
 	bool doubled;		/* another device, a stray, says that it is this tier */

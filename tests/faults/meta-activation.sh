@@ -223,9 +223,54 @@ bump_end()
 	intact
 }
 
+# The new label is there, but cannot be read; then there is no getting further, and
+# the next time it can be read.
+bump_misread()
+{
+	make_down wrapped
+	swap a "$(tier_table hold "$fast")"
+	later create
+	wait_for 20 in_flight write a
+	meta_writes
+	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	meta_good
+	sums=$(checksums "$slow")
+	for sector in 0 8; do
+		swap a "$(printf '%s\n' "0 $sector linear $fast 0" "$sector 8 error" \
+			"$((sector + 8)) $(($(sectors_of "$fast") - sector - 8)) linear $fast $((sector + 8))" |
+			grep -v '^0 0 ')"
+		fails create
+	done
+	swap a "$(tier_table good "$fast")"
+	intact
+	intact
+}
+
+# A tier that joins, and is interrupted twice before it is recorded.
+join_interrupted()
+{
+	make_down wrapped
+	disk third 16
+	wrap b "$(tier_table good "$slow")"
+	tiers=("$a" "$third" "$b")
+	swap b "$(tier_table writes "$slow")"
+	fails create
+	swap b "$(tier_table good "$slow")"
+	swap a "$(tier_table writes "$fast")"
+	fails create
+	swap a "$(tier_table good "$fast")"
+	activate
+	same 3 "$(info tiers)" "tiers"
+	check_chunks 0 20 1
+	deactivate
+}
+
 for kind in writes flushes dead; do
 	test_case "generation: metadata fails before the labels ($kind)" bump_start "$kind"
 done
+test_case "generation: a new label that cannot be read for a moment" bump_misread
+test_case "generation: a tier that joins, interrupted twice" join_interrupted
 test_case "generation: the new one is on the disk, but the flush failed" bump_start_unknown
 for kind in writes flushes; do
 	test_case "generation: metadata fails after the labels ($kind)" bump_end "$kind"

@@ -154,6 +154,40 @@ discard()
 	check_chunks 1 19 1
 }
 
+# A write to the chunk that was to be discarded has found it unmapped, and is still at it
+# when the discard turns out not to have happened: what is written after that must last.
+write_meanwhile()
+{
+	swap a "$(tier_table hold "$fast")"
+	background io write "$dev" at=0 len=4k seed=7
+	first_pid=$last_pid
+	wait_for 20 in_flight write a
+}
+
+discard_then_write()
+{
+	begin
+	deactivate
+	wrap a "$(tier_table good "$fast")"
+	tiers=("$a" "$slow")
+	activate
+	before=$(events)
+	provoke() { later discard_chunks 0 1; }
+	fail_commit old_writes write_meanwhile
+	[ "$(later_status)" != 0 ] || fail "a discard that did not happen succeeded"
+	later io write "$dev" at=16k len=4k seed=8
+	nap 0.3
+	swap a "$(tier_table good "$fast")"
+	if wait "$first_pid"; then
+		io check "$dev" at=0 len=4k seed=7
+	fi
+	if [ "$(later_status)" = 0 ]; then
+		io check "$dev" at=16k len=4k seed=8
+	fi
+	end_case old_writes
+	check_chunks 1 19 1
+}
+
 # ---- messages
 
 message_waits()
@@ -282,6 +316,8 @@ for fault in $faults; do
 done
 for fault in $faults; do
 	test_case "discard: $fault" discard "$fault"
+	[ "$fault" != old_writes ] ||
+		test_case "discard that does not happen, and a first write meanwhile" discard_then_write
 done
 for fault in old_writes new never; do
 	test_case "message pin: $fault" message "$fault" pinned pin 5 2 0

@@ -142,6 +142,12 @@ grown()
 	becomes_full "$1"
 	# The last first writes wait for room: a FLUSH that covers them fails.
 	io_fails 5 io sync "$dev"
+	# So does one under a table that writes nothing.
+	features=(skip_zeroing read_only)
+	reload
+	io_fails 5 io sync "$dev"
+	features=(skip_zeroing)
+	reload
 	suspend
 	resume
 	same ro "$(mode_now)" "mode after a resume without growth"

@@ -221,6 +221,34 @@ skip_zeroing()
 }
 test_case "skip_zeroing writes the data alone" skip_zeroing
 
+# What was zeroed on purpose stays zero when the rest of the chunk is written.
+skip_no_zeroes()
+{
+	local loop
+	need losetup
+	modprobe loop 2>/dev/null || true
+	# null_blk has no WRITE ZEROES that the set could offer; these go with the set.
+	truncate -s 16M "$tmp/zeroes.0" "$tmp/zeroes.1"
+	disk meta 4
+	tiers=()
+	for loop in "$tmp"/zeroes.*; do tiers+=("$(losetup -f --show "$loop")"); done
+	[ "$(<"/sys/block/${tiers[0]#/dev/}/queue/write_zeroes_max_bytes")" -gt 0 ] ||
+		skip "loop devices have no WRITE ZEROES here"
+	features=(no_discard_passdown skip_zeroing)
+	activate
+	losetup -d "${tiers[@]}"
+	# No place but has old data, wherever the chunk lands.
+	write_chunks 0 $((length / chunk)) 1
+	discard_chunks 0 $((length / chunk))
+	wait_for 10 all_unmapped
+	blkdiscard -z -o 0 -l "$(at_chunk 20)" "$dev"
+	io write "$dev" at=32k len=4k seed=2
+	io check "$dev" at=0 len=32k seed=0
+	io check "$dev" at=32k len=4k seed=2
+	io check "$dev" at=36k len=28k seed=0
+}
+test_case "skip_zeroing does not undo zeroes that were written" skip_no_zeroes
+
 # After FUA the mapping is on disk: a copy of the disks taken at once shows it.
 fua()
 {

@@ -48,6 +48,33 @@ grow_tier()
 }
 test_case "a grown tier is adopted, then the length" grow_tier
 
+# What has never written knows the length of its table alone.
+longer_read_only()
+{
+	local whole
+	make_set
+	whole=$length
+	write_chunks 0 1 1
+	deactivate
+	features=(read_only)
+	for length in $((10 * chunk)) "$whole"; do
+		if [ "$length" = "$whole" ]; then reload; else activate; fi
+		check_chunks 0 1 1
+		check_chunks 9 1 0
+		same $((length / chunk)) "$(info virtual)" "virtual chunks"
+	done
+	check_chunks 720 1 0
+	# The other way round, and then with writes.
+	length=$((10 * chunk))
+	reload
+	check_chunks 9 1 0
+	features=() length=$whole
+	reload
+	write_chunks 720 1 2
+	check_chunks 720 1 2
+}
+test_case "a longer table for a set that is read only" longer_read_only
+
 grow_both_at_once()
 {
 	make_windows
@@ -449,8 +476,11 @@ test_case "rename of a live set" rename_live
 
 rename_noted()
 {
+	features=(paused)
 	make_set
 	write_chunks 0 10 1
+	msg resume
+	running=$(info running)
 	dmsetup rename "$set" tt_other
 	set=tt_other dev=/dev/mapper/tt_other
 	fails grep -q -a tt_other <(dd if="$fast" bs=8k count=1 status=none)
@@ -461,6 +491,7 @@ rename_noted()
 			fail "$disk does not carry the new name"
 	done
 	check_chunks 0 10 1
+	same "$running" "$(info running)" "what the message resume did"
 	# Once is enough.
 	generation=$(dd if="$fast" bs=8k count=1 iflag=direct status=none | cksum)
 	suspend

@@ -429,7 +429,7 @@ static void same_uuid(struct md_content *c)
 {
 	memcpy(c->tiers.tier[0].uuid, c->tiers.tier[1].uuid, TIER_UUID_SIZE);
 }
-static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 9; }
+static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 8; }
 static void announced_tier(struct md_content *c) { c->tiers.tier[0].next_generation = 9; }
 static void shrunk_tier(struct md_content *c) { c->tiers.tier[0].size -= 2048; }
 static void unknown_flag(struct md_content *c) { c->info.flags |= 0x10; }

@@ -34,7 +34,7 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 		    const struct tier_label_info *label, u64 sectors, const char *name,
 		    struct md_problems *p)
 {
-	if (!tier_label_current(t, label->generation))
+	if (!tier_label_current(t->generation, t->next_generation, label->generation))
 		md_error(p, "%s: %s stale: its label has generation %llu, the metadata knows %llu", name,
 			 label->generation < t->generation ? "tier" : "metadata", LL(label->generation),
 			 LL(t->generation));

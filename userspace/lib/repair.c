@@ -95,9 +95,10 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image)
 	if (!whole && !add_tiers(r, tiers))
 		return false;
 	for (i = 0; i < tiers->nr; i++) {
-		at_least(&r->content.info.next_generation, tiers->tier[i].generation);
+		at_least(&r->content.info.generation, tiers->tier[i].generation);
 		at_least(&r->content.info.next_generation, tiers->tier[i].next_generation);
 	}
+	at_least(&r->content.info.next_generation, r->content.info.generation);
 	return true;
 }
 

@@ -36,8 +36,8 @@ static void rules_tier(const struct tier_meta_info *info, const struct tier_meta
 	if (!t->places || t->places > all || t->first_place > all - t->places)
 		md_error(p, "tier id %u: %llu places from %llu on do not fit %llu sectors", t->id,
 			 LL(t->places), LL(t->first_place), LL(t->size));
-	if (t->generation > info->next_generation || t->next_generation > info->next_generation)
-		md_error(p, "tier id %u: generation %llu or %llu, that of the set is %llu or %llu", t->id,
+	if (t->generation > info->generation || t->next_generation > info->next_generation)
+		md_error(p, "tier id %u: generation %llu, next %llu; those of the set are %llu and %llu", t->id,
 			 LL(t->generation), LL(t->next_generation), LL(info->generation),
 			 LL(info->next_generation));
 	if (t->flags & ~TIER_RECORD_EVACUATE)
