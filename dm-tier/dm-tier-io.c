@@ -10,9 +10,11 @@
 #include "dm-tier.h"
 
 #define MIN_BIRTHS 64
+#define MAX_BIRTHS 256		/* of a tier at once: enough to keep any device busy */
 
 struct tier_birth {
 	struct list_head list;
+	struct hlist_node hash;
 	struct tier_set *set;
 	u32 chunk;
 	struct tier *tier;
@@ -68,9 +70,22 @@ static void whole_endio(struct bio *bio)
 }
 
 /*
+ * Takes a place for a birth; false if the tier is full.  No place is taken yet
+ * if as many births as there may be are under way to this tier.
+ */
+static bool take_place(struct tier *t, u64 *place)
+{
+	if (!tier_free_places(t))
+		return false;
+	*place = t->nr_births < MAX_BIRTHS ? tier_alloc_place(t) : TIER_NO_PLACE;
+	return true;
+}
+
+/*
  * The tier a first write lands on: at home in a set that goes back to one tier,
  * else where the chunk is pinned, else the fastest that takes landings and keeps
- * its reserve, else the fastest with any room.
+ * its reserve, else the fastest with any room.  *place is TIER_NO_PLACE if the
+ * write has to wait for its turn there.
  */
 static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 {
@@ -80,14 +95,18 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	struct tier *t;
 
 	lockdep_assert_held(&set->lock);
-	if (set->home && tier_open(set->home) && tier_alloc_exactly(set->home, chunk)) {
-		*place = chunk;
-		return set->home;
+	if (set->home && tier_open(set->home)) {
+		*place = TIER_NO_PLACE;
+		if (set->home->nr_births >= MAX_BIRTHS)
+			return set->home;
+		if (tier_alloc_exactly(set->home, chunk)) {
+			*place = chunk;
+			return set->home;
+		}
 	}
 	if (pin && set->by_id[pin - 1] && tier_open(set->by_id[pin - 1])) {
 		t = set->by_id[pin - 1];
-		*place = tier_alloc_place(t);
-		if (*place != TIER_NO_PLACE)
+		if (take_place(t, place))
 			return t;
 	}
 	do {
@@ -100,8 +119,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 			     tier_free_places(t) <=
 			     tier_tier_tunable(set, rank, TIER_TIER_RESERVE)))
 				continue;
-			*place = tier_alloc_place(t);
-			if (*place != TIER_NO_PLACE)
+			if (take_place(t, place))
 				return t;
 		}
 		strict = !strict;
@@ -119,10 +137,8 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 {
 	struct tier_birth *b;
 
-	list_for_each_entry(b, &set->births, list)
-		if (b->chunk == chunk)
-			return b;
-	list_for_each_entry(b, &set->born, list)
+	lockdep_assert_held(&set->lock);
+	hash_for_each_possible(set->birth_hash, b, hash, chunk)
 		if (b->chunk == chunk)
 			return b;
 	return NULL;
@@ -132,6 +148,22 @@ bool tier_in_birth(struct tier_set *set, u32 chunk)
 {
 	lockdep_assert_held(&set->lock);
 	return find_birth(set, chunk);
+}
+
+static void begin_birth(struct tier_set *set, struct tier_birth *b)
+{
+	lockdep_assert_held(&set->lock);
+	list_add_tail(&b->list, &set->births);
+	hash_add(set->birth_hash, &b->hash, b->chunk);
+	b->tier->nr_births++;
+}
+
+static void end_birth(struct tier_set *set, struct tier_birth *b)
+{
+	lockdep_assert_held(&set->lock);
+	list_del(&b->list);
+	hash_del(&b->hash);
+	b->tier->nr_births--;
 }
 
 static bool covers_chunk(struct tier_set *set, struct bio *bio)
@@ -204,6 +236,12 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 		}
 		return true;
 	}
+	if (place == TIER_NO_PLACE) {
+		mempool_free(b, &set->birth_pool);
+		bio_list_add(&t->crowded, bio);
+		spin_unlock_irq(&set->lock);
+		return true;
+	}
 	memset(b, 0, sizeof(*b));
 	b->set = set;
 	b->chunk = chunk;
@@ -213,7 +251,7 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 		b->whole = bio;
 	else
 		bio_list_add(&b->bios, bio);
-	list_add_tail(&b->list, &set->births);
+	begin_birth(set, b);
 	spin_unlock_irq(&set->lock);
 	write_birth(set, b);
 	return true;
@@ -233,7 +271,7 @@ void __tier_retry_deferred(struct tier_set *set)
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 {
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	struct tier_birth *b, *other;
+	struct tier_birth *b;
 	int r = 0;
 
 	b = mempool_alloc(&set->birth_pool, GFP_NOWAIT);
@@ -248,16 +286,15 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 	bio_list_init(&b->bios);
 
 	spin_lock_irq(&set->lock);
-	list_for_each_entry(other, &set->births, list)
-		depth -= !!depth;
 	if (set->map[chunk] & TIER_ENTRY_MAPPED)
 		r = -ENOENT;
-	else if (!set->running || tier_set_frozen(set) || !depth || find_birth(set, chunk))
+	else if (!set->running || tier_set_frozen(set) || t->nr_births >= depth ||
+		 find_birth(set, chunk))
 		r = -EAGAIN;
 	else if (!tier_alloc_exactly(t, place))
 		r = -ENOSPC;
 	else
-		list_add_tail(&b->list, &set->births);
+		begin_birth(set, b);
 	if (!r && tier_tunable(set, TIER_TUNABLE_BANDWIDTH))
 		set->budget -= set->chunk_sectors;
 	spin_unlock_irq(&set->lock);
@@ -347,7 +384,7 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 			bio->bi_opf |= REQ_FUA;
 	}
 	spin_lock_irq(&set->lock);
-	list_del(&b->list);
+	end_birth(set, b);
 	__tier_free_place(b->tier, b->place);
 	if (bio)
 		bio_list_add(&set->deferred, bio);
@@ -377,7 +414,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 		   tier_reason_bits(TIER_REASON_FIRST_WRITE));
 	strays = pin && tier_word_pin(pin) - 1 != b->tier->rec.id;
 	set->mapped++;
-	list_del(&b->list);
+	end_birth(set, b);
 	if (TIER_MUTANT(birth_unflushed))
 		__tier_queue_op(set, &b->op);
 	else
@@ -414,6 +451,33 @@ static void bring_up_births(struct tier_set *set)
 	}
 }
 
+/* A first write that waited for its turn, and whose turn it is, or NULL. */
+static struct bio *next_crowded(struct tier_set *set)
+{
+	struct bio *bio = NULL;
+	unsigned int i;
+
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers && !bio; i++)
+		if (set->tiers[i]->nr_births < MAX_BIRTHS)
+			bio = bio_list_pop(&set->tiers[i]->crowded);
+	spin_unlock_irq(&set->lock);
+	return bio;
+}
+
+/* False if it has to wait for memory. */
+static bool do_bio(struct tier_set *set, struct bio *bio)
+{
+	u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
+
+	if (tier_bio_io(bio)->discards_chunk)
+		return tier_discard_chunk(set, bio);
+	if (!(word & TIER_ENTRY_MAPPED) && !tier_set_frozen(set) && bio_op(bio) == REQ_OP_WRITE)
+		return first_write(set, bio);
+	tier_remap_bio(set, bio);
+	return true;
+}
+
 static void do_deferred(struct tier_set *set)
 {
 	struct bio_list bios;
@@ -425,17 +489,11 @@ static void do_deferred(struct tier_set *set)
 	bio_list_init(&set->deferred);
 	spin_unlock_irq(&set->lock);
 
-	while (memory && (bio = bio_list_pop(&bios))) {
-		u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
-
-		if (tier_bio_io(bio)->discards_chunk)
-			memory = tier_discard_chunk(set, bio);
-		else if ((word & TIER_ENTRY_MAPPED) || tier_set_frozen(set) ||
-			 bio_op(bio) != REQ_OP_WRITE)
-			tier_remap_bio(set, bio);
-		else
-			memory = first_write(set, bio);
-	}
+	/* Births end in this work only, so it always comes by here afterwards. */
+	while (memory && (bio = next_crowded(set)))
+		memory = do_bio(set, bio);
+	while (memory && (bio = bio_list_pop(&bios)))
+		memory = do_bio(set, bio);
 	if (memory)
 		return;
 	/* The commit of births is what frees them. */
@@ -463,6 +521,7 @@ int tier_io_init(struct tier_set *set)
 	bio_list_init(&set->undecided);
 	INIT_LIST_HEAD(&set->births);
 	INIT_LIST_HEAD(&set->born);
+	hash_init(set->birth_hash);
 	INIT_LIST_HEAD(&set->unmapped);
 	return mempool_init_kmalloc_pool(&set->birth_pool, MIN_BIRTHS,
 					 sizeof(struct tier_birth));

@@ -296,5 +296,6 @@ void tier_remap_bios(struct tier_set *set, struct bio_list *bios)
 void tier_map_init_tier(struct tier *t)
 {
 	bio_list_init(&t->outbox);
+	bio_list_init(&t->crowded);
 	INIT_WORK(&t->outbox_work, do_outbox);
 }

@@ -101,6 +101,10 @@ struct tier {
 	u64 used;
 	u64 hint;
 
+	/* First writes; set->lock. */
+	unsigned int nr_births;		/* in progress or born */
+	struct bio_list crowded;	/* those that have to wait for their turn */
+
 	/* Flush; set->lock. */
 	bool flushing;
 	bool flush_again;		/* births came while one was under way */
@@ -280,6 +284,7 @@ struct tier_set {
 	struct bio_list undecided;	/* retried after the next commit; set->lock */
 	struct list_head births;	/* struct tier_birth in progress; set->lock */
 	struct list_head born;		/* data on the tier; set->lock */
+	DECLARE_HASHTABLE(birth_hash, 10);	/* both; set->lock */
 	struct list_head unmapped;	/* struct tier_unmap, readers gone; set->lock */
 	unsigned int freeing;		/* places on their way to being free; set->lock */
 	mempool_t birth_pool;

@@ -159,6 +159,44 @@ hung_then_lost()
 }
 test_case "a tier that hangs and then fails" hung_then_lost
 
+# More first writes than are made at once for one tier, which holds them.  The one of
+# another tier, that comes after them, is not held up; and all of them have their turn.
+crowd()
+{
+	local n=400
+	disk meta 4
+	disk fast 32
+	disk slow 16
+	wrap a "$(tier_table good "$fast")"
+	tiers=("$a" "$slow")
+	activate
+	msg pin 600 1 1
+	tier a hold
+	later io scatter "$dev" at=0 len="$(at_chunk "$n")" chunk="$(at_chunk 1)" block=512 \
+		seed=1 model="$tmp/model"
+	wait_for 30 grep -q "under way" "$tmp/later.out"
+	write_chunks 600 1 2
+	all_on_rank 600 1 1 || fail "the pinned chunk is not on its tier"
+	wait_for 30 many_held 256
+	nap 2
+	same 256 "$(writes_held)" "writes on their way to the tier"
+	still_waiting "the first writes"
+	tier a good
+	same 0 "$(later_status)" "the first writes"
+	same "$((n + 1)) $n" "$(info mapped) $(info used0)" "mapped, and on the tier"
+	io recheck "$dev" at=0 len="$(at_chunk "$n")" model="$tmp/model"
+	check_chunks 600 1 2
+}
+# writes_held: by tt_a
+writes_held()
+{
+	local _ writes
+	read -r _ _ _ _ writes _ < <(dmsetup status tt_a)
+	echo "$writes"
+}
+many_held() { [ "$(writes_held)" -ge "$1" ]; }
+test_case "many first writes of a tier that hangs" crowd
+
 # ---- latency_guard
 
 # reads FIRST COUNT NUMBER DEPTH: small ones, at random; fio waits for all of them where it

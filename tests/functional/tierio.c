@@ -8,6 +8,9 @@
  *
  *   tierio write   DEV at= len= seed= [block=] [as=] [flags=fua|fua_alone|nowait|buffered]
  *   tierio check   DEV at= len= seed= [block=] [as=] [flags=nowait|buffered]
+ *   tierio scatter DEV at= len= chunk= seed= model=FILE [block=]
+ *                                     write the first block of each chunk, all of them
+ *                                     at once; says so when they are under way
  *   tierio sync    DEV
  *   tierio sums    DEV...             a line each that tells whether it has changed
  *   tierio hold    DEV                open exclusively until killed
@@ -326,6 +329,58 @@ static void on_term(int sig)
 	asked_to_end = 1;
 }
 
+/* What it does not write is taken for zeroes. */
+static void do_scatter(void)
+{
+	uint32_t *model = new_model();
+	unsigned int i, n = len / chunk;
+	struct iocb **cbs = calloc(n, sizeof(*cbs));
+	struct iocb *cb = calloc(n, sizeof(*cb));
+	aio_context_t context = 0;
+	struct io_event event;
+	uint64_t offset;
+	long sent = 0, r;
+
+	if (!cbs || !cb)
+		die(ENOMEM, "no memory");
+	if (!n || n * block > BLOCK_MAX)
+		die(WRONG_USAGE, "len=");
+	if (syscall(SYS_io_setup, n, &context))
+		die_io("io_setup", at);
+	for (i = 0; i < n; i++) {
+		unsigned char *data = buffer + i * block;
+		uint64_t done;
+
+		offset = at + i * chunk;
+		for (done = 0; done < block; done += SECTOR)
+			stamp(data + done, (offset + done) / SECTOR, seed);
+		set_model(model, offset, block, seed);
+		cbs[i] = &cb[i];
+		cb[i].aio_fildes = fd;
+		cb[i].aio_lio_opcode = IOCB_CMD_PWRITE;
+		cb[i].aio_buf = (uintptr_t)data;
+		cb[i].aio_nbytes = block;
+		cb[i].aio_offset = offset;
+	}
+	while (sent < n) {
+		r = syscall(SYS_io_submit, context, n - sent, cbs + sent);
+		if (r <= 0)
+			die_io("io_submit", at);
+		sent += r;
+	}
+	puts("under way");
+	fflush(stdout);
+	for (i = 0; i < n; i++) {
+		if (syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1)
+			die_io("io_getevents", at);
+		if (event.res < 0) {
+			errno = -event.res;
+			die_io("write", ((struct iocb *)(uintptr_t)event.obj)->aio_offset);
+		}
+	}
+	write_model(model);
+}
+
 /*
  * Starts on unwritten space, which reads as zeroes, or with again=1 on what the
  * model says.  SIGTERM ends it early, in order.
@@ -518,6 +573,8 @@ int main(int argc, char **argv)
 		do_write();
 	} else if (!strcmp(command, "check")) {
 		do_check();
+	} else if (!strcmp(command, "scatter") && chunk && block <= chunk && model_path) {
+		do_scatter();
 	} else if (!strcmp(command, "sync")) {
 		if (fsync(fd))
 			die_io("fsync", 0);
