@@ -180,7 +180,7 @@ const char *tier_missed(struct tier_set *set, u32 chunk)
 	for (i = 0; i < TIER_MISSED_RING; i++)
 		if (set->missed[i].why && set->missed[i].chunk == chunk)
 			return set->missed[i].why;
-	return NULL;
+	return xa_load(&set->copy_failed, chunk) ? "io_error" : NULL;
 }
 
 void tier_forget_missed(struct tier_set *set)
@@ -191,6 +191,7 @@ void tier_forget_missed(struct tier_set *set)
 	for (i = 0; i < TIER_MISSED_RING; i++)
 		set->missed[i].why = NULL;
 	spin_unlock_irq(&set->lock);
+	xa_destroy(&set->copy_failed);
 }
 
 static void forget_missed(struct tier_set *set, u32 chunk)
@@ -321,6 +322,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	hash_add(set->migration_hash, &m->hash, chunk);
 	set->nr_migrations++;
 	forget_missed(set, chunk);
+	xa_erase(&set->copy_failed, chunk);
 	change_word(set, chunk, 0, TIER_WORD_MOVING);
 	trace_dm_tier_migrate_start(disk_devt(dm_disk(set->md)), chunk, m->from->rec.rank,
 				    m->from_place, to->rec.rank, place, reason, 0);
@@ -583,6 +585,9 @@ static void step_abort(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 
+	/* Without memory to note it, it will be tried again. */
+	if (m->error)
+		xa_store_irq(&set->copy_failed, m->chunk, xa_mk_value(1), GFP_NOIO);
 	spin_lock_irq(&set->lock);
 	if (m->writers) {
 		/* They know this migration; its last one comes back here. */

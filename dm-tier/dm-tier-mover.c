@@ -259,6 +259,7 @@ void tier_bound_requests(struct tier_set *set)
 		q->first = min(q->first, q->end);
 	}
 	keep_owners(set, NULL);
+	tier_forget_missed(set);
 }
 
 void tier_free_requests(struct tier_set *set)
@@ -270,6 +271,7 @@ void tier_free_requests(struct tier_set *set)
 		kfree(q);
 	}
 	keep_owners(set, NULL);
+	tier_forget_missed(set);
 }
 
 /* The tier that a chunk displaced from `from` goes to: the nearest with room. */
@@ -573,15 +575,10 @@ void tier_mark_astray(struct tier_set *set)
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
-/* A copy of this chunk failed lately; another try waits for a message. */
+/* The last copy of this chunk failed; another try waits for a message. */
 static bool given_up(struct tier_set *set, u32 chunk)
 {
-	const char *why;
-
-	spin_lock_irq(&set->lock);
-	why = tier_missed(set, chunk);
-	spin_unlock_irq(&set->lock);
-	return why && !strcmp(why, "io_error");
+	return xa_load(&set->copy_failed, chunk);
 }
 
 /* The end of a pass: was there nothing left to do, and is nothing new? */
@@ -806,4 +803,5 @@ void tier_mover_init(struct tier_set *set)
 	INIT_LIST_HEAD(&set->migrations);
 	INIT_LIST_HEAD(&set->requests);
 	hash_init(set->migration_hash);
+	xa_init_flags(&set->copy_failed, XA_FLAGS_LOCK_IRQ);
 }

@@ -333,6 +333,7 @@ struct tier_set {
 		const char *why;
 	} missed[TIER_MISSED_RING];	/* chunks that were not moved; set->lock */
 	unsigned int missed_next;
+	struct xarray copy_failed;	/* chunks whose last copy met an I/O error */
 	u32 *home_owner;		/* place - first_place -> chunk, while homing */
 	u8 home_id;
 
@@ -596,9 +597,12 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 			   enum tier_reason reason);
 /* Forgets the requests for a tier; those under way end. */
 void tier_drop_requests(struct tier_set *set, const struct tier *to);
-/* Cuts requests at the end of a set that became shorter; while suspended. */
+/*
+ * Cuts requests at the end of a set that became shorter, forgets what was not
+ * moved; while suspended.
+ */
 void tier_bound_requests(struct tier_set *set);
-/* Frees all requests; while suspended. */
+/* Frees all requests and what is known of chunks not moved; while suspended. */
 void tier_free_requests(struct tier_set *set);
 /* Sectors may be copied now: 0, or how long to wait, in jiffies. */
 unsigned long tier_budget_wait(struct tier_set *set);

@@ -330,6 +330,39 @@ copy_write_error()
 }
 test_case "a destination with a bad sector is closed, and all data stays" copy_write_error
 
+# More chunks than the reasons that are remembered: each is tried once.
+many_unreadable()
+{
+	core=(migration_bandwidth 0)
+	length=$((140 * chunk))
+	make_wrapped
+	msg set tier0.landing 0
+	write_chunks 30 90 1 block=1m
+	io sync "$dev"
+	same 100 "$(info used1)" "chunks on slow"
+	tier b all
+	msg evacuate 1
+	wait_for 60 failed_reach 100
+	wait_for 10 settled
+	nap 3
+	same "100 0" "$(info failed) $(info in_flight)" "failed, and in flight"
+	chunk_info 10
+	same io_error "${C[reason]}" "reason of the first"
+	chunk_info 119
+	same io_error "${C[reason]}" "reason of the last"
+	tier b good
+	msg evacuate 1
+	wait_for 60 all_left 1
+	check_chunks 0 20 1
+	check_chunks 30 90 1 block=1m
+	same 100 "$(info failed)" "failed"
+	chunk_info 10
+	same evacuate "${C[reason]}" "reason of the first, which has moved"
+}
+failed_reach() { [ "$(info failed)" -ge "$1" ]; }
+all_left() { [ "$(info "used$1")" = 0 ]; }
+test_case "many chunks that cannot be read: an evacuation ends" many_unreadable
+
 # ---- a tier lost while the set runs
 
 lost_running()
