@@ -317,7 +317,7 @@ static bool departures(struct tier_set *set, const struct tier *t)
 	return found;
 }
 
-/* Starts to move something unpinned away from a full tier.  0 or -ENOSPC. */
+/* Starts to move something unpinned away from a full tier.  0, -ENOSPC, or try again. */
 static int make_room(struct tier_set *set, struct tier *t)
 {
 	struct tier *to = refuge(set, t);
@@ -325,6 +325,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 	bool found = false;
 	u32 chunk = 0;
 	u32 i;
+	int r;
 
 	if (departures(set, t))
 		return 0;
@@ -352,7 +353,9 @@ static int make_room(struct tier_set *set, struct tier *t)
 	}
 	if (!found)
 		return -ENOSPC;
-	return tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
+	r = tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
+	/* It has gone meanwhile, or `to` was closed: that says nothing of who needs the room. */
+	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
 }
 
 /* Who lies on a place: a table built by one scan and kept while homing lasts. */
