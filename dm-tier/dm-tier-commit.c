@@ -275,15 +275,21 @@ static void do_commit_timer(struct work_struct *work)
 			   msecs_to_jiffies(COMMIT_TIMER_MS));
 }
 
+void __tier_arm_commit_timer(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	set->commit_timer_armed = true;
+	queue_delayed_work(set->wq, &set->commit_timer,
+			   msecs_to_jiffies(COMMIT_TIMER_MS));
+}
+
 void tier_arm_commit_timer(struct tier_set *set)
 {
 	if (READ_ONCE(set->commit_timer_armed))
 		return;
 	spin_lock_irq(&set->lock);
-	set->commit_timer_armed = true;
+	__tier_arm_commit_timer(set);
 	spin_unlock_irq(&set->lock);
-	queue_delayed_work(set->wq, &set->commit_timer,
-			   msecs_to_jiffies(COMMIT_TIMER_MS));
 }
 
 void tier_commit_init(struct tier_set *set)

@@ -80,6 +80,9 @@ static void flush_endio(struct bio *bio)
 	list_splice_init(&t->flush_running, &waiters);
 	if (status) {
 		list_splice_init(&t->births_flushing, &t->births);
+		/* The timer may have gone by while they were on their way. */
+		if (!list_empty(&t->births) && set->running)
+			__tier_arm_commit_timer(set);
 	} else {
 		list_for_each_entry_safe(op, next, &t->births_flushing, list) {
 			list_del(&op->list);

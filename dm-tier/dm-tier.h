@@ -541,6 +541,8 @@ void __tier_queue_op(struct tier_set *set, struct tier_op *op);
 void tier_queue_op(struct tier_set *set, struct tier_op *op);
 /* New chunks are committed within a second of this. */
 void tier_arm_commit_timer(struct tier_set *set);
+/* The same with set->lock held; any context. */
+void __tier_arm_commit_timer(struct tier_set *set);
 /* Written chunks that no flush has made durable; suspended. */
 bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */

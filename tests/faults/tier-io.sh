@@ -272,6 +272,48 @@ flush_error_copy()
 }
 test_case "a copy whose flush fails leaves the chunk where it was" flush_error_copy
 
+# The flush that is to carry a new chunk to its commit takes longer than the timer of
+# commits, then fails.  Nobody asks for another one, and it comes.
+flush_error_late()
+{
+	local below=/dev/mapper/tt_f size
+	disk meta 4
+	disk fast 16 cache_size=4
+	disk slow 32
+	size=$(sectors_of "$fast")
+	wrap f "$(tier_table good "$fast")"
+	wrap a "0 $size linear $below 0"
+	tiers=("$a" "$slow")
+	activate
+	swap a "0 $size delay $below 0 0 $below 0 0 $below 0 $held_ms"
+	write_chunks 3 1 1
+	wait_for 30 flush_held
+	nap 3
+	swap f "$(tier_table flushes "$fast")"
+	chunk_info 3
+	same new "${C[state]}" "state while the flush is held"
+	swap a "0 $size linear $below 0"
+	wait_for 30 closed 0
+	swap f "$(tier_table good "$fast")"
+	wait_for 30 committed 3
+	deactivate
+	activate
+	check_chunks 3 1 1
+}
+flush_held()
+{
+	local _ flushes
+	read -r _ _ _ _ _ flushes < <(dmsetup status tt_a)
+	[ "$flushes" -gt 0 ]
+}
+closed() { [ "$(info "state$1")" = F ]; }
+committed()
+{
+	chunk_info "$1"
+	[ "${C[state]}" = mapped ]
+}
+test_case "a flush that fails late is tried again by itself" flush_error_late
+
 # ---- copies
 
 copy_read_error()
