@@ -171,6 +171,7 @@ crowd()
 	tiers=("$a" "$slow")
 	activate
 	msg pin 600 1 1
+	trap 'tier a good' EXIT		# or nothing could be taken away after a failure
 	tier a hold
 	later io scatter "$dev" at=0 len="$(at_chunk "$n")" chunk="$(at_chunk 1)" block=512 \
 		seed=1 model="$tmp/model"
