@@ -687,7 +687,7 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
 			    q->args->given[OPT_ABORT] ? ORIGIN_NAMED : ORIGIN_GUESSED);
 	if (!code)
-		say("%s: what an interrupted conversion left %s.\n", name,
+		say("%s: what an interrupted call left %s.\n", name,
 		    global.test ? "would be cleaned up" : "is cleaned up");
 	return code ? code : -1;
 }

@@ -16,6 +16,7 @@
 #include "lib/metadata.h"
 #include "plan.h"
 #include "reshape.h"
+#include "revert.h"
 #include "signature.h"
 #include "size.h"
 #include "util.h"
@@ -535,8 +536,10 @@ static int release_volume(const struct lvm_part *p, const char *old)
 		free(what);
 		return lvm_untag_part(p);
 	}
+	/* The origin gets its name back before, where it lost it; a dry run finds it without. */
+	if (lvm_has_role(p, LVM_ROLE_ORIGIN) && !global.test)
+		old = p->lv;
 	now.name = xasprintf("%s/%s", p->vg, old);
-	/* The origin has its name back, but for a dry run. */
 	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
 		r = lvm_rename(p->vg, p->lv, old);
 	if (!r)
@@ -672,6 +675,40 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	return unchanged;
 }
 
+/*
+ * Whether the volumes have the names of a set that there is no label and no metadata of: a
+ * destroy was cut short.  convert gives them after the label.
+ */
+static bool only_names_left(const struct set *s, const char *set_hex)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts = { 0 };
+	char *old, *new = NULL;
+	bool left = false;
+
+	if (s || !lvm_installed() || lvm_list_set(set_hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	old = origin ? lvm_tag(origin, "name") : NULL;
+	if (old) {
+		new = xasprintf("%s%s", old, LVM_ORIGIN_SUFFIX);
+		left = !strcmp(origin->lv, new) || lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	}
+	free(old);
+	free(new);
+	lvm_parts_free(&parts);
+	return left;
+}
+
+static int give_back(const char *set_hex, const char *name, enum convert_origin sure)
+{
+	if (sure != ORIGIN_NAMED) {
+		err("%s: is what is left of a set that was destroyed. First: tierctl destroy %s", name, name);
+		return EXIT_FAILED;
+	}
+	return global.test ? EXIT_DONE : revert_finish(set_hex);
+}
+
 int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
 {
 	int code = EXIT_FAILED;
@@ -686,6 +723,8 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 		code = EXIT_FAILED;
 	else if (!origin_unchanged(s, set_hex, name, origin, sure))
 		code = EXIT_FAILED;
+	else if (only_names_left(s, set_hex))
+		code = give_back(set_hex, name, sure);
 	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
 		code = EXIT_DONE;
 	sets_free(&list);
