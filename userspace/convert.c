@@ -11,13 +11,11 @@
 #include <uuid/uuid.h>
 
 #include "bare.h"
-#include "candidate.h"
 #include "lib/build.h"
 #include "lib/metadata.h"
 #include "plan.h"
 #include "reshape.h"
 #include "revert.h"
-#include "signature.h"
 #include "size.h"
 #include "util.h"
 #include "wipe.h"
@@ -498,37 +496,19 @@ static int wipe_parts(const struct set *s)
 	return 0;
 }
 
-/* What a volume holds that was made for the set, whose labels are gone; NULL for nothing. */
-static char *somebody_elses(const struct lvm_part *p)
-{
-	char *what = NULL;
-	struct member m;
-	struct device d;
-	int error = 0;
-
-	if (device_from_name(p->name, &d))
-		return NULL;
-	member_read(&d, &m);
-	if (m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA)
-		what = candidate_describe(&m);
-	if (!what)
-		what = signatures_find(d.path, &error);
-	if (error)
-		what = xstrdup("what cannot be read");
-	member_free(&m);
-	device_free(&d);
-	return what;
-}
-
 static int release_volume(const struct lvm_part *p, const char *old)
 {
 	struct lvm_part now = *p;
-	char *what;
+	char *what = NULL;
+	struct device d;
 	int r = 0;
 
 	if (!old) {
 		/* A dry run finds it in use still. */
-		what = global.test ? NULL : somebody_elses(p);
+		if (!global.test && !device_from_name(p->name, &d)) {
+			what = reshape_foreign(NULL, &d);
+			device_free(&d);
+		}
 		if (!what)
 			return lvm_remove(p->name);
 		warn("%s: was made for the set, but carries %s, so it stays. To remove it: lvremove %s", p->name, what,

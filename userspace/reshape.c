@@ -397,14 +397,14 @@ char *reshape_foreign(struct set *s, const struct device *d)
 	member_read(d, &m);
 	if (m.kind == MEMBER_UNREADABLE)
 		what = xstrdup("what cannot be read");
-	else if (!reshape_is_leftover(s, &m))
+	else if (s ? !reshape_is_leftover(s, &m) : m.kind != MEMBER_DAMAGED)
 		what = candidate_describe(&m);
 	if (!what) {
 		what = signatures_find(d->path, &error);
 		if (error)
 			what = xstrdup("what cannot be read");
 	}
-	if (!what && m.kind == MEMBER_NONE && !m.blank)
+	if (!what && s && m.kind == MEMBER_NONE && !m.blank)
 		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);
 	return what;

@@ -50,6 +50,8 @@ bool reshape_is_leftover(struct set *s, const struct member *m);
 /*
  * What a logical volume that was made for the set, and is none of its tiers, holds of
  * somebody else's by now.  NULL if it is as add or remove left it; the caller frees.
+ * Without a set: one of a set that is gone, with its label.  What has no signature may be
+ * a copy, or metadata, that convert never finished, and counts as nothing.
  */
 char *reshape_foreign(struct set *s, const struct device *d);
 
