@@ -33,11 +33,6 @@ void convert_arrange(struct conversion *c, uint64_t origin_size)
 	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
 }
 
-bool convert_lock(const char *set_hex)
-{
-	return set_lock(set_hex, "convert", false) >= 0;
-}
-
 /*
  * Up to the label
  */

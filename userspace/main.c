@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "lock.h"
 #include "render.h"
 #include "suggest.h"
 #include "util.h"
@@ -218,6 +219,7 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	if (global.json)
 		json_start(c->name);
+	lock_as(c->name);
 	dm_start();
 	if (!may_do_without_dm(c) && dm_ask(&reason)) {
 		err("%s: %s.", c->name, reason);
