@@ -79,6 +79,17 @@ static void refresh_index(struct top *top)
 	top->have_index = true;
 }
 
+/* Whether the tiers that are missing are those that were when it was loaded. */
+static bool same_tiers(const struct set *s)
+{
+	bool same = s->status.nr_tiers == s->nr_tiers;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers && same; i++)
+		same = s->tier[i].present == (s->tier[i].state != '-');
+	return same;
+}
+
 /* A set that has gone, failed or changed is loaded again.  False if one that was named is gone. */
 static bool update(struct top *top)
 {
@@ -87,7 +98,7 @@ static bool update(struct top *top)
 
 	for (i = 0; i < top->nr && same; i++)
 		same = !set_refresh(top->chosen[i]) && top->chosen[i]->status.kind == STATUS_OK &&
-		       top->chosen[i]->status.nr_tiers == top->chosen[i]->nr_tiers;
+		       same_tiers(top->chosen[i]);
 	if (!same || !top->nr)
 		load(top);
 	refresh_index(top);
