@@ -106,6 +106,7 @@ static char *make_title(const struct target *t)
 		 format_size(size, ranges_total(&t->chunks) * s->chunk_sectors * SECTOR_SIZE),
 		 (unsigned long long)ranges_total(&t->chunks),
 		 format_size(chunk, s->chunk_sectors * SECTOR_SIZE));
+	make_printable(title.s);
 	return title.s;
 }
 

@@ -138,9 +138,11 @@ static bool trusted(int fd)
 
 char *pins_name(const struct pins *pins, const char *path)
 {
-	if (strcmp(path, "."))
-		return xasprintf("%s/%s", pins->point, path);
-	return xstrdup(*pins->point ? pins->point : "/");
+	char *name = strcmp(path, ".") ? xasprintf("%s/%s", pins->point, path) :
+					 xstrdup(*pins->point ? pins->point : "/");
+
+	make_printable(name);
+	return name;
 }
 
 bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
