@@ -65,6 +65,14 @@ top_batch()
 	timeout -s INT 4 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || rc=$?
 	same 124 "$rc" "timeout's own status"
 	is "$(grep -c '^moving' "$tmp/batch") >= 2"
+	# What changes meanwhile.
+	ctl_code 0 top --once "$set"
+	matches "^$set  46 MiB" "$output"
+	(sleep 3; exec "$tierctl" resize -q -y --size 40m "$set" </dev/null >"$tmp/resize" 2>&1) &
+	timeout -s INT 10 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || true
+	wait "$!"
+	matches "^$set  46 MiB" "$(<"$tmp/batch")"
+	matches "$set  40 MiB" "$(<"$tmp/batch")" "screens ($(<"$tmp/resize"))"
 	# A set that goes ends it.
 	(sleep 2; dmsetup remove --retry "$set") &
 	ctl_code 1 top --batch --interval 1 "$set"
