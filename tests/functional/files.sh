@@ -112,8 +112,8 @@ numbers()
 	same "$(all_of MARKER-1 MARKER-7)" "$(explained 1 700)" "chunks of the files"
 	same "5 700" "$(explained "$set" 5 700)" "chunks"
 	same "$(all_of MARKER-7 MARKER-1)" "$(explained "$set" ./700 ./1)" "chunks of the files, the set named"
-	ctl_code 1 explain 1 5
-	one_line '5: no such file'
+	ctl_code 2 explain 1 5
+	one_line '5 is not chunk.*no file'
 	ctl_code 0 pin 1 700 --tier 1
 	cd /
 	pinned_are "$(all_of MARKER-1 MARKER-7)" 1
