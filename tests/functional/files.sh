@@ -389,7 +389,7 @@ pin_again()
 	ctl_code 0 pin --tier 0 "$mnt/a"
 	same "$before" "$(info pinned)" "pinned, those of its former blocks too"
 	ctl_code 0 pin --refresh
-	same "$(found MARKER-A | wc -w)" "$(info pinned)" "pinned after a refresh"
+	same "$(explained "$mnt/a" | wc -w)" "$(info pinned)" "pinned after a refresh"
 	truncate -s 40k "$mnt/a"
 	ctl pin -q --tier 1 "$mnt/a"
 	ctl_code 0 unpin "$mnt/a"
@@ -433,7 +433,7 @@ one_at_a_time()
 		# shellcheck disable=SC2086	# words
 		{
 		rc=0
-		timeout 5 "$tierctl" -q $command </dev/null >/dev/null 2>&1 || rc=$?
+		timeout 5 "$tierctl" $command -q </dev/null >/dev/null 2>&1 || rc=$?
 		}
 		same 0 "$(info pinned)" "pinned by $command"
 	done
