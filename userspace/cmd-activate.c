@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* activate, deactivate */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "commands.h"
 #include "convert.h"
+#include "lock.h"
 #include "revert.h"
 #include "metadata-check.h"
 #include "size.h"
@@ -272,19 +274,23 @@ int activate_uuid(const char *set_hex)
 	return code;
 }
 
-/* What convert or revert left half-done goes on; true if the set is another one now. */
-static bool finish_interrupted(const struct set *s, const struct args *args)
+static bool complete(const struct set *s)
 {
-	if (!interrupted_set(s) || args->given[OPT_READ_ONLY])
-		return false;
-	if (global.test) {
-		say("Would finish what convert or revert left of %s.\n", s->name);
-		return false;
-	}
-	if (!convert_lock(s->hex)) {
-		verbose("%s: another tierctl is at it", s->name);
-		return false;
-	}
+	return !s->problem && !set_missing(s) && !set_stale(s);
+}
+
+/* With --auto in silence, unless a complete set cannot be activated. */
+static int activate_if_meant(struct set *s, const struct args *args, const struct strings *features)
+{
+	if (args->given[OPT_AUTO] &&
+	    (s->active || !(complete(s) || (!s->problem && args->given[OPT_DEGRADED]))))
+		return EXIT_DONE;
+	return activate(s, args, features);
+}
+
+/* What convert or revert left half-done goes on; true if the set is another one now. */
+static bool finish(const struct set *s)
+{
 	if (convert_unfinished(s))
 		return !convert_finish(s->hex);
 	if (revert_committed(s))
@@ -292,49 +298,72 @@ static bool finish_interrupted(const struct set *s, const struct args *args)
 	return !set_missing(s) && !revert_take_back(s);
 }
 
-static void finish_all_interrupted(struct set_list *list, const struct args *args)
+static int finish_and_activate(const struct set *interrupted, const struct args *args,
+			       const struct strings *features)
 {
-	bool finished = false;
-	unsigned int i, j;
+	bool automatic = args->given[OPT_AUTO];
+	int code = EXIT_DONE;
+	struct set_list list;
+	struct set *s;
 
-	for (i = 0; i < list->nr; i++) {
-		bool meant = !args->nr;
-
-		for (j = 0; j < args->nr; j++)
-			meant |= sets_find(list, args->word[j]) == &list->set[i];
-		finished |= meant && finish_interrupted(&list->set[i], args);
+	/* Another one may be at it.  That may wait for udev, which may wait for us. */
+	if (automatic && !lock_set_now(interrupted->hex)) {
+		verbose("%s: another tierctl is at it", interrupted->name);
+		return EXIT_DONE;
 	}
-	if (finished) {
-		sets_free(list);
-		sets_load(list, true);
+	if (!lock_set(interrupted->hex, interrupted->name))
+		return EXIT_FAILED;
+	/* As it is by now */
+	sets_load(&list, true);
+	s = convert_find(&list, interrupted->hex);
+	if (s && interrupted_set(s) && finish(s)) {
+		sets_free(&list);
+		sets_load(&list, true);
+		s = convert_find(&list, interrupted->hex);
 	}
+	if (s) {
+		code = activate_if_meant(s, args, features);
+	} else if (!automatic && args->nr) {
+		sets_need(&list, interrupted->name);
+		code = EXIT_FAILED;
+	}
+	sets_free(&list);
+	unlock_set();
+	return code;
 }
 
-static bool complete(const struct set *s)
+static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features)
 {
-	return !s->problem && !set_missing(s) && !set_stale(s);
+	if (!interrupted_set(s) || args->given[OPT_READ_ONLY])
+		return activate_if_meant(s, args, features);
+	if (!global.test)
+		return finish_and_activate(s, args, features);
+	say("Would finish what convert or revert left of %s.\n", s->name);
+	return activate_if_meant(s, args, features);
 }
+
+/* Less than udev gives a program of its rules. */
+#define AUTO_MS	120000
 
 /*
- * In silence, unless a complete set cannot be activated.  Members of a set appear all
- * at once, and each of them calls: who comes second waits and finds the set active.
+ * Members of a set appear all at once, and each of them calls: who comes second waits and
+ * finds the set active.
  */
 static int auto_activate(const u8 *uuid, const struct args *args, const struct strings *features)
 {
 	struct set_list list;
 	char hex[UUID_HEX];
-	int code = EXIT_DONE, lock = set_lock(uuid_to_hex(hex, uuid), "activate", true);
+	int code = EXIT_DONE, lock = lock_within(uuid_to_hex(hex, uuid), "activate", AUTO_MS);
 	struct set *s;
 
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		err("%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
+		return EXIT_FAILED;
+	}
 	sets_load(&list, true);
 	s = sets_find(&list, hex);
-	if (s && finish_interrupted(s, args)) {
-		sets_free(&list);
-		sets_load(&list, true);
-		s = sets_find(&list, hex);
-	}
-	if (s && !s->active && (complete(s) || (!s->problem && args->given[OPT_DEGRADED])))
-		code = activate(s, args, features);
+	if (s)
+		code = activate_or_finish(s, args, features);
 	sets_free(&list);
 	if (lock >= 0)
 		close(lock);
@@ -402,15 +431,14 @@ int cmd_activate(const struct args *args)
 		return code;
 	}
 	sets_load(&list, true);
-	finish_all_interrupted(&list, args);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
-		code = worse(code, s ? activate(s, args, &features) : EXIT_FAILED);
+		code = worse(code, s ? activate_or_finish(s, args, &features) : EXIT_FAILED);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
 		if (!list.set[i].active)
-			code = worse(code, activate(&list.set[i], args, &features));
+			code = worse(code, activate_or_finish(&list.set[i], args, &features));
 	sets_free(&list);
 	strings_free(&features);
 	return code;
@@ -435,6 +463,15 @@ static int deactivate(const struct set *s)
 	return EXIT_DONE;
 }
 
+/* Not while another command is in the middle of changing it. */
+static int deactivate_alone(const struct set *s)
+{
+	int code = lock_set(s->hex, s->name) ? deactivate(s) : EXIT_FAILED;
+
+	unlock_set();
+	return code;
+}
+
 int cmd_deactivate(const struct args *args)
 {
 	struct set_list list;
@@ -456,13 +493,13 @@ int cmd_deactivate(const struct args *args)
 		if (!s)
 			code = EXIT_FAILED;
 		else if (s->active)
-			code = worse(code, deactivate(s));
+			code = worse(code, deactivate_alone(s));
 		else
 			say("%s: is inactive already.\n", s->name);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
 		if (list.set[i].active)
-			code = worse(code, deactivate(&list.set[i]));
+			code = worse(code, deactivate_alone(&list.set[i]));
 	sets_free(&list);
 	return code;
 }

@@ -119,12 +119,13 @@ bool check_closed(const struct set *s, const char *command)
 
 int check_name(const char *name, const char *command)
 {
+	/* "control" is where device-mapper itself is talked to. */
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789#+-.:=@_";
 
 	if (strlen(name) >= TIER_NAME_SIZE || !*name || name[strspn(name, allowed)] ||
-	    !strcmp(name, ".") || !strcmp(name, "..")) {
-		err("%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_",
+	    !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "control")) {
+		err("%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_, and not control",
 		    command, name, TIER_NAME_SIZE - 1);
 		return EXIT_USAGE;
 	}

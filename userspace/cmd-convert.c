@@ -11,6 +11,7 @@
 #include "candidate.h"
 #include "commands.h"
 #include "convert.h"
+#include "lock.h"
 #include "plan.h"
 #include "reshape.h"
 #include "signature.h"
@@ -600,8 +601,7 @@ static int do_it(struct request *q)
 		err("%s: cannot be had alone: %s.", name, strerror(-fd));
 		return EXIT_FAILED;
 	}
-	if (!convert_lock(q->c.hex)) {
-		err("%s: cannot be locked; is /run there and writable?", name);
+	if (!lock_set(q->c.hex, name)) {
 		close(fd);
 		return EXIT_FAILED;
 	}
@@ -666,10 +666,8 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 {
 	int code;
 
-	if (!convert_lock(set_hex)) {
-		err("%s: is being converted by another tierctl.", name);
+	if (!lock_set(set_hex, name))
 		return EXIT_FAILED;
-	}
 	if (s && convert_committed(s)) {
 		if (q->args->given[OPT_ABORT]) {
 			err("%s: its conversion can only go on. Type: tierctl activate %s", name, name);
@@ -687,7 +685,7 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
 			    q->args->given[OPT_ABORT] ? ORIGIN_NAMED : ORIGIN_GUESSED);
 	if (!code)
-		say("%s: what an interrupted conversion left %s.\n", name,
+		say("%s: what an interrupted call left %s.\n", name,
 		    global.test ? "would be cleaned up" : "is cleaned up");
 	return code ? code : -1;
 }

@@ -343,8 +343,11 @@ static int create_device(struct creation *c, const char *params)
 		free(reason);
 		return EXIT_FAILED;
 	}
-	if (!store_settings(c))
+	if (!store_settings(c)) {
+		err("%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",
+		    c->name);
 		return EXIT_FAILED;
+	}
 	say("Created /dev/mapper/%s.\n", c->name);
 	return EXIT_DONE;
 }

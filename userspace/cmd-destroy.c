@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "convert.h"
+#include "lock.h"
 #include "lvm-part.h"
 #include "member.h"
 #include "reshape.h"
@@ -159,7 +160,7 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 		if (global.test)
 			code = EXIT_DONE;
 		else
-			code = ask("Finish that?") ? revert_finish(hex) : EXIT_FAILED;
+			code = ask("Finish that?") && lock_set(hex, name) ? revert_finish(hex) : EXIT_FAILED;
 		if (!code && !global.test)
 			say("%s: destroyed.\n", name);
 	}
@@ -243,6 +244,8 @@ int cmd_destroy(const struct args *args)
 	struct set *s;
 	int code;
 
+	if (!lock_named(args->word[0], true))
+		return EXIT_FAILED;
 	sets_load(&list, true);
 	s = sets_find(&list, args->word[0]);
 	if (s && args->nr > 1) {

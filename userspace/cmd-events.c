@@ -22,6 +22,7 @@
 
 struct watch {
 	const char *only;	/* the set that was named, NULL for all */
+	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may get another name */
 	const char *command;	/* --exec */
 	bool once;
 	unsigned int happened;
@@ -198,7 +199,7 @@ static void compare_status(struct watch *w, const struct set *was, const struct 
 
 static bool is_wanted(const struct watch *w, const struct set_list *list, const struct set *s)
 {
-	return !w->only || sets_find(list, w->only) == s;
+	return !w->only || !memcmp(w->uuid, s->uuid, sizeof(s->uuid)) || sets_find(list, w->only) == s;
 }
 
 /* A device that is being made has no status yet, one that is reloaded for a moment none. */
@@ -207,14 +208,19 @@ static bool is_up(const struct set *s)
 	return s->have_table && s->status.kind != STATUS_ERROR;
 }
 
-/* True if a set is between two states. */
-static bool look(struct watch *w, bool first)
+/* 1 if a set is between two states, 0 if none is; -errno with the error said. */
+static int look(struct watch *w, bool first)
 {
 	struct set_list now;
 	bool changing = false;
 	unsigned int i;
+	int r = sets_load(&now, false);
 
-	sets_load(&now, false);
+	/* Who does not answer is not gone. */
+	if (r) {
+		sets_free(&now);
+		return r;
+	}
 	for (i = 0; i < w->before.nr && !first; i++)
 		if (is_wanted(w, &w->before, &w->before.set[i]) && is_up(&w->before.set[i]) &&
 		    !find_same(&now, &w->before.set[i]))
@@ -255,16 +261,24 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 	struct pollfd p = { .fd = dm_events_open(), .events = POLLIN };
 	uint64_t end = timeout_ms ? now_ms() + timeout_ms : 0;
 	bool first = true, again = false;
-	int r = p.fd < 0 ? p.fd : 0;
+	int r = p.fd < 0 ? p.fd : 0, changing;
 
 	while (!r && !interrupted) {
 		/* Armed before the look: what happens after it ends the poll. */
 		r = dm_events_arm(p.fd);
 		if (r)
 			break;
-		again |= look(w, first);
+		changing = look(w, first);
+		if (changing < 0) {
+			close(p.fd);
+			return EXIT_FAILED;
+		}
+		again |= changing;
 		first = false;
 		if ((w->once && w->happened) || (end && now_ms() >= end))
+			break;
+		/* Nobody reads it any more; where SIGPIPE is ignored, that does not end us. */
+		if (ferror(stdout) && !w->command)
 			break;
 		r = wait_for_event(&p, end, &again);
 	}
@@ -295,6 +309,8 @@ int cmd_events(const struct args *args)
 	}
 	if (w.only) {
 		found = need_known(&list, w.only);
+		if (found)
+			memcpy(w.uuid, sets_find(&list, w.only)->uuid, sizeof(w.uuid));
 		sets_free(&list);
 	}
 	if (!found)

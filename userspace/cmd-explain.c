@@ -201,13 +201,16 @@ static void say_paths(const struct target *t)
 
 	for (i = 0; i < t->nr_paths; i++) {
 		const struct where *w = &t->path[i].where;
+		char *name = xstrdup(t->path[i].path);
 
-		say("%s: %s of %llu file%s, %llu extent%s, in %llu chunk%s of %s\n", t->path[i].path,
+		make_printable(name);
+		say("%s: %s of %llu file%s, %llu extent%s, in %llu chunk%s of %s\n", name,
 		    format_size(size, w->bytes), (unsigned long long)w->files, w->files == 1 ? "" : "s",
 		    (unsigned long long)w->extents, w->extents == 1 ? "" : "s",
 		    (unsigned long long)ranges_total(&w->chunks),
 		    ranges_total(&w->chunks) == 1 ? "" : "s", t->set->name);
-		where_warn(w, t->path[i].path);
+		where_warn(w, name);
+		free(name);
 	}
 }
 

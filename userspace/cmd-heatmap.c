@@ -45,8 +45,11 @@ static int save(const char *path, const void *bytes, size_t len)
 	bool good;
 	int fd;
 
-	if (!strcmp(path, "-"))
-		return fwrite(bytes, 1, len, stdout) == len ? EXIT_DONE : EXIT_FAILED;
+	if (!strcmp(path, "-")) {
+		/* Whether it can be written is looked at in the end, as of all that goes there. */
+		fwrite(bytes, 1, len, stdout);
+		return EXIT_DONE;
+	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		err("%s: is there and is no file, so it is not replaced.", path);
 		return EXIT_FAILED;
@@ -106,6 +109,7 @@ static char *make_title(const struct target *t)
 		 format_size(size, ranges_total(&t->chunks) * s->chunk_sectors * SECTOR_SIZE),
 		 (unsigned long long)ranges_total(&t->chunks),
 		 format_size(chunk, s->chunk_sectors * SECTOR_SIZE));
+	make_printable(title.s);
 	return title.s;
 }
 

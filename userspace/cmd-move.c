@@ -39,6 +39,9 @@ int send_ranges(const struct set *s, const struct ranges *chunks, const char *me
 		progress_bar(&progress, message, i + 1, chunks->nr);
 	}
 	progress_end(&progress);
+	if (r && i > 1)
+		err("%s: %s: %u of %u ranges of chunks were taken before that and stay so.", s->name, message,
+		    i - 1, chunks->nr);
 	return r;
 }
 

@@ -46,6 +46,45 @@ static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned
 	return send_ranges(s, chunks, "pin", rest);
 }
 
+/*
+ * The record goes with what the kernel is told: one of these commands at a time.  Where
+ * there is nowhere to put a lock, none.
+ */
+static int lock_pins(const struct set *s)
+{
+	int fd = global.test ? -1 : set_lock(s->hex, "pins", false);
+
+	if (fd < 0 && !global.test) {
+		verbose("%s: waiting for another tierctl pin or unpin", s->name);
+		fd = set_lock(s->hex, "pins", true);
+	}
+	return fd;
+}
+
+static void unlock_pins(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A new entry for a file; what was pinned for it before, and still is, goes along. */
+static struct pin *new_entry(struct pins *pins, const char *handle, const char *set_hex)
+{
+	struct ranges before = { 0 };
+	int i = pins_find(pins, handle);
+	struct pin *pin;
+
+	if (i >= 0) {
+		if (!strcmp(pins->pin[i].set, set_hex))
+			ranges_add_all(&before, &pins->pin[i].chunks);
+		pins_remove(pins, i);
+	}
+	pin = pins_add(pins);
+	copy_string(pin->set, sizeof(pin->set), set_hex);
+	pin->chunks = before;
+	return pin;
+}
+
 static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int rank,
 		       const struct target_path *p)
 {
@@ -54,7 +93,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 	struct pin *pin;
 	bool good;
 	dev_t dev;
-	int fd = open_recorded(p->path, &dev), i;
+	int fd = open_recorded(p->path, &dev);
 
 	if (fd < 0)
 		return true;
@@ -64,15 +103,12 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 		good = false;
 	}
 	if (good) {
-		i = pins_find(&pins, handle);
-		if (i >= 0)
-			pins_remove(&pins, i);
-		pin = pins_add(&pins);
-		copy_string(pin->set, sizeof(pin->set), s->hex);
+		pin = new_entry(&pins, handle, s->hex);
 		pin->tier_id = s->tier[rank].id;
 		pin->handle = handle;
 		pin->path = path;
 		ranges_add_all(&pin->chunks, &p->where.chunks);
+		ranges_settle(&pin->chunks);
 		good = pins_write(&pins);
 	}
 	if (!good)
@@ -97,13 +133,14 @@ static int pin_target(const struct args *args)
 	struct mounts mounts = { 0 };
 	unsigned int i, rank;
 	struct target t;
-	int code = target_with_rank(args, "pin", &t, &rank);
+	int code = target_with_rank(args, "pin", &t, &rank), lock = -1;
 
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
 		where_warn(&t.path[i].where, t.path[i].path);
 	warn_of_room(t.set, &t.chunks, rank);
+	lock = lock_pins(t.set);
 	code = pin_ranges(t.set, &t.chunks, rank) ? EXIT_FAILED : EXIT_DONE;
 	if (code || global.test)
 		goto out;
@@ -111,10 +148,13 @@ static int pin_target(const struct args *args)
 	for (i = 0; i < t.nr_paths; i++)
 		if (!record_pin(&mounts, t.set, rank, &t.path[i]))
 			code = EXIT_FAILED;
+	unlock_pins(lock);
+	lock = -1;
 	say("%s: %s pinned to tier %u.\n", t.set->name, count_chunks(&t.chunks).text, rank);
 	if (code == EXIT_DONE && args->given[OPT_WAIT])
 		code = wait_for_chunks(t.set, &t.chunks, rank);
 out:
+	unlock_pins(lock);
 	mounts_free(&mounts);
 	target_free(&t);
 	return code;
@@ -161,7 +201,8 @@ static bool look_again(struct refresh *r, unsigned int i)
 
 	e->name = pins_name(&r->pins, pin->path);
 	if (!s) {
-		err("%s: was pinned on the set %s, which is not active.", e->name, pin->set);
+		err("%s: was pinned on the set %s, which is not active. Activate that, or pin it anew where it is now.",
+		    e->name, pin->set);
 		return false;
 	}
 	if (!check_active(s))
@@ -216,6 +257,8 @@ static bool mend(struct refresh *r, unsigned int i)
 	bool good;
 
 	ranges_add_all(&stale, &pin->chunks);
+	/* The set may have become smaller since. */
+	ranges_cut(&stale, e->set->status.chunks);
 	pinned_afterwards(r, e->set, &keep);
 	ranges_subtract(&stale, &keep);
 	ranges_add_all(&fresh, &e->now);
@@ -275,9 +318,14 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 	/* One that cannot be looked at does not keep the others from being mended. */
 	for (i = 0; i < nr; i++)
 		good &= look_again(r, i);
-	for (i = 0; i < nr; i++)
-		if (r->entry[i].set && !mend(r, i))
-			good = false;
+	for (i = 0; i < nr; i++) {
+		if (!r->entry[i].set || mend(r, i))
+			continue;
+		/* What could not be unpinned is not forgotten. */
+		r->entry[i].set = NULL;
+		r->entry[i].gone = false;
+		good = false;
+	}
 	if (nr && !global.test)
 		good &= record_refresh(r);
 	for (i = 0; i < nr; i++) {
@@ -333,6 +381,7 @@ static int cmd_refresh(const struct args *args)
 	unsigned int i, j;
 	struct set *s;
 	bool good;
+	int lock;
 
 	sets_load(&r.list, false);
 	finder_init(&r.finder, &r.list, true);
@@ -346,8 +395,11 @@ static int cmd_refresh(const struct args *args)
 		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
 			;
 		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
-		if (s && wanted(args, &r, s, dev) && mounts_have_root(mounts, dev))
-			r.failed |= !refresh_file_system(&r, dev);
+		if (!s || !wanted(args, &r, s, dev) || !mounts_have_root(mounts, dev))
+			continue;
+		lock = lock_pins(s);
+		r.failed |= !refresh_file_system(&r, dev);
+		unlock_pins(lock);
 	}
 	if (good && !r.failed && !r.found)
 		say("No file is pinned by name.\n");
@@ -443,6 +495,7 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 		}
 		close(fd);
 	}
+	ranges_cut(&chunks, s->status.chunks);
 	good = good && !send_ranges(s, &chunks, "unpin", "");
 	if (good && recorded && !global.test)
 		good = pins_write(&pins);
@@ -459,10 +512,11 @@ int cmd_unpin(const struct args *args)
 	uint64_t total = 0;
 	unsigned int i;
 	struct target t;
-	int code = target_parse(args, "unpin", TARGET_SYNC | TARGET_EMPTY, &t);
+	int code = target_parse(args, "unpin", TARGET_SYNC | TARGET_EMPTY, &t), lock = -1;
 
 	if (code)
 		goto out;
+	lock = lock_pins(t.set);
 	if (t.nr_paths) {
 		mounts_read(&mounts);
 		for (i = 0; i < t.nr_paths; i++)
@@ -476,6 +530,7 @@ int cmd_unpin(const struct args *args)
 		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)total,
 		    total == 1 ? "" : "s");
 out:
+	unlock_pins(lock);
 	mounts_free(&mounts);
 	target_free(&t);
 	return code;

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "convert.h"
 #include "heat.h"
+#include "lock.h"
 #include "lvm-part.h"
 #include "plan.h"
 #include "progress.h"
@@ -65,6 +66,22 @@ static bool check_tier(const struct reversion *v)
 	if (v->s->length * SECTOR_SIZE > t->dev.size && !device_is_volume(t->dev.dev)) {
 		err("%s: is larger (%s) than %s (%s). It needs a device of that size as a tier.", v->s->name,
 		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size));
+		return false;
+	}
+	return true;
+}
+
+/* Whoever waits for that takes the tier out then, in the middle of this. */
+static bool check_others(const struct reversion *v)
+{
+	const struct set *s = v->s;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].state != 'E' || !s->status.tier[i].used)
+			continue;
+		err("%s: tier %u (%s) is being emptied. First: tierctl wait --evacuated %u %s, or: tierctl admit %s %u",
+		    s->name, i, s->tier[i].dev.name, i, s->name, s->name, i);
 		return false;
 	}
 	return true;
@@ -328,7 +345,7 @@ static int revert_active(const struct args *args, struct reversion *v)
 			say("%s: stays a tiered set.\n", name);
 		goto out;
 	}
-	if (!check_tier(v) || !check_volumes(v) || !make_room(v))
+	if (!check_tier(v) || !check_others(v) || !check_volumes(v) || !make_room(v))
 		goto out;
 	v->again = args->given[OPT_TIER] ? xasprintf("tierctl revert %s --tier %u", name, v->rank) :
 		   xasprintf("tierctl revert %s", name);
@@ -414,23 +431,19 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
 static int mend(const struct args *args, struct reversion *v, const char *name)
 {
 	char *hex = xstrdup(v->s->hex);
-	int code = EXIT_FAILED, hold, r;
+	int code = EXIT_FAILED, r;
 
 	if (global.test) {
 		r = revert_stage(v->s);
 		if (r == REVERT_BEFORE || r == REVERT_MOMENT)
 			say("Would resume %s, which an interrupted call left suspended.\n", name);
 		code = r == REVERT_BEFORE || r == REVERT_MOMENT ? EXIT_DONE : -1;
-	} else {
-		hold = reshape_hold(v->s);
-		if (hold >= 0) {
-			r = mend_held(args, v, name);
-			close(hold);
-			if (!r)
-				code = done(hex, name);
-			else if (r == -EAGAIN)
-				code = -1;
-		}
+	} else if (reshape_same(v->s)) {
+		r = mend_held(args, v, name);
+		if (!r)
+			code = done(hex, name);
+		else if (r == -EAGAIN)
+			code = -1;
 	}
 	free(hex);
 	return code;
@@ -454,7 +467,7 @@ static int finish_volumes(const struct set_list *list, const char *name)
 	if (origin)
 		hex = lvm_tag(origin, "set");
 	if (hex && !convert_find(list, hex))
-		code = global.test ? EXIT_DONE : done(hex, name);
+		code = global.test ? EXIT_DONE : lock_set(hex, name) ? done(hex, name) : EXIT_FAILED;
 	free(hex);
 	member_free(&m);
 	lvm_parts_free(&parts);
@@ -468,6 +481,8 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	int code = -1;
 	char *hex;
 
+	if (!lock_named(name, true))
+		return EXIT_FAILED;
 	sets_load(&v->list, true);
 	v->s = sets_find(&v->list, name);
 	if (!v->s) {
@@ -480,10 +495,6 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	}
 	if (!sets_need(&v->list, name))
 		return EXIT_FAILED;
-	if (!convert_lock(v->s->hex)) {
-		err("%s: another tierctl is at it.", v->s->name);
-		return EXIT_FAILED;
-	}
 	if (v->s->active && v->s->dm.suspended && v->s->have_table)
 		return mend(args, v, name);
 	if (v->s->active)

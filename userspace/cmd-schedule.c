@@ -174,7 +174,8 @@ static bool write_unit(const char *path, const struct text *t)
 	}
 	temporary = xasprintf("%s.new", path);
 	f = fopen(temporary, "we");
-	good = f && fputs(t->s, f) >= 0;
+	/* On disk before it has the name: a power cut must not leave an empty one. */
+	good = f && fputs(t->s, f) >= 0 && !fflush(f) && !fsync(fileno(f));
 	if (f && fclose(f))
 		good = false;
 	good = good && !rename(temporary, path);
@@ -246,8 +247,16 @@ static bool uninstall(const struct schedule *d)
 }
 
 /* What is there already takes the new hours by a restart. */
-static bool install(const struct schedule *d)
+static bool put_in_place(const struct schedule *d)
 {
+	return write_timer(d) && systemctl("daemon-reload", NULL, NULL) &&
+	       systemctl("enable", NULL, d->unit) && systemctl("restart", NULL, d->unit);
+}
+
+/* All of it, or the hours stay as they were. */
+static bool install(struct schedule *d, const struct strings *before)
+{
+	struct strings wanted = d->windows;
 	struct stat st;
 
 	if (stat("/run/systemd/system", &st)) {
@@ -255,11 +264,24 @@ static bool install(const struct schedule *d)
 		    d->set->name, d->set->name, d->windows.s[0]);
 		return false;
 	}
-	if (write_service(d) && write_timer(d) && systemctl("daemon-reload", NULL, NULL) &&
-	    systemctl("enable", NULL, d->unit) && systemctl("restart", NULL, d->unit))
+	/* The first to be written: without it all is as it was. */
+	if (!write_service(d))
+		return false;
+	if (put_in_place(d))
 		return true;
-	if (!global.test)
+	if (global.test)
+		return false;
+	if (!before->nr) {
 		uninstall(d);
+		return false;
+	}
+	d->windows = *before;
+	if (write_service(d) && put_in_place(d))
+		err("%s: keeps the hours it had.", d->set->name);
+	else
+		err("%s: could not be given back the hours it had. Repeat the command, or: tierctl schedule --clear %s",
+		    d->set->name, d->set->name);
+	d->windows = wanted;
 	return false;
 }
 
@@ -284,6 +306,7 @@ static int check_options(const struct args *args)
 static int schedule(struct schedule *d, const struct args *args)
 {
 	bool apply = args->given[OPT_APPLY], was;
+	struct strings before;
 	unsigned int i;
 	int code;
 
@@ -293,14 +316,15 @@ static int schedule(struct schedule *d, const struct args *args)
 		show(d);
 		return EXIT_DONE;
 	}
-	strings_free(&d->windows);
+	before = d->windows;
 	memset(&d->windows, 0, sizeof(d->windows));
 	for (i = 1; i < args->nr; i++)
 		strings_add(&d->windows, args->word[i]);
 	if (args->given[OPT_CLEAR])
 		code = !was || uninstall(d) ? EXIT_DONE : EXIT_FAILED;
 	else
-		code = apply || install(d) ? EXIT_DONE : EXIT_FAILED;
+		code = apply || install(d, &before) ? EXIT_DONE : EXIT_FAILED;
+	strings_free(&before);
 	/* Without hours migration runs at all of them; a pause that was not ours stays. */
 	if (!code && (was || d->windows.nr))
 		code = set_paused(d->set, d->windows.nr && !inside(d));

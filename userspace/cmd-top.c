@@ -79,6 +79,24 @@ static void refresh_index(struct top *top)
 	top->have_index = true;
 }
 
+/* The status does not name devices, nor a size to the sector. */
+static bool still_the_same(struct set *s)
+{
+	uint64_t chunks = s->status.chunks;
+	int id[TIER_MAX_TIERS];
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		id[i] = s->tier[i].id;
+	if (set_refresh(s) || s->status.kind != STATUS_OK || s->status.nr_tiers != s->nr_tiers ||
+	    s->status.chunks != chunks)
+		return false;
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].id != id[i] || s->tier[i].present != (s->tier[i].state != '-'))
+			return false;
+	return true;
+}
+
 /* A set that has gone, failed or changed is loaded again.  False if one that was named is gone. */
 static bool update(struct top *top)
 {
@@ -86,8 +104,7 @@ static bool update(struct top *top)
 	bool same = true;
 
 	for (i = 0; i < top->nr && same; i++)
-		same = !set_refresh(top->chosen[i]) && top->chosen[i]->status.kind == STATUS_OK &&
-		       top->chosen[i]->status.nr_tiers == top->chosen[i]->nr_tiers;
+		same = still_the_same(top->chosen[i]);
 	if (!same || !top->nr)
 		load(top);
 	refresh_index(top);

@@ -34,6 +34,7 @@ struct wait {
 	uint64_t left_since;	/* ms */
 	uint64_t failed;	/* moves, at the start */
 	bool warned;
+	bool told_paused;
 };
 
 /* "  about 3 min left", from how it went so far; "" while that says little. */
@@ -108,13 +109,13 @@ static bool finished(struct wait *w)
 }
 
 /* Why it would never end; said once. */
-static void warn_if_stuck(const struct wait *w)
+static void warn_if_stuck(struct wait *w)
 {
-	const struct tier_status *t = &w->s->status.tier[w->rank < 0 ? 0 : w->rank];
-
-	if (w->rank >= 0 && w->s->status.paused && t->state == 'E' && t->used)
-		warn("%s: migration is paused, tier %d will not empty before: tierctl resume %s",
-		     w->s->name, w->rank, w->s->name);
+	if (w->rank < 0 || w->told_paused || !w->s->status.paused || !w->s->status.tier[w->rank].used)
+		return;
+	warn("%s: migration is paused, tier %d will not empty before: tierctl resume %s",
+	     w->s->name, w->rank, w->s->name);
+	w->told_paused = true;
 }
 
 /* What cannot be read cannot be moved, and is not tried again by itself; said once. */
@@ -156,6 +157,11 @@ static int check_still_possible(struct wait *w)
 		err("%s: tier %d is not being evacuated.", s->name, w->rank);
 		return EXIT_FAILED;
 	}
+	if (w->rank >= 0 && s->status.read_only && s->status.tier[w->rank].used) {
+		err("%s: is read-only, so that nothing moves and tier %d will not empty; tierctl status %s and the kernel log say more.",
+		    s->name, w->rank, s->name);
+		return EXIT_FAILED;
+	}
 	return EXIT_DONE;
 }
 
@@ -173,6 +179,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		if (code)
 			return code;
 		show_progress(w);
+		warn_if_stuck(w);
 		warn_if_failing(w);
 		if (finished(w))
 			return EXIT_DONE;
@@ -205,8 +212,6 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 
 	detach_on_interrupt();
 	fflush(stdout);
-	if (!set_refresh(s))
-		warn_if_stuck(&w);
 	code = poll_until_done(&w, timeout_ms);
 	if (w.bar)
 		putchar('\n');

@@ -27,7 +27,8 @@ void columns_row(struct columns *c, ...)
 	for (i = 0; i < nr; i++) {
 		const char *s = va_arg(ap, const char *);
 
-		c->cell[c->nr_cells++] = xstrdup(s ? s : "");
+		c->cell[c->nr_cells] = xstrdup(s ? s : "");
+		make_printable(c->cell[c->nr_cells++]);
 	}
 	va_end(ap);
 }

@@ -11,12 +11,11 @@
 #include <uuid/uuid.h>
 
 #include "bare.h"
-#include "candidate.h"
 #include "lib/build.h"
 #include "lib/metadata.h"
 #include "plan.h"
 #include "reshape.h"
-#include "signature.h"
+#include "revert.h"
 #include "size.h"
 #include "util.h"
 #include "wipe.h"
@@ -32,11 +31,6 @@ void convert_arrange(struct conversion *c, uint64_t origin_size)
 	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
 	c->first_place = plan_label_area(c->chunk_sectors) / c->chunk_sectors;
 	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
-}
-
-bool convert_lock(const char *set_hex)
-{
-	return set_lock(set_hex, "convert", false) >= 0;
 }
 
 /*
@@ -497,37 +491,19 @@ static int wipe_parts(const struct set *s)
 	return 0;
 }
 
-/* What a volume holds that was made for the set, whose labels are gone; NULL for nothing. */
-static char *somebody_elses(const struct lvm_part *p)
-{
-	char *what = NULL;
-	struct member m;
-	struct device d;
-	int error = 0;
-
-	if (device_from_name(p->name, &d))
-		return NULL;
-	member_read(&d, &m);
-	if (m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA)
-		what = candidate_describe(&m);
-	if (!what)
-		what = signatures_find(d.path, &error);
-	if (error)
-		what = xstrdup("what cannot be read");
-	member_free(&m);
-	device_free(&d);
-	return what;
-}
-
 static int release_volume(const struct lvm_part *p, const char *old)
 {
 	struct lvm_part now = *p;
-	char *what;
+	char *what = NULL;
+	struct device d;
 	int r = 0;
 
 	if (!old) {
 		/* A dry run finds it in use still. */
-		what = global.test ? NULL : somebody_elses(p);
+		if (!global.test && !device_from_name(p->name, &d)) {
+			what = reshape_foreign(NULL, &d);
+			device_free(&d);
+		}
 		if (!what)
 			return lvm_remove(p->name);
 		warn("%s: was made for the set, but carries %s, so it stays. To remove it: lvremove %s", p->name, what,
@@ -535,8 +511,10 @@ static int release_volume(const struct lvm_part *p, const char *old)
 		free(what);
 		return lvm_untag_part(p);
 	}
+	/* The origin gets its name back before, where it lost it; a dry run finds it without. */
+	if (lvm_has_role(p, LVM_ROLE_ORIGIN) && !global.test)
+		old = p->lv;
 	now.name = xasprintf("%s/%s", p->vg, old);
-	/* The origin has its name back, but for a dry run. */
 	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
 		r = lvm_rename(p->vg, p->lv, old);
 	if (!r)
@@ -672,6 +650,40 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	return unchanged;
 }
 
+/*
+ * Whether the volumes have the names of a set that there is no label and no metadata of: a
+ * destroy was cut short.  convert gives them after the label.
+ */
+static bool only_names_left(const struct set *s, const char *set_hex)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts = { 0 };
+	char *old, *new = NULL;
+	bool left = false;
+
+	if (s || !lvm_installed() || lvm_list_set(set_hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	old = origin ? lvm_tag(origin, "name") : NULL;
+	if (old) {
+		new = xasprintf("%s%s", old, LVM_ORIGIN_SUFFIX);
+		left = !strcmp(origin->lv, new) || lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	}
+	free(old);
+	free(new);
+	lvm_parts_free(&parts);
+	return left;
+}
+
+static int give_back(const char *set_hex, const char *name, enum convert_origin sure)
+{
+	if (sure != ORIGIN_NAMED) {
+		err("%s: is what is left of a set that was destroyed. First: tierctl destroy %s", name, name);
+		return EXIT_FAILED;
+	}
+	return global.test ? EXIT_DONE : revert_finish(set_hex);
+}
+
 int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
 {
 	int code = EXIT_FAILED;
@@ -686,6 +698,8 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 		code = EXIT_FAILED;
 	else if (!origin_unchanged(s, set_hex, name, origin, sure))
 		code = EXIT_FAILED;
+	else if (only_names_left(s, set_hex))
+		code = give_back(set_hex, name, sure);
 	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
 		code = EXIT_DONE;
 	sets_free(&list);

@@ -34,12 +34,6 @@ struct conversion {
 void convert_arrange(struct conversion *c, uint64_t origin_size);
 
 /*
- * One tierctl at a time converts a set or takes it apart; ends with the process.
- * false: another one does.
- */
-bool convert_lock(const char *set_hex);
-
-/*
  * Writes metadata, copies and labels, and clears the label area of the origin; nobody
  * else has the devices.  0, or, with the error said, -1 if the origin is as it was and 1
  * if nobody can say whether it has its label.

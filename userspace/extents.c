@@ -102,16 +102,18 @@ static int walk_entry(struct walk *walk, int dir, const struct dirent *e, const 
 	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
 	    (e->d_type != DT_UNKNOWN && e->d_type != DT_REG && e->d_type != DT_DIR))
 		return 0;
-	/* Opening a device or a pipe is not harmless. */
-	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-		return 0;
-	if (st.st_dev != dev) {
-		walk->other_fs++;
-		return 0;
-	}
 	below = xasprintf("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", e->d_name);
-	fd = openat(dir, e->d_name, flags);
+	/* Opening a device or a pipe is not harmless. */
+	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW)) {
+		fd = -1;
+	} else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		goto out;
+	} else if (st.st_dev != dev) {
+		walk->other_fs++;
+		goto out;
+	} else {
+		fd = openat(dir, e->d_name, flags);
+	}
 	if (fd < 0) {
 		/* It may have gone since. */
 		if (errno != ENOENT)
@@ -122,6 +124,7 @@ static int walk_entry(struct walk *walk, int dir, const struct dirent *e, const 
 		r = walk->file(walk->context, fd, below);
 		close(fd);
 	}
+out:
 	free(below);
 	return r;
 }
@@ -137,8 +140,11 @@ static int walk_level(struct walk *walk, int fd, const char *path, dev_t dev, un
 		close(fd);
 		return 0;
 	}
-	while (!r && (e = readdir(dir)))
+	/* Part of a directory may lie where it cannot be read. */
+	while (!r && ((errno = 0), (e = readdir(dir))))
 		r = walk_entry(walk, dirfd(dir), e, path, dev, depth);
+	if (!r && errno)
+		walk->failed(walk->context, path, errno);
 	closedir(dir);
 	return r;
 }

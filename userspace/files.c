@@ -257,6 +257,6 @@ void where_warn(const struct where *w, const char *path)
 		warn("%s: %llu director%s below it on other file systems left out.", path,
 		     (unsigned long long)w->other_fs, w->other_fs == 1 ? "y" : "ies");
 	if (w->failed)
-		warn("%s: %llu file%s could not be looked at (-v names them).", path,
-		     (unsigned long long)w->failed, w->failed == 1 ? "" : "s");
+		warn("%s: %llu file%s or director%s could not be looked at (-v names them).", path,
+		     (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
 }

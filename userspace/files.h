@@ -31,7 +31,7 @@ struct where {
 	uint64_t elsewhere;	/* bytes of them that are not */
 	uint64_t in_inode;	/* files with inline data */
 	uint64_t unplaced;	/* files with data that has no place yet */
-	uint64_t failed;	/* files that could not be looked at */
+	uint64_t failed;	/* files and directories that could not be looked at */
 	uint64_t other_fs;	/* directories that other file systems are mounted on */
 };
 

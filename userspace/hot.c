@@ -77,6 +77,22 @@ static int by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+void file_index_sort(struct file_index *index)
+{
+	unsigned int i;
+
+	if (index->nr_places)
+		qsort(index->place, index->nr_places, sizeof(*index->place), by_place);
+	/* Files that share blocks have places that overlap: one that begins early may end late. */
+	for (i = 0; i < index->nr_places; i++) {
+		struct place *p = &index->place[i];
+
+		p->reach = p->at + p->count;
+		if (i && p[-1].set == p->set && p[-1].reach > p->reach)
+			p->reach = p[-1].reach;
+	}
+}
+
 void file_index_make(struct file_index *index, const struct set_list *sets)
 {
 	struct filling f = { .index = index };
@@ -100,8 +116,7 @@ void file_index_make(struct file_index *index, const struct set_list *sets)
 			walk_directory(&walk, j, mounts_find(mounts, f.dev)->point);
 	}
 	finder_free(&f.finder);
-	if (index->nr_places)
-		qsort(index->place, index->nr_places, sizeof(*index->place), by_place);
+	file_index_sort(index);
 	index->made_ms = now_ms();
 	index->took_ms = index->made_ms - start;
 }
@@ -115,7 +130,7 @@ void file_index_free(struct file_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
-/* The first place of the set that ends after the sector at. */
+/* No place of the set before this one ends after the sector at. */
 static unsigned int first_place(const struct file_index *index, const struct set *s, uint64_t at)
 {
 	unsigned int low = 0, high = index->nr_places;
@@ -124,7 +139,7 @@ static unsigned int first_place(const struct file_index *index, const struct set
 		unsigned int middle = low + (high - low) / 2;
 		const struct place *p = &index->place[middle];
 
-		if (p->set < s || (p->set == s && p->at + p->count <= at))
+		if (p->set < s || (p->set == s && p->reach <= at))
 			low = middle + 1;
 		else
 			high = middle;

@@ -13,6 +13,7 @@ struct file_index {
 	struct place {
 		const struct set *set;
 		uint64_t at, count;	/* sectors of the set's device */
+		uint64_t reach;		/* where this one and all before it on the set end */
 		unsigned int file;
 	} *place;			/* by set and at */
 	bool cut;			/* there are more than it takes */
@@ -21,6 +22,8 @@ struct file_index {
 
 /* Looks at all file systems that are mounted on the sets; may take a while. */
 void file_index_make(struct file_index *index, const struct set_list *sets);
+/* Puts the places in order, once they are all there. */
+void file_index_sort(struct file_index *index);
 void file_index_free(struct file_index *index);
 
 struct hot_file {

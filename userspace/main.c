@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "lock.h"
 #include "render.h"
 #include "suggest.h"
 #include "util.h"
@@ -218,6 +220,7 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	if (global.json)
 		json_start(c->name);
+	lock_as(c->name);
 	dm_start();
 	if (!may_do_without_dm(c) && dm_ask(&reason)) {
 		err("%s: %s.", c->name, reason);
@@ -270,6 +273,8 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int code;
 
+	/* Who started us may ignore it, and then there is no exit status of what we start. */
+	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2) {
 		err("no command. Try: tierctl --help");
 		code = EXIT_USAGE;
@@ -282,10 +287,13 @@ int main(int argc, char **argv)
 		c = command_find(argv[1]);
 		code = c ? run(c, argc - 2, argv + 2) : unknown(argv[1]);
 	}
-	free_errors();
 	if (fflush(stdout) || ferror(stdout)) {
-		if (code == EXIT_DONE)
+		/* Else something has been said already. */
+		if (code == EXIT_DONE || code == EXIT_ATTENTION) {
+			err("standard output cannot be written: what should be there is not whole.");
 			code = EXIT_FAILED;
+		}
 	}
+	free_errors();
 	return code;
 }

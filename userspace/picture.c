@@ -45,7 +45,7 @@ unsigned int cell_level(const struct picture *p, unsigned int i)
 
 struct rgb tier_colour(const struct picture *p, int rank, unsigned int level)
 {
-	double hue = p->set->nr_tiers > 1 ? 4.0 * rank / (p->set->nr_tiers - 1) : 0;
+	double hue = rank > 0 ? 4.0 * rank / (p->set->nr_tiers - 1) : 0;
 	double value = 90 + 165.0 * level / (LEVELS - 1);
 	double part = hue - (int)hue;
 	unsigned char high = value, low = value * 0.15;
@@ -198,9 +198,12 @@ void picture_print(const struct picture *p)
 #define HEAD	40
 #define FOOT	30
 
-static void add_escaped(struct text *t, const char *s)
+static void add_escaped(struct text *t, const char *text)
 {
-	for (; *s; s++) {
+	char *utf8 = to_utf8(text);
+	const char *s;
+
+	for (s = utf8; *s; s++) {
 		if (*s == '<')
 			text_add(t, "&lt;");
 		else if (*s == '>')
@@ -210,6 +213,7 @@ static void add_escaped(struct text *t, const char *s)
 		else if ((unsigned char)*s >= ' ')
 			text_add(t, "%c", *s);
 	}
+	free(utf8);
 }
 
 static void svg_cell(const struct picture *p, unsigned int i, struct text *t)

@@ -138,9 +138,11 @@ static bool trusted(int fd)
 
 char *pins_name(const struct pins *pins, const char *path)
 {
-	if (strcmp(path, "."))
-		return xasprintf("%s/%s", pins->point, path);
-	return xstrdup(*pins->point ? pins->point : "/");
+	char *name = strcmp(path, ".") ? xasprintf("%s/%s", pins->point, path) :
+					 xstrdup(*pins->point ? pins->point : "/");
+
+	make_printable(name);
+	return name;
 }
 
 bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
@@ -160,7 +162,8 @@ bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
 	}
 	pins->point = xstrdup(strcmp(m->point, "/") ? m->point : "");
 	pins->where = pins_name(pins, PINS_FILE);
-	fd = openat(pins->root, PINS_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* Whoever owns the root can put a pipe there. */
+	fd = openat(pins->root, PINS_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return true;
 	f = fd < 0 ? NULL : fdopen(fd, "r");

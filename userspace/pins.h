@@ -45,7 +45,7 @@ void pins_close(struct pins *pins);
 /* All or nothing, and durable.  False with the error said. */
 bool pins_write(struct pins *pins);
 
-/* What to call a path that is kept; the caller frees. */
+/* What to call a path that is kept, for messages; the caller frees. */
 char *pins_name(const struct pins *pins, const char *path);
 
 /* Handle and path of an open file as they are kept; false if it has none. */

@@ -42,6 +42,7 @@ void progress_show(struct progress *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	line = xvasprintf(fmt, ap);
 	va_end(ap);
+	make_printable(line);
 	printf("\r%.*s\033[K", (int)screen_width() - 1, line);
 	fflush(stdout);
 	free(line);

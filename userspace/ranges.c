@@ -115,6 +115,22 @@ void ranges_subtract(struct ranges *list, const struct ranges *taken)
 	*list = left;
 }
 
+void ranges_cut(struct ranges *list, uint64_t end)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < list->nr; i++) {
+		struct range r = list->range[i];
+
+		if (r.first >= end)
+			continue;
+		if (r.count > end - r.first)
+			r.count = end - r.first;
+		list->range[nr++] = r;
+	}
+	list->nr = nr;
+}
+
 void ranges_to_text(const struct ranges *list, struct text *t)
 {
 	unsigned int i;

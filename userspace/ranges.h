@@ -29,6 +29,8 @@ uint64_t ranges_total(const struct ranges *list);
 bool ranges_have(const struct ranges *list, uint64_t n);
 /* What is in list and not in taken. */
 void ranges_subtract(struct ranges *list, const struct ranges *taken);
+/* What is below end. */
+void ranges_cut(struct ranges *list, uint64_t end);
 
 /* "5,7-12", "-" for an empty list; to *t, and back: false if it is no such text. */
 void ranges_to_text(const struct ranges *list, struct text *t);

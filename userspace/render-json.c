@@ -23,7 +23,10 @@ void put_number(json_object *o, const char *key, uint64_t n)
 
 void put_string(json_object *o, const char *key, const char *s)
 {
-	json_object_object_add(o, key, s ? json_object_new_string(s) : NULL);
+	char *text = s ? to_utf8(s) : NULL;
+
+	json_object_object_add(o, key, text ? json_object_new_string(text) : NULL);
+	free(text);
 }
 
 void put_bool(json_object *o, const char *key, bool b)

@@ -135,7 +135,7 @@ static void attend_tiers(struct report *r)
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
 
-		if (!t->present || t->state == '-') {
+		if (!t->present) {
 			attend(r, "tier_missing", i, "tier %u%s%s%s missing", i,
 			       *t->last_seen ? " (last seen as /dev/" : "", t->last_seen,
 			       *t->last_seen ? ") is" : " is");
@@ -220,8 +220,19 @@ static void count_active(struct report *r)
 	}
 }
 
+/* The status may be newer than the table, and be that of another one, which lacks a tier. */
+static void note_missing(struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; s->active && i < s->nr_tiers; i++)
+		if (s->tier[i].state == '-')
+			s->tier[i].present = false;
+}
+
 static void make(struct report *r, struct set *s)
 {
+	note_missing(s);
 	memset(r, 0, sizeof(*r));
 	r->set = s;
 	r->health = "ok";

@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "candidate.h"
 #include "commands.h"
 #include "lib/metadata.h"
+#include "lock.h"
 #include "lvm-part.h"
 #include "signature.h"
 #include "size.h"
@@ -24,15 +24,22 @@
 #define FREE_MS		100
 
 #ifdef TIERCTL_STEPS
+static void signal_at(const char *variable, const char *step, int signal)
+{
+	const char *wanted = getenv(variable);
+
+	if (wanted && !strcmp(wanted, step)) {
+		fflush(NULL);
+		kill(getpid(), signal);
+	}
+}
+
 void reshape_step(const char *what, const char *step)
 {
-	const char *wanted = getenv("TIERCTL_DIE_AT");
 	char *name = xasprintf("%s-%s", what, step);
 
-	if (wanted && !strcmp(wanted, name)) {
-		fflush(NULL);
-		kill(getpid(), SIGKILL);
-	}
+	signal_at("TIERCTL_DIE_AT", name, SIGKILL);
+	signal_at("TIERCTL_STOP_AT", name, SIGSTOP);
 	free(name);
 }
 #endif
@@ -69,29 +76,7 @@ void reshape_table(const struct set *s, struct table *t)
  * Changing the table
  */
 
-/* Goes with the process, however that ends.  A descriptor, or -1 with the error said. */
-static int lock_set(const struct set *s)
-{
-	struct device d;
-	int fd;
-
-	if (device_from_number(s->dm.dev, &d)) {
-		err("%s: is gone.", s->name);
-		return -1;
-	}
-	fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	device_free(&d);
-	if (fd < 0) {
-		err("%s: cannot be opened: %s.", s->name, strerror(errno));
-	} else if (flock(fd, LOCK_EX | LOCK_NB)) {
-		err("%s: another tierctl is changing it. Try again.", s->name);
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static bool still_the_same(const struct set *s)
+bool reshape_same(const struct set *s)
 {
 	struct set_list list;
 	const struct set *now;
@@ -105,17 +90,6 @@ static bool still_the_same(const struct set *s)
 	if (!same)
 		err("%s: was changed by somebody else meanwhile. Try again.", s->name);
 	return same;
-}
-
-int reshape_hold(const struct set *s)
-{
-	int fd = lock_set(s);
-
-	if (fd >= 0 && !still_the_same(s)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
@@ -145,7 +119,7 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what)
 {
 	char *params = table_build(t);
-	int fd, r = -1;
+	int r = -1;
 
 	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
 	if (global.test) {
@@ -153,11 +127,8 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 		free(params);
 		return 0;
 	}
-	fd = reshape_hold(s);
-	if (fd >= 0) {
+	if (reshape_same(s))
 		r = load_and_resume(s, params, length, what);
-		close(fd);
-	}
 	free(params);
 	if (!r)
 		reshape_step(what, "done");
@@ -215,18 +186,12 @@ static const struct member *member_of(const struct member_list *list, const u8 *
  */
 static bool forget_loaded(const struct set *s)
 {
-	int fd, r;
-
 	if (!s->dm.table_waits || global.test)
 		return true;
-	fd = reshape_hold(s);
-	if (fd < 0)
+	if (!reshape_same(s) || load_and_resume(s, s->dm.table, s->dm.length, "forget"))
 		return false;
-	r = load_and_resume(s, s->dm.table, s->dm.length, "forget");
-	if (!r)
-		say("%s: a table that was loaded and not used is forgotten.\n", s->name);
-	close(fd);
-	return !r;
+	say("%s: a table that was loaded and not used is forgotten.\n", s->name);
+	return true;
 }
 
 /* The table that the metadata and the labels stand for. */
@@ -290,33 +255,20 @@ static int load_records(struct set *s)
 	return r;
 }
 
-/* One that is being changed looks the same for a moment: so nobody else may be at it. */
-static void mend(const struct set *s)
-{
-	struct set_list list;
-	struct set *now;
-	int fd = lock_set(s);
-
-	if (fd < 0)
-		return;
-	sets_load(&list, false);
-	now = sets_find(&list, s->dm.name);
-	if (needs_mending(now) && !load_records(now))
-		say("%s: a change that could not be made had left it suspended; it works again.\n", now->name);
-	sets_free(&list);
-	close(fd);
-}
-
 struct set *need_changeable(struct set_list *list, const char *name)
 {
 	struct set *s;
 	char *full;
 
+	memset(list, 0, sizeof(*list));
+	if (!lock_named(name, false))
+		return NULL;
 	sets_load(list, false);
 	s = sets_find(list, name);
 	if (needs_mending(s) && !global.test) {
 		full = xstrdup(s->dm.name);
-		mend(s);
+		if (!load_records(s))
+			say("%s: a change that could not be made had left it suspended; it works again.\n", s->name);
 		sets_free(list);
 		s = need_active(list, full);
 		free(full);
@@ -397,14 +349,14 @@ char *reshape_foreign(struct set *s, const struct device *d)
 	member_read(d, &m);
 	if (m.kind == MEMBER_UNREADABLE)
 		what = xstrdup("what cannot be read");
-	else if (!reshape_is_leftover(s, &m))
+	else if (s ? !reshape_is_leftover(s, &m) : m.kind != MEMBER_DAMAGED)
 		what = candidate_describe(&m);
 	if (!what) {
 		what = signatures_find(d->path, &error);
 		if (error)
 			what = xstrdup("what cannot be read");
 	}
-	if (!what && m.kind == MEMBER_NONE && !m.blank)
+	if (!what && s && m.kind == MEMBER_NONE && !m.blank)
 		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);
 	return what;
@@ -549,6 +501,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 		code = EXIT_DONE;
 		goto out;
 	}
+	unlock_set();
 	code = wait_for(s, rank, 0);
 	if (code == EXIT_DETACHED)
 		warn("%s: to finish: %s. To stay as it was: %s --abort", s->name, again, again);

@@ -14,7 +14,7 @@
 /*
  * As need_active(), but of a set whose tiers may change now: complete, writable,
  * not suspended.  What a change that was cut short left in the kernel, a table
- * that waits or does not work, is put in order first.
+ * that waits or does not work, is put in order first.  Takes lock_set().
  */
 struct set *need_changeable(struct set_list *list, const char *name);
 
@@ -31,11 +31,8 @@ void reshape_table(const struct set *s, struct table *t);
  */
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what);
 
-/*
- * Until the descriptor is closed no other tierctl changes the set's table, which is
- * still as *s has it.  -1 with the error said.
- */
-int reshape_hold(const struct set *s);
+/* Whether the set's table is still as *s has it; false with the error said. */
+bool reshape_same(const struct set *s);
 
 /* Rank of the tier on that device, or -1. */
 int reshape_rank(const struct set *s, dev_t dev);
@@ -50,6 +47,8 @@ bool reshape_is_leftover(struct set *s, const struct member *m);
 /*
  * What a logical volume that was made for the set, and is none of its tiers, holds of
  * somebody else's by now.  NULL if it is as add or remove left it; the caller frees.
+ * Without a set: one of a set that is gone, with its label.  What has no signature may be
+ * a copy, or metadata, that convert never finished, and counts as nothing.
  */
 char *reshape_foreign(struct set *s, const struct device *d);
 
@@ -72,8 +71,8 @@ int reshape_clean_device(const struct set *s, const struct device *d);
 bool check_room(struct set *s, unsigned int rank, uint64_t extra_places, const char *command);
 
 /*
- * In a test build, the process dies here when TIERCTL_DIE_AT names the step (see
- * tests/functional/reshape.sh).
+ * In a test build, the process dies here when TIERCTL_DIE_AT names the step, and stops
+ * when TIERCTL_STOP_AT does (see tests/functional/lib-reshape.sh).
  */
 #ifdef TIERCTL_STEPS
 void reshape_step(const char *what, const char *step);

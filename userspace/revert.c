@@ -314,10 +314,10 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
 	char *reason;
-	/* With another table, or a label written since, all that is known here were wrong. */
-	int hold = reshape_hold(s), r;
+	int r;
 
-	if (hold < 0)
+	/* With another table, or a label written since, all that is known here were wrong. */
+	if (!reshape_same(s))
 		return -EBUSY;
 	r = open_devices(&m);
 	if (!r)
@@ -339,7 +339,6 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 		munlockall();
 	}
 	close_devices(&m);
-	close(hold);
 	return r;
 }
 

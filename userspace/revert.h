@@ -32,7 +32,7 @@ enum revert_stage {
 enum revert_stage revert_stage(struct set *s);
 /* Rank of the tier that was to take the place of a set in REVERT_MOMENT, -1 if not known. */
 int revert_home(const struct set *s);
-/* Then finishes the moment, or undoes it, as above.  The caller has reshape_hold(). */
+/* Then finishes the moment, or undoes it, as above.  The caller has lock_set(). */
 int revert_mend(struct set *s, unsigned int rank);
 
 /* The set is one that was interrupted at that moment, or after it. */

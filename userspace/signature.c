@@ -39,6 +39,8 @@ static void describe(blkid_probe pr, struct text *found)
 	} else if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL)) {
 		text_add(found, "%s%s partition table", found->len ? ", " : "", type);
 	}
+	if (found->s)
+		make_printable(found->s);
 }
 
 char *signatures_find(const char *path, int *error)

@@ -108,8 +108,8 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 		const char *word = args->word[i];
 		struct stat st;
 
-		/* "./7" is the file of that name. */
-		r = t->set && !looks_like_path(word) ? parse_range(word, &range.first, &range.count) : -1;
+		/* Chunks of which set, if none was named?  "./7" is the file of that name in any case. */
+		r = from && !looks_like_path(word) ? parse_range(word, &range.first, &range.count) : -1;
 		if (!r) {
 			code = add_range(t, &range);
 		} else if (!looks_like_path(word) && !strchr(word, '/') && stat(word, &st)) {

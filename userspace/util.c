@@ -23,24 +23,37 @@ void err(const char *fmt, ...)
 	s = xvasprintf(fmt, ap);
 	va_end(ap);
 
+	make_printable(s);
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", program, s);
 	errors = xrealloc(errors, errors_len + 1, sizeof(*errors));
 	errors[errors_len++] = s;
 }
 
+/* A line of stderr: files and disks may have any name. */
+__attribute__((format(printf, 2, 0)))
+static void print_line(const char *before, const char *fmt, va_list ap)
+{
+	char *s = xvasprintf(fmt, ap);
+
+	make_printable(s);
+	fflush(stdout);
+	fprintf(stderr, "%s%s\n", before, s);
+	free(s);
+}
+
 void warn(const char *fmt, ...)
 {
+	char *before;
 	va_list ap;
 
 	if (global.quiet)
 		return;
-	fflush(stdout);
-	fprintf(stderr, "%s: ", program);
+	before = xasprintf("%s: ", program);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	print_line(before, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	free(before);
 }
 
 void say(const char *fmt, ...)
@@ -60,11 +73,9 @@ void verbose(const char *fmt, ...)
 
 	if (!global.verbose)
 		return;
-	fflush(stdout);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	print_line("", fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 }
 
 size_t nr_errors(void)
@@ -97,6 +108,7 @@ bool ask(const char *fmt, ...)
 	va_start(ap, fmt);
 	question = xvasprintf(fmt, ap);
 	va_end(ap);
+	make_printable(question);
 
 	if (!isatty(STDIN_FILENO)) {
 		err("%s Nobody to ask: answered no. Repeat with -y to mean yes.", question);
@@ -203,6 +215,39 @@ void make_printable(char *s)
 	for (; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			*s = '_';
+}
+
+/* Bytes of the character of UTF-8 that s begins with, 0 if it is none. */
+static size_t utf8_length(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+	size_t len = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0, i;
+
+	for (i = 1; i < len; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* Spelt too long, half of a pair of UTF-16, beyond the last one, or none for ever. */
+	if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f) || (*c == 0xf0 && c[1] < 0x90) ||
+	    (*c == 0xf4 && c[1] > 0x8f) || (*c == 0xef && c[1] == 0xbf && c[2] > 0xbd))
+		return 0;
+	return len;
+}
+
+char *to_utf8(const char *s)
+{
+	struct text t = { 0 };
+	size_t len;
+
+	text_add(&t, "%s", "");
+	for (; *s; s += len) {
+		len = utf8_length(s);
+		if (len)
+			text_add(&t, "%.*s", (int)len, s);
+		else
+			text_add(&t, "\xef\xbf\xbd");
+		len += !len;
+	}
+	return t.s;
 }
 
 uint64_t now_ms(void)

@@ -79,6 +79,12 @@ void copy_string(char *to, size_t size, const char *from);
 /* A disk may say anything: what a terminal would obey becomes an underscore. */
 void make_printable(char *s);
 
+/*
+ * A file may have any name, JSON and XML take UTF-8 alone: what is none becomes the
+ * character for that, U+FFFD.  The caller frees.
+ */
+char *to_utf8(const char *s);
+
 /* Milliseconds of a clock that only goes forward. */
 uint64_t now_ms(void);
 

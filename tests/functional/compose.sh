@@ -230,7 +230,7 @@ test_case "a volume of a removed tier that holds something else by now" foreign_
 # Killed between the labels, the metadata and the names of the volumes.
 killed_destroy()
 {
-	local step
+	local step before
 	make_vg
 	lv data 24m "$vg" "${loops[0]}"
 	for step in labels metadata; do
@@ -242,6 +242,23 @@ killed_destroy()
 		same "data" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
 		note "destroy      killed at destroy-$step again    -> one volume, its name back"
 	done
+	# convert --abort does the same of the volume that it is told, and not of the one that has the old name.
+	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+	killed destroy-metadata destroy -y "$vg/data"
+	before=$(lvs --noheadings -o lv_name,lv_attr,lv_tags "$vg")
+	ctl_code 1 convert "$vg/data_torig" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+	one_line "data_torig: is what is left of a set .*tierctl destroy $vg/data_torig"
+	ctl_code 0 convert --abort --dry-run "$vg/data_torig"
+	same "$before" "$(lvs --noheadings -o lv_name,lv_attr,lv_tags "$vg")" "volumes"
+	ctl_code 0 convert --abort "$vg/data_torig"
+	same "data" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
+	note "destroy      killed at destroy-metadata convert --abort -> one volume, its name back"
+	# One that was only tagged, and renamed since, keeps the name it has.
+	killed convert-tagged convert "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
+	lvrename -q "$vg" data other >/dev/null
+	ctl_code 0 convert --abort "$vg/other"
+	same "other" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
+	lvrename -q "$vg" other data >/dev/null
 	# Nothing is left to finish.
 	ctl_code 1 destroy -y "$vg/data"
 	one_line 'is no device of a tiered set'

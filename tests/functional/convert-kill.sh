@@ -350,15 +350,16 @@ test_case "a call for another tier than the slowest" other_tier
 # Only what revert has left suspended does it resume, and nobody else may be at it.
 suspended_by_others()
 {
-	local fd
+	local fd uuid
 	make_small
 	dmsetup suspend "$set"
 	refused_suspended "is suspended\. type: dmsetup resume"
 	dmsetup resume "$set"
 	killed revert-suspended revert "$set"
-	exec {fd}<"$dev"
+	uuid=$(dmsetup info -c --noheadings -o uuid "$set")
+	exec {fd}<>"/run/dm-tier/${uuid#TIER-}.change"
 	flock -n "$fd"
-	refused_suspended "another tierctl is changing it"
+	refused_suspended "tierctl revert \(process [0-9]+\) is changing it" -q
 	exec {fd}<&-
 	ctl_code 0 revert --abort "$set"
 	same running "$(json '.sets[0].migration' status "$set")"

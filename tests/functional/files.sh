@@ -102,6 +102,24 @@ one_file()
 }
 test_case "explain and heatmap of a file" one_file
 
+# Numbers are chunks behind a set, and files where none is named.
+numbers()
+{
+	make_mounted
+	marked "$mnt/1" 300 MARKER-1
+	marked "$mnt/700" 200 MARKER-7
+	cd "$mnt"
+	same "$(all_of MARKER-1 MARKER-7)" "$(explained 1 700)" "chunks of the files"
+	same "5 700" "$(explained "$set" 5 700)" "chunks"
+	same "$(all_of MARKER-7 MARKER-1)" "$(explained "$set" ./700 ./1)" "chunks of the files, the set named"
+	ctl_code 2 explain 1 5
+	one_line '5 is not chunk.*no file'
+	ctl_code 0 pin 1 700 --tier 1
+	cd /
+	pinned_are "$(all_of MARKER-1 MARKER-7)" 1
+}
+test_case "files whose names are numbers" numbers
+
 # A file with holes and many extents.
 scattered()
 {
@@ -341,6 +359,92 @@ strange_record()
 	same "$before" "$(info pinned)"
 }
 test_case "a record that is not to be trusted" strange_record
+
+# Whoever owns the root of a file system can put anything there.
+pipe_as_record()
+{
+	make_mounted
+	marked "$mnt/a" 100 MARKER-A
+	mkfifo -m 600 "$mnt/.tierctl-pins"
+	for command in "pin --refresh" "pin --tier 1 $mnt/a" "unpin $mnt/a"; do
+		# shellcheck disable=SC2086	# words
+		{
+		rc=0
+		timeout 60 "$tierctl" $command </dev/null >"$tmp/said" 2>&1 || rc=$?
+		}
+		same 1 "$rc" "exit status of $command"
+		matches "root's alone" "$(<"$tmp/said")"
+	done
+}
+test_case "a pipe in the place of the record" pipe_as_record
+
+# A file that became smaller and is pinned again, without a refresh.
+pin_again()
+{
+	make_mounted
+	marked "$mnt/a" 700 MARKER-A
+	ctl pin -q --tier 1 "$mnt/a"
+	before=$(info pinned)
+	truncate -s 100k "$mnt/a"
+	ctl_code 0 pin --tier 0 "$mnt/a"
+	same "$before" "$(info pinned)" "pinned, those of its former blocks too"
+	ctl_code 0 pin --refresh
+	same "$(explained "$mnt/a" | wc -w)" "$(info pinned)" "pinned after a refresh"
+	truncate -s 40k "$mnt/a"
+	ctl pin -q --tier 1 "$mnt/a"
+	ctl_code 0 unpin "$mnt/a"
+	same 0 "$(info pinned)" "pinned"
+}
+test_case "pinned again after it has changed" pin_again
+
+# Chunks on record that the set does not have any more.
+smaller_set()
+{
+	local file
+	make_mounted
+	for file in a b; do
+		marked "$mnt/$file" 100 MARKER-A
+		ctl pin -q --tier 1 "$mnt/$file"
+	done
+	sed -i 's/^\(pin [^ ]* [^ ]* [^ ]* [^ ]*\) /\1,729-90000,100000 /' "$mnt/.tierctl-pins"
+	grep -q ',729-90000,100000 a' "$mnt/.tierctl-pins"
+	rm "$mnt/a"
+	sync -f "$mnt"
+	ctl_code 0 pin --refresh
+	matches 'a: gone, ' "$output"
+	! grep -q 90000 "$mnt/.tierctl-pins" || fail "what is on record: $(<"$mnt/.tierctl-pins")"
+	sed -i 's/^\(pin [^ ]* [^ ]* [^ ]* [^ ]*\) /\1,729-90000,100000 /' "$mnt/.tierctl-pins"
+	ctl_code 0 unpin "$mnt/b"
+	same 0 "$(info pinned)" "pinned"
+}
+test_case "a record of more chunks than there are" smaller_set
+
+# One after the other: each would write what it has read, and take back the other's.
+one_at_a_time()
+{
+	make_mounted
+	marked "$mnt/a" 100 MARKER-A
+	hex=$(json '.sets[0].uuid' list | tr -d -)
+	mkdir -p /run/dm-tier
+	flock "/run/dm-tier/$hex.pins" sleep 1000 &
+	holder=$!
+	wait_for 10 fails flock -n "/run/dm-tier/$hex.pins" true
+	for command in "pin --refresh" "pin --tier 1 $mnt/a" "unpin $mnt/a"; do
+		# shellcheck disable=SC2086	# words
+		{
+		rc=0
+		timeout 5 "$tierctl" $command -q </dev/null >/dev/null 2>&1 || rc=$?
+		}
+		same 0 "$(info pinned)" "pinned by $command"
+	done
+	# The words of the last one.
+	same 124 "$rc" "timeout's own status"
+	pkill -P "$holder" -x sleep
+	wait "$holder" || true
+	ctl_code 0 pin --tier 1 "$mnt/a"
+	is "$(info pinned) > 0"
+}
+test_case "who pins waits for another" one_at_a_time
 
 read_only_fs()
 {

@@ -18,6 +18,23 @@ killed()
 	same 137 "$rc" "exit status of tierctl $* at $step ($(<"$tmp/killed"))"
 }
 
+# stopped STEP ARGUMENT...: tierctl comes as far as that step, and goes on by go_on
+stopped()
+{
+	TIERCTL_STOP_AT=$1 "$steps" "${@:2}" </dev/null >"$tmp/stopped" 2>&1 &
+	stopped_pid=$!
+	echo "$stopped_pid" >>"$tmp/pids"
+	wait_for 60 is_stopped
+}
+is_stopped() { [[ $(<"/proc/$stopped_pid/stat") == *') T '* ]]; }
+go_on()
+{
+	local rc=0
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same 0 "$rc" "exit status of what had been stopped ($(<"$tmp/stopped"))"
+}
+
 # name_of MAJOR:MINOR: as users call it; tt_ is left out
 name_of()
 {

@@ -169,6 +169,69 @@ remove_detached()
 }
 test_case "remove in the background, undone, detached, finished" remove_detached
 
+# Two commands at once: the second waits for the first, for a while.
+two_at_once()
+{
+	local rc=0
+	make_small
+	stopped add-wiped add "$set" "$third" --at 0
+	unchanged "$fast" "$slow" "$third" -- ctl_code 1 remove -q "$set" 1
+	one_line "$set: tierctl add \(process $stopped_pid\) is changing it"
+	ctl_code 1 deactivate -q "$set"
+	one_line "process $stopped_pid\) is changing it"
+	ctl_code 0 resize --dry-run "$set"
+	same "fast slow" "$(layout)"
+	same "A A" "$(info state0) $(info state1)"
+	background "$tierctl" resize "$set" </dev/null >"$tmp/second" 2>&1
+	wait_for 30 grep -q "waiting for tierctl add (process $stopped_pid)" "$tmp/second"
+	go_on
+	wait "$last_pid" || rc=$?
+	same 0 "$rc" "exit status of resize ($(<"$tmp/second"))"
+	same "third fast slow" "$(layout)"
+	# All three
+	same $((971 * 128)) "$(info length)" "length"
+	still_data check
+}
+test_case "two commands at the same time" two_at_once
+
+# A tier that is being emptied holds up nothing, but a revert, which holds up the others.
+one_waits()
+{
+	local rc=0 remove
+	make_small
+	ctl set -q "$set" migration_bandwidth=16k
+	background "$tierctl" remove "$set" 0 </dev/null >"$tmp/remove" 2>&1
+	remove=$last_pid
+	wait_for 30 is_emptied
+	unchanged "$third" -- ctl_code 1 revert "$set"
+	one_line "$set: tier 0 \($fast\) is being emptied.*tierctl admit $set 0"
+	ctl_code 0 add "$set" "$third" --at 0
+	same "third fast slow" "$(layout)"
+	ctl set -q "$set" migration_bandwidth=0
+	wait "$remove" || rc=$?
+	same 0 "$rc" "exit status of remove ($(<"$tmp/remove"))"
+	same "third slow" "$(layout)"
+	still_data check
+
+	ctl set -q "$set" migration_bandwidth=16k
+	ctl migrate -q "$set" 96-127 --tier 0
+	background "$tierctl" revert "$set" </dev/null >"$tmp/revert" 2>&1
+	wait_for 30 is_going_home
+	ctl_code 1 add -q "$set" "$fast" --at 0
+	one_line "$set: tierctl revert \(process $last_pid\) is changing it"
+	rc=0
+	kill -TERM "$last_pid"
+	wait "$last_pid" || rc=$?
+	same 130 "$rc" "exit status of revert ($(<"$tmp/revert"))"
+	ctl_code 0 revert --abort "$set"
+	ctl set -q "$set" migration_bandwidth=0
+	same "third slow" "$(layout)"
+	still_data check
+}
+is_emptied() { [ "$(info state0)" = E ]; }
+is_going_home() { [ "$(info running)" = paused ]; }
+test_case "another command while one waits" one_waits
+
 # What cannot be read keeps its tier in the set, and somebody says so.
 remove_unreadable()
 {

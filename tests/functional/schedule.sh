@@ -18,6 +18,10 @@ mkdir "$bin"
 cat >"$bin/systemctl" <<END
 #!/bin/sh
 echo "\$*" >>"$tmp/calls"
+if test -e "$tmp/once-\$2"; then
+	rm "$tmp/once-\$2"
+	exit 1
+fi
 ! test -e "$tmp/broken-\$2"
 END
 chmod +x "$bin/systemctl"
@@ -180,6 +184,24 @@ misuse()
 	matches 'systemctl enable' "$errors"
 	same "running " "$(info running) $(installed)"
 	rm "$tmp/broken-enable"
+	# The hours that there are stay, else nobody would end the pause.
+	next=$(hours 120 180)
+	ctl schedule -q "$set" "$next"
+	cp "$units/tierctl-schedule-$hex.service" "$tmp/service"
+	cp "$units/tierctl-schedule-$hex.timer" "$tmp/timer"
+	: >"$tmp/once-restart"
+	ctl_code 1 schedule "$set" "$(hours 300 360)"
+	matches 'systemctl restart.*keeps the hours it had' "${errors//$'\n'/ }"
+	same "paused service timer" "$(info running) $(installed)"
+	cmp "$tmp/service" "$units/tierctl-schedule-$hex.service"
+	cmp "$tmp/timer" "$units/tierctl-schedule-$hex.timer"
+	mkdir "$units/tierctl-schedule-$hex.service.new"
+	ctl_code 1 schedule "$set" "$(hours 300 360)"
+	matches 'service: ' "$errors"
+	rmdir "$units/tierctl-schedule-$hex.service.new"
+	cmp "$tmp/service" "$units/tierctl-schedule-$hex.service"
+	cmp "$tmp/timer" "$units/tierctl-schedule-$hex.timer"
+	ctl schedule -q --clear "$set"
 	[ -n "${made:-}" ] || return 0
 	rmdir /run/systemd/system
 	made=

@@ -65,6 +65,14 @@ top_batch()
 	timeout -s INT 4 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || rc=$?
 	same 124 "$rc" "timeout's own status"
 	is "$(grep -c '^moving' "$tmp/batch") >= 2"
+	# What changes meanwhile.
+	ctl_code 0 top --once "$set"
+	matches "^$set  46 MiB" "$output"
+	(sleep 3; exec "$tierctl" resize -q -y --size 40m "$set" </dev/null >"$tmp/resize" 2>&1) &
+	timeout -s INT 10 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || true
+	wait "$!"
+	matches "^$set  46 MiB" "$(<"$tmp/batch")"
+	matches "$set  40 MiB" "$(<"$tmp/batch")" "screens ($(<"$tmp/resize"))"
 	# A set that goes ends it.
 	(sleep 2; dmsetup remove --retry "$set") &
 	ctl_code 1 top --batch --interval 1 "$set"
@@ -131,6 +139,37 @@ top_files()
 	umount "$tmp/mnt"
 }
 test_case "top names hot files" top_files
+
+# Whoever may make a file chooses its name.
+odd_names()
+{
+	create_set heat --feature paused
+	mkfs.ext4 -q -b 1024 "$dev"
+	mkdir "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	name=$'hot\e[2J\n\xe4'
+	head -c 1m /dev/urandom >"$tmp/mnt/$name"
+	sync -f "$tmp/mnt"
+	for i in {1..8}; do
+		dd if="$tmp/mnt/$name" of=/dev/null bs=4k iflag=direct status=none
+	done
+	sleep 0.2
+	ctl_code 0 top --once --files
+	matches 'mnt/hot_\[2J_' "$output"
+	[[ $output != *$'\e'* ]] || fail "the terminal obeys the name"
+	json . top --files "$set" >/dev/null
+	# jq takes anything.
+	/usr/bin/python3 -c 'import json, sys
+report = json.loads(open(sys.argv[1], "rb").read().decode())
+path = report["sets"][0]["hot_files"][0]["path"]
+assert path.endswith("/hot\x1b[2J\n\ufffd"), path' "$tmp/json"
+	ctl_code 0 explain "$tmp/mnt/$name"
+	matches 'mnt/hot_\[2J_.*: 1 MiB of 1 file' "$output"
+	ctl_code 1 explain "$tmp/mnt/no$name"
+	one_line 'nohot_\[2j_.*no such file'
+	umount "$tmp/mnt"
+}
+test_case "names that are no text" odd_names
 
 # ---- heatmap
 
@@ -381,6 +420,62 @@ events_exec()
 }
 test_case "events --exec, --once, --timeout" events_exec
 
+# Who watches a set goes on when it gets another name.
+events_renamed()
+{
+	create_set static --size 8m
+	write_chunks 0 20 1
+	watch --json "$set"
+	ctl rename -q "$set" tt_other
+	ctl evacuate -q tt_other 0
+	wait_for 10 said '"set":"tt_other".*"event":"evacuated"'
+	ctl rename -q tt_other "$set"
+	kill -INT "$watcher"
+	wait "$watcher"
+	same evacuated "$(jq -r .event "$tmp/events" | paste -sd' ' -)" "events"
+}
+test_case "events of a set that is renamed" events_renamed
+
+# In the background.  Who starts it may ignore signals: systemd does so with SIGPIPE, some with SIGCHLD.
+ignoring()
+{
+	local signal=$1
+	shift
+	exec /usr/bin/python3 -c 'import os, signal, sys
+signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
+os.execv(sys.argv[2], sys.argv[2:])' "$signal" "$tierctl" "$@"
+}
+
+events_ignored()
+{
+	local end
+	create_set static --size 8m
+	mkfifo "$tmp/pipe"
+	ignoring SIGPIPE events "$set" </dev/null >"$tmp/pipe" 2>"$tmp/events.err" &
+	watcher=$!
+	echo "$watcher" >>"$tmp/pids"
+	exec {end}<"$tmp/pipe"
+	wait_for 10 grep -q poll "/proc/$watcher/wchan"
+	exec {end}<&-
+	# Nobody reads what it has to say.
+	ctl evacuate -q "$set" 0
+	wait_for 10 grep -q 'standard output cannot be written' "$tmp/events.err"
+	rc=0
+	wait "$watcher" || rc=$?
+	same 1 "$rc" "exit status"
+	ctl admit -q "$set" 0
+	ignoring SIGCHLD events --once --exec 'exit 7' "$set" </dev/null >/dev/null 2>"$tmp/events.err" &
+	watcher=$!
+	echo "$watcher" >>"$tmp/pids"
+	wait_for 10 grep -q poll "/proc/$watcher/wchan"
+	ctl evacuate -q "$set" 0
+	rc=0
+	wait "$watcher" || rc=$?
+	same 0 "$rc" "exit status"
+	matches 'command failed \(exit status 7\)' "$(<"$tmp/events.err")"
+}
+test_case "events where signals are ignored" events_ignored
+
 # ---- metrics
 
 metrics()
@@ -439,12 +534,33 @@ progress()
 }
 test_case "a bar for what takes long" progress
 
+# A tier of a set that is read-only never empties.
+wait_in_vain()
+{
+	create_set static --size 8m
+	write_chunks 0 20 1
+	ctl pause -q "$set"
+	ctl evacuate -q --background "$set" 0
+	(rc=0; timeout 60 "$tierctl" wait --evacuated 0 "$set" </dev/null >"$tmp/wait" 2>&1 || rc=$?
+	 echo "$rc" >"$tmp/rc") &
+	wait_for 10 grep -q 'migration is paused' "$tmp/wait"
+	dmsetup load "$set" --readonly --table "$(dmsetup table "$set")"
+	dmsetup resume "$set"
+	wait
+	same 1 "$(<"$tmp/rc")" "exit status"
+	matches 'is read-only' "$(<"$tmp/wait")"
+	same 1 "$(grep -c 'migration is paused' "$tmp/wait")" "times that the pause is told"
+	refuse 1 'is read-only' wait --evacuated 0 "$set"
+}
+test_case "waiting for what cannot be" wait_in_vain
+
 # ---- misuse
 
 misuse()
 {
 	local command
 	create_set static
+	refuse 2 'control is no name' create control -m "$meta" "$fast" "$slow"
 	for command in heatmap explain; do
 		refuse 2 'too few' "$command"
 		refuse 1 'no such set' "$command" nosuch

@@ -232,6 +232,48 @@ degraded()
 }
 test_case "activate --degraded, and what status says of it" degraded
 
+# The set is another one, of the same name, by the time that a report looks again.
+degraded_meanwhile()
+{
+	local pid top rc=0
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	ctl migrate -q "$set" 4-5 --tier 1
+	ctl wait -q "$set"
+	background "$tierctl" top --batch --interval 5 "$set" </dev/null >"$tmp/top" 2>&1
+	top=$last_pid
+	wait_for 10 top_says ok
+	background "$tierctl" status --json --interval 10 "$set" </dev/null >"$tmp/json" 2>"$tmp/stderr"
+	pid=$last_pid
+	wait_for 10 grep -q nanosleep "/proc/$pid/wchan"
+	kill -STOP "$pid" "$top"
+	ctl deactivate -q "$set"
+	dd if="$slow" of="$tmp/slow" bs=1M status=none
+	disk_gone slow
+	ctl_code 3 activate --degraded "$set"
+	kill -CONT "$pid" "$top"
+	wait "$pid" || rc=$?
+	same 3 "$rc" "exit status ($(<"$tmp/stderr"))"
+	keep_report status "$tmp/json"
+	same "degraded missing null" \
+		"$(jq -r '.sets[0] | "\(.health) \(.tiers[1].state) \(.tiers[1].device)"' "$tmp/json")"
+	same "tier_missing null" "$(jq -r '.sets[0].attention[] | "\(.code) \(.device)"' "$tmp/json")" "attention"
+	same "262144 131072 true" "$(jq -r '.sets[0] | "\(.lost_ranges[] | "\(.offset) \(.length)") \(.lost_ranges_complete)"' \
+		"$tmp/json")" "lost ranges"
+	wait_for 20 top_says degraded
+	kill -STOP "$top"
+	ctl deactivate -q "$set"
+	disk slow 32
+	dd if="$tmp/slow" of="$slow" bs=1M oflag=direct status=none
+	ctl_code 0 activate "$set"
+	kill -CONT "$top"
+	wait_for 20 top_says ok
+	kill "$top"
+}
+top_says() { [[ $(grep 'status: ' "$tmp/top" | tail -n 1) == *"status: $1" ]]; }
+test_case "a set that is degraded by the end of --interval" degraded_meanwhile
+
 # ---- list, scan, status
 
 list()

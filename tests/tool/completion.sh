@@ -52,11 +52,12 @@ fish_offers()
 		"$folder/tierctl.fish" "$program $*" | cut -f1
 }
 
-# A tierctl that knows two sets, one of them with a name made to be expanded.
+# A tierctl that knows three sets, one of them with a name made to be expanded.
 cat >"$bin/tierctl" <<EOF
 #!/bin/sh
 case \$* in
 'list --json')	printf '      "name": "%s",\n' photos 'x\$(touch $bin/expanded)' vg/data ;;
+'get photos')	printf '%s\n' migration_depth=4 tier0.landing=1 tier0.reserve=0 tier1.landing=1 tier1.reserve=0 ;;
 *)		exec "$(realpath "$tierctl")" "\$@" ;;
 esac
 EOF
@@ -65,7 +66,7 @@ chmod +x "$bin/tierctl"
 # missing WANTED OFFERED: those that are not there
 missing() { comm -23 <(sort -u <<<"$1") <(sort -u <<<"$2") | paste -sd' ' -; }
 
-# offers KIND WORD...: a set, a file, a rank or a format is among what $shell offers,
+# offers KIND WORD...: a set, a file, a rank, a key or a format is among what $shell offers,
 # or, with "no KIND", none is.
 offers()
 {
@@ -80,6 +81,7 @@ offers()
 	set)	regex=photos want=1 ;;
 	file)	regex=tierctl.bash want=1 ;;
 	rank)	regex='[01]' want=2 ;;
+	key)	regex='migration_depth' want=1 ;;
 	format)	regex='xml\|json' want=2 ;;
 	esac
 	[ -z "$no" ] || want=0
@@ -120,6 +122,30 @@ for shell in bash zsh fish; do
 		offers set $command ''
 		offers file $command photos ''
 		offers no set $command photos ''
+		# What is no option and no value of one counts, wherever it stands.
+		offers set $command -q ''
+		offers no file $command -q ''
+		offers file $command photos -q ''
+		offers no set $command photos -q ''
+	done
+	for command in remove replace evacuate admit; do
+		offers rank $command photos ''
+		offers rank $command -q photos ''
+	done
+	offers no rank add photos ''
+	offers no rank replace photos 0 ''
+	offers file replace photos 0 ''
+	for option in $("$tierctl" add --help | grep -o -- '--[a-z]* [A-Z]\+ ' | grep -o -- '--[a-z]*') -L -n; do
+		offers set add "$option" 1 ''
+		offers no file add "$option" 1 ''
+		offers file add photos "$option" 1 ''
+		offers file add "$option" 1 photos ''
+		offers no set add "$option" 1 photos ''
+	done
+	for command in set get; do
+		offers set $command -q ''
+		offers key $command photos ''
+		offers key $command -q photos ''
 	done
 	offers no file list ''
 	offers rank pin photos --tier ''

@@ -150,6 +150,28 @@ static void test_hottest(void)
 	ok(cheap, "with few messages");
 }
 
+static void test_svg(void)
+{
+	struct ranges list = { 0 };
+	struct heat_bucket *cell;
+	struct text t = { 0 };
+	struct picture p;
+	unsigned int nr;
+	struct set s;
+
+	make_set(&s, 100);
+	ranges_add(&list, 0, 100);
+	ok(!heat_cells(&s, &list, 10, &cell, &nr), "cells for a picture");
+	picture_init(&p, &s, &list, cell, nr);
+	p.columns = 5;
+	p.title = "set: a<b\xe4\001&\xc3\xa4";
+	picture_svg(&p, &t);
+	ok(strstr(t.s, ">set: a&lt;b\xef\xbf\xbd&amp;\xc3\xa4<"), "a title that is no UTF-8 is XML");
+	text_free(&t);
+	free(cell);
+	ranges_free(&list);
+}
+
 static void test_refused(void)
 {
 	struct ranges list = { 0 };
@@ -170,6 +192,7 @@ int main(void)
 	srand(3);
 	test_cells();
 	test_hottest();
+	test_svg();
 	test_refused();
 	return tap_done();
 }

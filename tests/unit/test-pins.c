@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The record of pinned files, and the answer to the chunk message. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "heat.h"
 #include "pins.h"
@@ -56,6 +59,51 @@ static void test_wrong_lines(void)
 	}
 }
 
+/* The root of the file system, in place of what is mounted here. */
+static char root[] = "/tmp/test-pins.XXXXXX";
+
+const struct mount *mounts_find(const struct mounts *list, dev_t dev)
+{
+	static struct mount m = { .point = root };
+
+	(void)list;
+	(void)dev;
+	return &m;
+}
+
+int mount_open_root(const struct mounts *list, dev_t dev)
+{
+	(void)list;
+	(void)dev;
+	return open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Who owns the root of a file system can put anything there. */
+static void test_strange_record(void)
+{
+	struct mounts mounts = { 0 };
+	struct pins pins;
+	int fd;
+
+	if (!mkdtemp(root))
+		exit(1);
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ok(pins_open(&pins, &mounts, 0) && !pins.nr, "no record");
+	pins_close(&pins);
+	/* Else it would wait for ever. */
+	alarm(60);
+	ok(!mkfifoat(fd, PINS_FILE, 0600) && !pins_open(&pins, &mounts, 0), "a pipe is no record");
+	alarm(0);
+	pins_close(&pins);
+	unlinkat(fd, PINS_FILE, 0);
+	ok(!symlinkat("/dev/null", fd, PINS_FILE) && !pins_open(&pins, &mounts, 0), "nor is a link");
+	pins_close(&pins);
+	unlinkat(fd, PINS_FILE, 0);
+	close(fd);
+	rmdir(root);
+	free_errors();
+}
+
 static void test_chunk(void)
 {
 	struct chunk_info info = { .chunk = 7 };
@@ -80,5 +128,6 @@ int main(void)
 	test_round_trip();
 	test_wrong_lines();
 	test_chunk();
+	test_strange_record();
 	return tap_done();
 }

@@ -101,6 +101,29 @@ static void test_random(void)
 	ok(less, "subtract");
 }
 
+static void test_cut(void)
+{
+	bool bits[SPACE], found[SPACE], good = true;
+	struct ranges list = { 0 };
+	unsigned int round, i, end;
+
+	for (round = 0; round < 500; round++) {
+		make_random(&list, bits);
+		end = rand() % SPACE;
+		for (i = end; i < SPACE; i++)
+			bits[i] = false;
+		ranges_cut(&list, end);
+		to_bits(&list, found);
+		good &= agree(bits, found) && is_settled(&list);
+		ranges_free(&list);
+	}
+	ok(good, "cut");
+	ranges_add(&list, 5, UINT64_MAX - 5);
+	ranges_cut(&list, 8);
+	ok(list.nr == 1 && list.range[0].first == 5 && list.range[0].count == 3, "what has no end to speak of");
+	ranges_free(&list);
+}
+
 static void test_text(void)
 {
 	static const char *const wrong[] = { "", "x", "1-", "5-3", "1,x", "-1", "1;2" };
@@ -125,6 +148,7 @@ static void test_text(void)
 int main(void)
 {
 	test_random();
+	test_cut();
 	test_text();
 	return tap_done();
 }

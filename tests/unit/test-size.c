@@ -160,6 +160,8 @@ static void tunables(void)
 	check_tunable("migration_bandwidth=64m", "migration_bandwidth", 65536, false);
 	check_tunable("migration_bandwidth=64", "migration_bandwidth", 64, false);
 	check_tunable("migration_bandwidth=1b", "migration_bandwidth", 1, false);
+	check_tunable("migration_bandwidth=0.1b", "migration_bandwidth", 1, false);
+	check_tunable("migration_bandwidth=0.0k", "migration_bandwidth", 0, false);
 	check_tunable("migration_bandwidth=4294967296", NULL, 0, false);
 	check_tunable("migration_bandwidth=fast", NULL, 0, false);
 	check_tunable("migration_bandwidth=", NULL, 0, false);

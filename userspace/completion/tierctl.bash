@@ -13,10 +13,38 @@ _tierctl_keys()
 	tierctl get "$1" 2>/dev/null | sed 's/=.*//'
 }
 
+_tierctl_ranks()
+{
+	tierctl get "$1" 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p'
+}
+
+# Options with a value: one of a few, a file, and what nobody can guess.
+_tierctl_choice='--policy|--feature|--format|--tier|--at|--evacuated'
+_tierctl_file='-m|--metadata|--pv|--fast|--fast-pv|-o|--output|--svg|--png|--auto'
+_tierctl_other='-c|--chunksize|-L|--size|--fast-size|--set|-n|--name|-i|--interval|--timeout'
+_tierctl_other+='|--offset|--length|--exec'
+
+# The words before this one that are no option and no value of one, into given.
+_tierctl_given()
+{
+	local i
+
+	given=()
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == @($_tierctl_choice|$_tierctl_file|$_tierctl_other) ]]; then
+			i=$((i + 1))
+			# Bash makes three words of --at=1.
+			[ "${COMP_WORDS[i]}" != = ] || i=$((i + 1))
+		elif [[ ${COMP_WORDS[i]} != -* ]]; then
+			given+=("${COMP_WORDS[i]}")
+		fi
+	done
+}
+
 _tierctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-	local words files=
+	local words files='' given
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
@@ -49,15 +77,14 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
 		return
 		;;
-	-m|--metadata|--pv|--fast|--fast-pv|-o|--output|--svg|--png|--auto)
+	esac
+	if [[ $prev == @($_tierctl_file) ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		compopt -o filenames 2>/dev/null
 		return
-		;;
-	-c|--chunksize|-L|--size|--fast-size|--set|-n|--name|-i|--interval|--timeout|--offset|--length|--exec)
-		return
-		;;
-	esac
+	fi
+	[[ $prev != @($_tierctl_other) ]] || return
+	_tierctl_given
 	words=
 	case $command in
 	convert|create|restore|scan)
@@ -68,17 +95,18 @@ _tierctl()
 		words=$(_tierctl_sets)
 		;;
 	add|remove|replace|evacuate|admit)
-		if [ "$COMP_CWORD" -gt 2 ] && [[ $prev != -* ]]; then
-			files=1
-		else
+		if [ ${#given[@]} = 0 ]; then
 			words=$(_tierctl_sets)
+		else
+			files=1
+			[ "$command" = add ] || [ ${#given[@]} != 1 ] || words=$(_tierctl_ranks "${given[0]}")
 		fi
 		;;
 	set|get)
-		if [ "$COMP_CWORD" -gt 2 ]; then
-			words=$(_tierctl_keys "${COMP_WORDS[2]}")
-		else
+		if [ ${#given[@]} = 0 ]; then
 			words=$(_tierctl_sets)
+		else
+			words=$(_tierctl_keys "${given[0]}")
 		fi
 		;;
 	*)

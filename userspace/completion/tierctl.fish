@@ -28,9 +28,35 @@ function __tierctl_sets
 	tierctl list --json 2>/dev/null | sed -n 's|^      "name": *"\([A-Za-z0-9#+.:=@_/-]*\)",$|\1|p'
 end
 
-function __tierctl_keys
+# Options with a value: one of a few, a file, and what nobody can guess.
+set -g __tierctl_choice --policy --feature --format --tier --at --evacuated
+set -g __tierctl_file -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
+set -g __tierctl_other -c --chunksize -L --size --fast-size --set -n --name -i --interval --timeout \
+	--offset --length --exec
+
+# The words before the one that is being typed that are no option and no value of one.
+function __tierctl_given
 	set -l words (commandline -opc)
-	tierctl get $words[3] 2>/dev/null | sed 's/=.*//'
+	set -l value 0
+	for word in $words[3..-1]
+		if test $value -eq 1
+			set value 0
+		else if contains -- $word $__tierctl_choice $__tierctl_file $__tierctl_other
+			set value 1
+		else if not string match -q -- "-*" $word
+			echo $word
+		end
+	end
+end
+
+function __tierctl_keys
+	set -l given (__tierctl_given)
+	tierctl get $given[1] 2>/dev/null | sed 's/=.*//'
+end
+
+function __tierctl_ranks
+	set -l given (__tierctl_given)
+	tierctl get $given[1] 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p'
 end
 
 function __tierctl_after
@@ -38,7 +64,7 @@ function __tierctl_after
 	contains -- $words[-1] $argv
 end
 
-# What the word is that is being typed: command, option, nothing, file, or else
+# What the word is that is being typed: command, option, nothing, file, rank, or else
 # words for those that the command takes.
 function __tierctl_place
 	set -l words (commandline -opc)
@@ -51,30 +77,33 @@ function __tierctl_place
 		echo option
 		return
 	end
-	switch $words[-1]
-	case -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
+	if contains -- $words[-1] $__tierctl_file
 		echo file
 		return
-	case --policy --feature --format --tier --at --evacuated
+	end
+	if contains -- $words[-1] $__tierctl_choice
 		echo value
 		return
-	case -c --chunksize -L --size --fast-size --set -n --name -i --interval --timeout --offset --length --exec
+	end
+	if contains -- $words[-1] $__tierctl_other
 		echo nothing
 		return
 	end
+	set n (count (__tierctl_given))
 	switch $words[2]
 	case convert create restore scan
 		echo file
 	case pin unpin migrate explain heatmap check dump repair destroy
 		printf '%s\n' set file
 	case add remove replace evacuate admit
-		if test $n -eq 2; or string match -q -- "-*" $words[-1]
+		if test $n -eq 0
 			echo set
 		else
 			echo file
+			test $words[2] = add; or test $n -gt 1; or echo rank
 		end
 	case set get
-		test $n -eq 2; and echo set; or echo key
+		test $n -eq 0; and echo set; or echo key
 	case '*'
 		echo set
 	end
@@ -91,6 +120,7 @@ complete -c tierctl -n '__tierctl_at command' -l version -d 'say the version'
 complete -c tierctl -n '__tierctl_at option' -a '(__tierctl_options)'
 complete -c tierctl -n '__tierctl_at set' -a '(__tierctl_sets)'
 complete -c tierctl -n '__tierctl_at key' -a '(__tierctl_keys)'
+complete -c tierctl -n '__tierctl_at rank' -a '(__tierctl_ranks)'
 complete -c tierctl -n '__tierctl_at file' -F
 complete -c tierctl -n '__tierctl_after --policy' -a 'heat static'
 complete -c tierctl -n '__tierctl_after --feature' -a 'paused no_discard_passdown skip_zeroing'

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One tierctl at a time changes a set: its table, its tiers, what its devices carry.  Who
+ * only waits, for a tier to be empty for example, lets others at it meanwhile; revert, with
+ * which no other change goes together, does not.  The lock ends with the process.
+ */
+#ifndef TIERCTL_LOCK_H
+#define TIERCTL_LOCK_H
+
+#include <stdbool.h>
+
+/* The command that runs, for those that have to wait for it. */
+void lock_as(const char *command);
+
+/*
+ * Waits for a while, then false with the error said, which names who has it.  At once if
+ * it is ours already, and for a dry run.  One that was had of another set goes.
+ */
+bool lock_set(const char *hex, const char *name);
+/* The same without waiting, and in silence. */
+bool lock_set_now(const char *hex);
+/*
+ * Of the set of that name, active or, with scan, not; true also if there is none.  What is
+ * known of it has to be read after that.
+ */
+bool lock_named(const char *name, bool scan);
+void unlock_set(void);
+
+/*
+ * set_lock() that gives up after so long: -1, with EWOULDBLOCK in errno if another process
+ * has it.
+ */
+int lock_within(const char *hex, const char *what, unsigned int ms);
+
+#endif
