@@ -145,7 +145,7 @@ odd_names()
 {
 	create_set heat --feature paused
 	mkfs.ext4 -q -b 1024 "$dev"
-	mkdir "$tmp/mnt"
+	mkdir -p "$tmp/mnt"
 	mount "$dev" "$tmp/mnt"
 	name=$'hot\e[2J\n\xe4'
 	head -c 1m /dev/urandom >"$tmp/mnt/$name"
