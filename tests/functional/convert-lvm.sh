@@ -271,7 +271,8 @@ killed_outgrown()
 	data check
 	io check "$origin" at=24m len=5m seed=5
 }
-test_case "killed while it does" killed_outgrown revert-extended revert-loaded revert-done
+test_case "killed while it does" killed_outgrown revert-extended revert-loaded
+test_case "killed when the set has taken the room" killed_outgrown revert-done
 
 # As vgimportclone leaves it of a volume group that was copied disk by disk
 copied()
