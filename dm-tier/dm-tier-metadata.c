@@ -322,17 +322,22 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 
 /*
  * dm-bufio makes a slab cache for each of its users.  While one that looks alike is
- * being destroyed, by another set for example, its name in sysfs is still taken
- * and kmem_cache_create() fails; that is over in a moment.
+ * being destroyed, its name in sysfs is still taken and kmem_cache_create() fails,
+ * with a trace in the log; that is over in a moment.  Sets keep out of each other's
+ * way by the mutex, other users of dm-bufio do not know of it.
  */
+static DEFINE_MUTEX(bm_mutex);
+
 static struct dm_block_manager *make_block_manager(struct block_device *bdev)
 {
 	struct dm_block_manager *bm;
 	unsigned int tries;
 
 	for (tries = 1;; tries++) {
+		mutex_lock(&bm_mutex);
 		bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE,
 					     MAX_CONCURRENT_LOCKS);
+		mutex_unlock(&bm_mutex);
 		if (!IS_ERR(bm) || PTR_ERR(bm) != -ENOMEM || tries == BM_TRIES)
 			return bm;
 		msleep(BM_WAIT_MS);
@@ -367,7 +372,9 @@ bad:
 void tier_metadata_close(struct tier_metadata *md)
 {
 	__close_tm(md);
+	mutex_lock(&bm_mutex);
 	dm_block_manager_destroy(md->bm);
+	mutex_unlock(&bm_mutex);
 	kfree(md);
 }
 
