@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "set.h"
 #include "util.h"
 
+#define FOLDER	"/run/dm-tier"
 #define WHAT	"change"
 /* A change takes a second or two, and LVM's part of it a few more. */
 #define WAIT_MS	30000
@@ -23,6 +26,30 @@ static char held_hex[UUID_HEX];
 void lock_as(const char *name)
 {
 	command = name;
+}
+
+static char *lock_path(const char *hex, const char *what)
+{
+	return xasprintf(FOLDER "/%s.%s", hex, what);
+}
+
+int set_lock(const char *hex, const char *what, bool wait)
+{
+	char *path = lock_path(hex, what);
+	int fd, r;
+
+	mkdir(FOLDER, 0755);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	free(path);
+	if (fd < 0)
+		return -1;
+	do {
+		r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+	} while (r && errno == EINTR);
+	if (!r)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int lock_within(const char *hex, const char *what, unsigned int ms)
@@ -53,7 +80,7 @@ static void take(const char *hex, unsigned int ms)
 /* In words; the caller frees. */
 static char *holder(const char *hex)
 {
-	char *path = xasprintf("/run/dm-tier/%s." WHAT, hex), text[64];
+	char *path = lock_path(hex, WHAT), text[64];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
@@ -87,7 +114,7 @@ bool lock_set(const char *hex, const char *name)
 		err("%s: %s is changing it. Try again when that is done.", name, who);
 		free(who);
 	} else {
-		err("%s: cannot be locked in /run/dm-tier: %s.", name, strerror(e));
+		err("%s: cannot be locked in " FOLDER ": %s.", name, strerror(e));
 	}
 	return false;
 }

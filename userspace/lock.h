@@ -27,7 +27,12 @@ bool lock_named(const char *name, bool scan);
 void unlock_set(void);
 
 /*
- * set_lock() that gives up after so long: -1, with EWOULDBLOCK in errno if another process
+ * One process at a time does that to the set, until the descriptor is closed.  -1 without
+ * wait: another one does; else there is nowhere to put a lock.
+ */
+int set_lock(const char *hex, const char *what, bool wait);
+/*
+ * The same that gives up after so long: -1, with EWOULDBLOCK in errno if another process
  * has it.
  */
 int lock_within(const char *hex, const char *what, unsigned int ms);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -745,23 +744,4 @@ char *set_usage(const struct set *s)
 	free(opener);
 	device_free(&d);
 	return text;
-}
-
-int set_lock(const char *hex, const char *what, bool wait)
-{
-	char *path = xasprintf("/run/dm-tier/%s.%s", hex, what);
-	int fd, r;
-
-	mkdir("/run/dm-tier", 0755);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	free(path);
-	if (fd < 0)
-		return -1;
-	do {
-		r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
-	} while (r && errno == EINTR);
-	if (!r)
-		return fd;
-	close(fd);
-	return -1;
 }

@@ -128,10 +128,4 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 /* For errors: where it is mounted, what holds it, who has it open.  The caller frees. */
 char *set_usage(const struct set *s);
 
-/*
- * One process at a time does that to the set, until the descriptor is closed.  -1 without
- * wait: another one does; else there is nowhere to put a lock.
- */
-int set_lock(const char *hex, const char *what, bool wait);
-
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "lock.h"
 #include "move.h"
 #include "pins.h"
 #include "tap.h"
