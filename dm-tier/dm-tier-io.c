@@ -146,7 +146,6 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 
 bool tier_in_birth(struct tier_set *set, u32 chunk)
 {
-	lockdep_assert_held(&set->lock);
 	return find_birth(set, chunk);
 }
 

@@ -660,8 +660,6 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	set->bound = tt;
 	set->no_writes = !tier_writes_wanted(tt);
-	if (set->active && !set->no_writes && set->needs_check)
-		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	fresh = !set->active || reshaped(set, tt, plan) || renamed(set);
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
 		DMERR("%s: read-only, or first writes not durable; these are lost with the table",
