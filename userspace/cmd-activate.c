@@ -306,7 +306,7 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 	struct set_list list;
 	struct set *s;
 
-	/* Another one may be at it.  That may wait for udev, which may wait for us. */
+	/* What another one has in hand is left to it. */
 	if (automatic && !lock_set_now(interrupted->hex)) {
 		verbose("%s: another tierctl is at it", interrupted->name);
 		return EXIT_DONE;
@@ -342,7 +342,7 @@ static int activate_or_finish(struct set *s, const struct args *args, const stru
 	return activate_if_meant(s, args, features);
 }
 
-/* Less than udev gives a program of its rules. */
+/* More than an activation takes; a change of LVM's volumes may wait for other changes. */
 #define AUTO_MS	120000
 
 /*
@@ -406,6 +406,17 @@ static int auto_activate_all(const struct args *args, const struct strings *feat
 	return code;
 }
 
+/*
+ * Without systemd udev's rules start this within the event of a member.  Whoever made the
+ * member appear waits for the event, perhaps with LVM's lock, which is needed to finish what
+ * convert left: the event must not wait in turn.
+ */
+static void leave_event(void)
+{
+	if (getenv("SEQNUM") && daemon(1, 1))
+		err("activate: this goes on within the event of udev: %s.", strerror(errno));
+}
+
 int cmd_activate(const struct args *args)
 {
 	struct strings features = { 0 };
@@ -423,6 +434,7 @@ int cmd_activate(const struct args *args)
 		strings_add(&features, "read_only");
 	if (args->given[OPT_AUTO]) {
 		global.quiet = true;
+		leave_event();
 		for (i = 0; i < args->nr; i++)
 			code = worse(code, auto_activate_named(args->word[i], args, &features));
 		if (!args->nr)

@@ -268,11 +268,22 @@ static int help(const char *word)
 	return EXIT_DONE;
 }
 
+/* udev starts programs without a PATH, and su keeps one that has not the folders of LVM. */
+static void complete_path(void)
+{
+	const char *path = getenv("PATH");
+	char *whole = xasprintf("%s:/usr/sbin:/sbin", path && *path ? path : "/usr/bin:/bin");
+
+	setenv("PATH", whole, 1);
+	free(whole);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 	int code;
 
+	complete_path();
 	/* Who started us may ignore it, and then there is no exit status of what we start. */
 	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2) {

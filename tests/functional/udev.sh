@@ -11,6 +11,10 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
+# shellcheck source=lib-convert.sh
+. "$(dirname "$0")/lib-convert.sh"
 
 need udevadm lsblk losetup
 modprobe loop 2>/dev/null || true
@@ -308,5 +312,26 @@ lv_links()
 	same "$(readlink -f /dev/mapper/tt_vg-data)" "$(readlink -f /dev/tt_vg/data)"
 }
 test_case "a set in the place of a logical volume has its links" lv_links
+
+# Volumes come back, and their events finish what convert left.  That waits for events,
+# and they must not wait for it: udev would kill it after three minutes.
+left_by_convert()
+{
+	make_vg
+	data write
+	killed "convert-$1" convert "$vg/data" -c 64k --policy static --fast-size 4m \
+		--fast-pv "${loops[1]}"
+	if is_set; then remove "$vg-data"; fi
+	vgchange -q -an "$vg" >/dev/null
+	settle
+	vgchange -q -ay "$vg" >/dev/null
+	wait_for 100 is_set
+	settle
+	data check
+}
+is_set() { [[ $(dmsetup table "$vg-data" 2>/dev/null) == *" tier "* ]]; }
+for step in committed renamed live; do
+	test_case "killed: convert at $step, finished by the events of the volumes" left_by_convert "$step"
+done
 
 run_tests
