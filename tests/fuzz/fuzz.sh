@@ -99,7 +99,7 @@ settle()
 
 messages()
 {
-	local round sums counts
+	local sums counts
 	quietly
 	disk meta 1
 	disk fast 2
@@ -109,14 +109,15 @@ messages()
 	fuzz messages "$set" "$N" "$SEED" "$tmp/refused"
 	still_works
 	# Those that are refused once more, and nothing but those, one after the other.
-	for round in 1 2 3 4 5 6; do
+	# A round drops those it finds accepted, so this ends; soon, if each is there once.
+	sort -zu -o "$tmp/refused" "$tmp/refused"
+	while :; do
 		settle
 		sums=$(checksums "$meta" "$fast" "$slow")
 		counts=$(io_counts "$meta" "$fast" "$slow")
 		fuzz replay "$set" "$tmp/refused"
 		! grep -q ' 0 accepted' "$tmp/fuzz" || break
 	done
-	grep -q ' 0 accepted' "$tmp/fuzz" || fail "some messages are still accepted after $round rounds"
 	same "$counts" "$(io_counts "$meta" "$fast" "$slow")" "I/O during refused messages"
 	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "contents"
 	check_chunks 0 46 3
