@@ -297,10 +297,9 @@ wrote_more() { [ "$(writes_of "$1")" -gt "$2" ]; }
 test_case "a new chunk's data is on stable storage before the mapping says so" \
 	first_write_and_flush
 
-# waits_for_commit COMMAND...: it does not end before the commit has
+# waits_for_commit COMMAND...: it does not end before the commit, which is held up, has
 waits_for_commit()
 {
-	hold_up meta writes
 	later "$@"
 	wait_for 10 held_up meta
 	nap 0.3
@@ -312,7 +311,9 @@ waits_for_commit()
 fua_and_commit()
 {
 	make_small "$@"
+	hold_up meta writes
 	waits_for_commit io write "$dev" at="$(at_chunk 3)" len=4k seed=1 flags=fua_alone
+	hold_up meta writes
 	waits_for_commit io write "$dev" at="$(at_chunk 5)" len=64k seed=1 flags=fua_alone
 	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
 	check_chunks 5 1 1
@@ -324,6 +325,8 @@ test_case "FUA on a new chunk waits for it on tiers without a cache, too" fua_an
 flush_and_commit()
 {
 	make_small
+	# Held up before, as the set commits new chunks by itself after a while.
+	hold_up meta writes
 	write_chunks 3 2 1
 	waits_for_commit io sync "$dev"
 	check_chunks 3 2 1
