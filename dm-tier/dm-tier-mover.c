@@ -578,9 +578,13 @@ void tier_mark_astray(struct tier_set *set)
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
-/* The last copy of this chunk failed; another try waits for a message. */
+/*
+ * The last copy of this chunk failed; another try waits for a message.  That is noted before
+ * the word says that the chunk no longer moves, so it is to be asked after the word was read.
+ */
 static bool given_up(struct tier_set *set, u32 chunk)
 {
+	smp_rmb();	/* the word before the note; step_abort() has locks between them */
 	return xa_load(&set->copy_failed, chunk);
 }
 
@@ -608,6 +612,7 @@ static bool next_astray(struct tier_set *set)
 		return false;
 	for (looked = 0; READ_ONCE(set->astray) && looked < ASTRAY_SCAN; looked++) {
 		u32 chunk = set->astray_cursor;
+		u64 word;
 
 		if (!READ_ONCE(set->running))
 			break;
@@ -615,12 +620,14 @@ static bool next_astray(struct tier_set *set)
 			set->astray_found = false;
 			set->astray_pass_seq = READ_ONCE(set->astray_seq);
 		}
-		to = wanted(set, tier_get_word(set, chunk), &reason);
+		word = tier_get_word(set, chunk);
+		to = wanted(set, word, &reason);
 		if (to) {
 			set->astray_found = true;
 			r = -EAGAIN;
 			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
-			    !full[to->rec.rank] && !given_up(set, chunk))
+			    !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
+			    !given_up(set, chunk))
 				r = tier_migrate(set, chunk, to, TIER_NO_PLACE, reason,
 						 NULL, false);
 			if (!r)
