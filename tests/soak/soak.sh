@@ -27,8 +27,17 @@ series=(slab_kib kernel_kib arrays_kib used_kib metadata_blocks)
 declare -A tolerance=([slab_kib]=512 [kernel_kib]=3072 [arrays_kib]=64 [used_kib]=24576
 		      [metadata_blocks]=12)
 
+# What null_blk leaves behind each time a disk is switched on again; see on_cost().
+on_bytes=0 times_on=0
+
+# slab: bytes of the objects of dm_tier* and kmalloc-*, in use
+slab()
+{
+	awk '/^(dm_tier|kmalloc-)/ { slab += $2 * $4 } END { print slab }' /proc/slabinfo
+}
+
 # sample: one value for each series, on one line
-#   slab_kib         objects of dm_tier* and kmalloc-*, in use
+#   slab_kib         what slab() says, without what null_blk has left behind
 #   kernel_kib       all slab that cannot be reclaimed, percpu memory, dm-bufio's blocks
 #   arrays_kib       what our modules have from vmalloc
 #   used_kib         what the kernel does not call available
@@ -41,15 +50,27 @@ sample()
 	nap 0.5
 	[ ! -r "$bufio" ] || bytes=$(<"$bufio")
 	status
-	awk -v bufio=$((bytes / 1024)) -v metadata="${S[meta_used]}" '
-		FILENAME == "/proc/slabinfo" && /^(dm_tier|kmalloc-)/ { slab += $2 * $4 }
+	awk -v bufio=$((bytes / 1024)) -v metadata="${S[meta_used]}" \
+		-v slab=$((($(slab) - times_on * on_bytes) / 1024)) '
 		/^(SUnreclaim|Percpu):/ { kernel += $2 }
 		/^MemTotal:/ { used += $2 }
 		/^MemAvailable:/ { used -= $2 }
 		/\[dm_tier/ { for (i = 1; i <= NF; i++)
 			if ($i ~ /^pages=/) pages += substr($i, 7) }
-		END { print int(slab / 1024), kernel + bufio, pages * 4, used, metadata }' \
-		/proc/slabinfo /proc/meminfo /proc/vmallocinfo
+		END { print slab, kernel + bufio, pages * 4, used, metadata }' \
+		/proc/meminfo /proc/vmallocinfo
+}
+
+# on_cost DISK...: the kernel does not free all that null_blk and the block layer took
+# when a disk was switched on.  How much is measured before the set is there.
+on_cost()
+{
+	local before n cycles=40
+	cut_power "$@"
+	before=$(slab)
+	for ((n = 0; n < cycles; n++)); do cut_power "$@"; done
+	on_bytes=$((($(slab) - before) / (cycles * $#)))
+	note "a disk that is switched on again leaves $on_bytes bytes behind"
 }
 
 # thirds COLUMN FILE: the means of the first and the last third, without the first
@@ -255,7 +276,7 @@ one_round()
 		refusable migrate 0 "$chunks" $((round / cut_every % 2))
 		nap "0.$((RANDOM % 9))"
 		cut_power "${disks[@]}"
-		cut=1 cuts=$((cuts + 1))
+		cut=1 cuts=$((cuts + 1)) times_on=$((times_on + ${#disks[@]}))
 		moved_before=$((moved_before + moved)) moved=0
 	fi
 	touch "$tmp/done"
@@ -285,6 +306,7 @@ soak()
 	disk meta 4 cache_size=2
 	disk fast 16 cache_size=2
 	disk slow 32 cache_size=2
+	on_cost "${disks[@]}"
 	# null_blk takes memory when it is written to: all at once, not in the course of time.
 	for line in "${disks[@]}"; do
 		dd if=/dev/zero of="$line" bs=1M oflag=direct status=none 2>/dev/null || true
