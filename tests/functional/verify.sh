@@ -12,9 +12,10 @@ need fio
 # make_odd_set: a length that ends inside a chunk, without a policy of its own
 make_odd_set()
 {
-	disk meta 4 cache_size=2
-	disk fast 16 cache_size=2
-	disk slow 32 cache_size=2
+	# Larger than the disks: a null_blk that makes room in its cache may spin for ever.
+	disk meta 4 cache_size=64
+	disk fast 16 cache_size=64
+	disk slow 32 cache_size=64
 	length=$((731 * 128 - 8))
 	core=(migration_bandwidth 0 migration_depth 8)
 	activate
