@@ -83,7 +83,7 @@ extern const struct dm_block_validator tier_md_sb_validator;
 /* 4 KiB blocks of a device that the space map can count. */
 u64 tier_md_device_blocks(struct block_device *bdev);
 
-/* The same for one change of so many entries.  Lock held. */
+/* As tier_metadata_has_room().  Lock held. */
 bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries);
 
 /* Blocks that can be used before the next commit.  Lock held. */

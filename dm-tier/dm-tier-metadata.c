@@ -155,28 +155,18 @@ u64 __tier_md_commit_room(struct tier_metadata *md)
 }
 
 /* Twice the room of a commit: the second is what releases a snapshot. */
-static u64 __room_wanted(struct tier_metadata *md, u64 nr_entries)
-{
-	return tier_md_change_cost(md->info.nr_chunks, nr_entries) +
-	       2 * __tier_md_commit_room(md);
-}
-
 bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries)
 {
-	return __tier_md_free(md) >= __room_wanted(md, nr_entries);
+	return __tier_md_free(md) >= tier_md_change_cost(md->info.nr_chunks, nr_entries) +
+				     2 * __tier_md_commit_room(md);
 }
 
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries)
 {
-	u64 wanted;
 	bool has_room;
 
 	down_read(&md->lock);
-	wanted = __room_wanted(md, nr_entries);
-	/* The last one asks for itself, when the others and bitmaps are written. */
-	if (nr_entries)
-		wanted += __room_wanted(md, 1) - __tier_md_commit_room(md);
-	has_room = !__tier_md_writable(md) && __tier_md_free(md) >= wanted;
+	has_room = !__tier_md_writable(md) && __tier_md_has_room(md, nr_entries);
 	up_read(&md->lock);
 	return has_room;
 }
