@@ -400,7 +400,8 @@ int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry)
 	if (entry & ~TIER_ENTRY_DISK_MASK)
 		return -EINVAL;
 
-	r = tier_md_begin_change(md, 1);
+	/* A batch that was refused in its middle would be a failed commit. */
+	r = tier_md_begin_change(md, 0);
 	if (r)
 		return r;
 	if (chunk >= md->info.nr_chunks) {

@@ -56,9 +56,9 @@ void tier_md_unlock(struct tier_metadata *md);
 
 /*
  * Begins a change that costs no more than nr_entries changed mapping entries
- * of metadata space: on success the lock is held for writing until
- * tier_md_end_change().  Otherwise nothing was started: -EROFS, -EIO in a
- * doomed transaction, -ENOSPC.
+ * of metadata space; 0 if the caller knows that there is room: on success the
+ * lock is held for writing until tier_md_end_change().  Otherwise nothing was
+ * started: -EROFS, -EIO in a doomed transaction, -ENOSPC.
  */
 int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries);
 

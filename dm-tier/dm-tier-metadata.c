@@ -228,7 +228,7 @@ int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries)
 
 	tier_md_lock(md);
 	r = __tier_md_writable(md);
-	if (!r && !__tier_md_has_room(md, nr_entries))
+	if (!r && nr_entries && !__tier_md_has_room(md, nr_entries))
 		r = -ENOSPC;
 	if (!r && !md->changed)
 		r = __tier_md_warm(md);

@@ -83,7 +83,11 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 int tier_metadata_load_map(struct tier_metadata *md,
 			   int (*fn)(void *context, u32 chunk, u64 entry),
 			   void *context);
-/* entry: see TIER_ENTRY_*; only TIER_ENTRY_DISK_MASK bits may be set. */
+/*
+ * entry: see TIER_ENTRY_*; only TIER_ENTRY_DISK_MASK bits may be set.  The caller
+ * has asked for room for its whole batch, and keeps others from changing anything
+ * since: tier_metadata_has_room().
+ */
 int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry);
 /* Grows (new chunks unmapped) or shrinks mapping and heat. */
 int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks);
@@ -98,7 +102,7 @@ int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
 
 /*
  * Whether the open transaction has room for nr_entries more set_entry calls
- * and the commit.  Conservative.  The calls that change something check for
+ * and the commit.  Conservative.  Other calls that change something check for
  * themselves: -ENOSPC.
  */
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries);

@@ -19,6 +19,7 @@ need fio
 nr=500000
 spots=980
 stride=509		# chunks described by a block of the mapping
+within=300		# the one of them that is used
 
 # The metadata device is as small as the constructor allows, and can grow.
 make_tight()
@@ -50,7 +51,7 @@ spots_io()
 {
 	fio --name=touch --filename="$dev" --direct=1 --ioengine=libaio --iodepth=32 \
 		--rw="$1:$((stride * 64 - 4))k" --bs=4k \
-		--offset=$((($2 * stride + 300) * 65536)) \
+		--offset=$((($2 * stride + within) * 65536)) \
 		--io_size=$(($3 * 4096)) --size=$(($3 * stride * 65536)) \
 		--verify=crc32c --do_verify=0 --output="$tmp/fio" >/dev/null 2>&1
 }
@@ -274,5 +275,42 @@ pins()
 	check_chunks 0 20 2
 }
 test_case "pins on a set that is full" pins
+
+# A batch that takes the last of the room is committed whole: refused half-way it
+# would be a failed commit.  The estimate of what a batch costs leaves least to spare
+# where the mapping is small.  In each round the free blocks are brought to about what
+# a batch of 128 asks for, and as many first writes follow.
+last_batch()
+{
+	local policy=heat nr=170000 spots=334 within=300 batch=128 more wanted free next step
+	make_tight
+	take_spots 0 "$spots"
+	for more in -1 0 1 2; do
+		msg reserve_metadata_snap
+		wanted=$((batch + 2 * (S[meta_total] / 16320 + 17) + 2 * 6 + more))
+		# Heat that changed everywhere is saved by a suspend, and takes a part.
+		take_spots 0 "$spots"
+		suspend
+		resume
+		within=$((within + 1)) next=0
+		while status && free=$((S[meta_total] - S[meta_used])) && [ "$free" -gt "$wanted" ]; do
+			step=$(((free - wanted) / 2))
+			[ "$step" -ge 1 ] || step=1
+			is "next + step + batch <= spots"
+			take_spots "$next" "$step"
+			next=$((next + step))
+		done
+		same rw "$(mode_now)" "mode before the batch"
+		take_spots "$next" "$batch" || true
+		note "$free blocks were free: $(mode_now), $(info meta_used)/$(info meta_total) used"
+		same - "$(info check)" "needs_check"
+		msg release_metadata_snap
+		same rw "$(mode_now)" "mode without the snapshot"
+		# Those that are left out of a round would be first writes of the next.
+		take_spots 0 "$spots"
+	done
+}
+take_spots() { touch_spots "$@" && io sync "$dev"; }
+test_case "a batch that takes the last of the room" last_batch
 
 run_tests
