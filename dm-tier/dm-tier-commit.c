@@ -9,15 +9,6 @@
 #define COMMIT_TIMER_MS	1000
 #define OPS_PER_COMMIT	4096
 
-u64 tier_committed_entry(u64 word)
-{
-	u64 pin = word & TIER_WORD_PIN_MASK;
-
-	if (!(word & TIER_ENTRY_MAPPED) || (word & TIER_WORD_NEW))
-		return pin;
-	return (word & (TIER_WORD_LOCATION_MASK | TIER_ENTRY_MAPPED)) | pin;
-}
-
 void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 {
 	lockdep_assert_held(&set->lock);

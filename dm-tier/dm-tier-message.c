@@ -282,13 +282,10 @@ static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned in
 			return -ENOSPC;
 	}
 	for (i = first; i - first < nr; i++) {
-		u64 word = tier_get_word(set, i);
-
-		if (tier_word_pin(word) == pin)
+		if (tier_word_pin(tier_get_word(set, i)) == pin)
 			continue;
-		/* The place changes only under set->commit, so this is what it is. */
-		word = (word & ~TIER_WORD_PIN_MASK) | tier_pin_bits(pin);
-		r = tier_metadata_set_entry(set->metadata, i, tier_committed_entry(word));
+		/* The place in core may be one that is still to be committed, or undone. */
+		r = tier_metadata_set_pin(set->metadata, i, pin);
 		if (r)
 			return r;
 		spin_lock_irq(&set->lock);

@@ -392,12 +392,13 @@ int tier_metadata_load_map(struct tier_metadata *md,
 	return r;
 }
 
-int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry)
+/* Changes the bits of mask. */
+static int change_entry(struct tier_metadata *md, u32 chunk, u64 mask, u64 bits)
 {
-	__le64 value = cpu_to_le64(entry);
+	__le64 value = 0;
 	int r;
 
-	if (entry & ~TIER_ENTRY_DISK_MASK)
+	if (bits & ~mask)
 		return -EINVAL;
 
 	/* A batch that was refused in its middle would be a failed commit. */
@@ -408,9 +409,25 @@ int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry)
 		tier_md_unlock(md);
 		return -EINVAL;
 	}
-	r = dm_array_set_value(&md->mapping_info, md->roots.mapping, chunk,
-			       &value, &md->roots.mapping);
+	r = 0;
+	if (mask != TIER_ENTRY_DISK_MASK)
+		r = dm_array_get_value(&md->mapping_info, md->roots.mapping, chunk, &value);
+	value = cpu_to_le64((le64_to_cpu(value) & ~mask) | bits);
+	if (!r)
+		r = dm_array_set_value(&md->mapping_info, md->roots.mapping, chunk,
+				       &value, &md->roots.mapping);
 	return tier_md_end_change(md, r);
+}
+
+int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry)
+{
+	return change_entry(md, chunk, TIER_ENTRY_DISK_MASK, entry);
+}
+
+int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin)
+{
+	return change_entry(md, chunk, 0xffULL << TIER_ENTRY_PIN_SHIFT,
+			    (u64)pin << TIER_ENTRY_PIN_SHIFT);
 }
 
 static int accept_any(void *context, u32 index, const void *value)

@@ -89,6 +89,8 @@ int tier_metadata_load_map(struct tier_metadata *md,
  * since: tier_metadata_has_room().
  */
 int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry);
+/* The same for the pin alone: the tier's id + 1, or 0. */
+int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin);
 /* Grows (new chunks unmapped) or shrinks mapping and heat. */
 int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks);
 
@@ -101,9 +103,9 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat);
 int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
 
 /*
- * Whether the open transaction has room for nr_entries more set_entry calls
- * and the commit.  Conservative.  Other calls that change something check for
- * themselves: -ENOSPC.
+ * Whether the open transaction has room for nr_entries more calls of set_entry and
+ * set_pin, and the commit.  Conservative.  Other calls that change something check
+ * for themselves: -ENOSPC.
  */
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries);
 

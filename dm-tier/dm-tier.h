@@ -556,8 +556,6 @@ bool tier_settle_commit(struct tier_set *set);
  * transaction in doubt is settled at once.  Returns r.
  */
 int tier_settle_error(struct tier_set *set, int r);
-/* An entry as the metadata should have it; set->lock or suspended. */
-u64 tier_committed_entry(u64 word);
 
 /* ---- dm-tier-migrate.c ---- */
 

@@ -212,6 +212,8 @@ int dm_array_resize(struct dm_array_info *info, dm_block_t root,
 		    u32 old_size, u32 new_size,
 		    const void *value, dm_block_t *new_root);
 int dm_array_del(struct dm_array_info *info, dm_block_t root);
+int dm_array_get_value(struct dm_array_info *info, dm_block_t root,
+		       u32 index, void *value_le);
 int dm_array_set_value(struct dm_array_info *info, dm_block_t root,
 		       u32 index, const void *value, dm_block_t *new_root);
 
