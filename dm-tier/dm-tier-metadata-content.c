@@ -567,7 +567,8 @@ static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
 	u64 index;
 	int r;
 
-	r = tier_md_begin_change(md, 1);
+	/* The last of the room is for what cannot be done without. */
+	r = tier_md_begin_change(md, TIER_SMALL_BATCH);
 	if (r)
 		return r;
 	while (!r && bit < end) {
