@@ -363,20 +363,22 @@ void tier_drop_births(struct tier *t)
 }
 
 /*
- * The place did not take the data: another tier may.  A device that turned out
- * not to know WRITE ZEROES has not failed; it gets zeroes in pages next time.
+ * The place did not take the data: another tier may, unless the write itself is invalid.
+ * A device that turned out not to know WRITE ZEROES has not failed; it gets zeroes in
+ * pages next time.
  */
 static void birth_failed(struct tier_set *set, struct tier_birth *b)
 {
 	bool rejected = b->by_command && !bdev_write_zeroes_sectors(b->tier->bdev);
 	struct bio *bio = b->whole;
+	bool invalid = bio && b->status == BLK_STS_INVAL;
 
 	/* Whatever the device calls it, it does not take plain writes. */
-	if (!rejected)
+	if (!rejected && !invalid)
 		tier_note_error(b->tier, true, BLK_STS_IOERR);
 	if (bio) {
 		bio->bi_iter = tier_bio_io(bio)->iter;
-		bio->bi_status = BLK_STS_OK;
+		bio->bi_status = invalid ? b->status : BLK_STS_OK;
 		/* A device that split it has counted down to 0. */
 		atomic_set(&bio->__bi_remaining, 1);
 		if (b->fua)
@@ -385,12 +387,14 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	spin_lock_irq(&set->lock);
 	end_birth(set, b);
 	__tier_free_place(b->tier, b->place);
-	if (bio)
+	if (bio && !invalid)
 		bio_list_add(&set->deferred, bio);
 	bio_list_merge(&set->deferred, &b->bios);
 	spin_unlock_irq(&set->lock);
 	mempool_free(b, &set->birth_pool);
 	queue_work(set->wq, &set->io_work);
+	if (invalid)
+		bio_endio(bio);
 }
 
 static void birth_succeeded(struct tier_set *set, struct tier_birth *b)

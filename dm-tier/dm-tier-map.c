@@ -16,7 +16,8 @@
 /* Statuses that do not tell of the request only. */
 static bool blames_device(blk_status_t status)
 {
-	return status != BLK_STS_OK && status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN;
+	return status != BLK_STS_OK && status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN &&
+	       status != BLK_STS_INVAL;
 }
 
 bool tier_rejected(struct tier *t, struct bio *bio)

@@ -63,6 +63,11 @@ static inline void tier_srcu_leave(struct srcu_struct *readers, int idx)
 }
 #endif
 
+/* "The request is invalid": 6.1 has no such status and gives none of this value. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define BLK_STS_INVAL	((__force blk_status_t)19)
+#endif
+
 /* The discard limit a target may set: the core recomputes the soft one. */
 static inline void tier_limit_discards(struct queue_limits *limits, u32 sectors)
 {

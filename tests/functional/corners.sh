@@ -88,6 +88,24 @@ refused_readahead()
 }
 test_case "readahead that was refused is no error of the tier" refused_readahead
 
+# Some kernels look at the buffer no sooner than the disk does.
+odd_buffer()
+{
+	make_disks
+	activate
+	io_fails 22 io write "$dev" at=0 len=64k seed=1 flags=odd
+	status
+	same "AA 0 0" "${S[state0]}${S[state1]} ${S[errors0]} ${S[errors1]}" "states and errors"
+	same 0 "${S[mapped]}" "mapped"
+	write_chunks 0 1 1
+	io_fails 22 io write "$dev" at=0 len=64k seed=2 flags=odd
+	check_chunks 0 1 1
+	status
+	same "AA 0 0" "${S[state0]}${S[state1]} ${S[errors0]} ${S[errors1]}" "states and errors"
+	same 1 "${S[used0]}" "places taken"
+}
+test_case "a write from a buffer that no device takes" odd_buffer
+
 # What an evacuation has begun ends with the suspend, what it has not waits for the resume.
 suspended_evacuation()
 {

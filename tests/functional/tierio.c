@@ -6,7 +6,7 @@
  * written for, so that a check can say not only that data is wrong but whose
  * data it is.  Seed 0 stands for zeroes.
  *
- *   tierio write   DEV at= len= seed= [block=] [as=] [flags=fua|fua_alone|nowait|buffered]
+ *   tierio write   DEV at= len= seed= [block=] [as=] [flags=fua|fua_alone|nowait|buffered|odd]
  *   tierio check   DEV at= len= seed= [block=] [as=] [flags=nowait|buffered]
  *   tierio scatter DEV at= len= chunk= seed= model=FILE [block=]
  *                                     write the first block of each chunk, all of them
@@ -20,7 +20,8 @@
  *
  * Sizes are bytes and take k, m, g.  as= is the offset that the data is (to be)
  * stamped with, if it is not at=.  After a write with fua the kernel sends a
- * FLUSH as well; with fua_alone, as file systems do it, it does not.  The exit status is the errno of the first
+ * FLUSH as well; with fua_alone, as file systems do it, it does not.  odd: from a buffer
+ * at an odd address, which no device takes.  The exit status is the errno of the first
  * I/O that failed, 200 for wrong data, 201 for wrong usage.
  */
 #define _GNU_SOURCE
@@ -54,7 +55,7 @@ static const char *device;
 static uint64_t at, len, block = 65536, stamp_at, chunk, xor_with;
 static uint32_t seed;
 static unsigned int seconds;
-static bool stamp_given, fua, fua_alone, nowait, buffered, discards = true, again;
+static bool stamp_given, fua, fua_alone, nowait, buffered, odd, discards = true, again;
 static const char *model_path;
 static int fd;
 static unsigned char *buffer;
@@ -537,6 +538,8 @@ static void parse(char *word)
 		nowait = true;
 	else if (!strcmp(word, "flags") && !strcmp(value, "buffered"))
 		buffered = true;
+	else if (!strcmp(word, "flags") && !strcmp(value, "odd"))
+		odd = true;
 	else
 		die(WRONG_USAGE, word);
 }
@@ -549,7 +552,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		die(WRONG_USAGE, "usage: tierio COMMAND DEV [KEY=VALUE]...");
-	if (posix_memalign((void **)&buffer, 4096, BLOCK_MAX))
+	if (posix_memalign((void **)&buffer, 4096, BLOCK_MAX + SECTOR))
 		die(ENOMEM, "no memory");
 	if (!strcmp(command, "sums")) {
 		for (i = 2; i < argc; i++)
@@ -561,6 +564,7 @@ int main(int argc, char **argv)
 		parse(argv[i]);
 	if (!stamp_given)
 		stamp_at = at;
+	buffer += odd;
 	if (!block || block > BLOCK_MAX || block % SECTOR || at % SECTOR || len % SECTOR)
 		die(WRONG_USAGE, "block, at and len are sectors; block at most 1m");
 	mode = (reads ? O_RDONLY : O_RDWR) | (buffered ? 0 : O_DIRECT) |
