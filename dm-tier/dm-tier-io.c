@@ -287,6 +287,8 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 	spin_lock_irq(&set->lock);
 	if (set->map[chunk] & TIER_ENTRY_MAPPED)
 		r = -ENOENT;
+	else if (!tier_open(t))
+		r = -ENXIO;
 	else if (!set->running || tier_set_frozen(set) || t->nr_births >= depth ||
 		 find_birth(set, chunk))
 		r = -EAGAIN;

@@ -528,7 +528,9 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	struct tier_migration *m = container_of(op, struct tier_migration, op);
 
 	if (!committed) {
-		m->error = -EIO;
+		/* Once the metadata has room again it is still to be done. */
+		if (!tier_set_full(set))
+			m->error = -EIO;
 		next_step(m, step_abort);
 		return;
 	}

@@ -743,8 +743,8 @@ void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool m
 		return;
 	spin_lock_irq(&set->lock);
 	q->in_flight--;
-	/* Stopped by a suspend, not by a fault: it is still to be done. */
-	if (!moved && !m->error && m->stopped) {
+	/* Stopped by a suspend or for want of room, not by a fault: it is still to be done. */
+	if (!moved && !m->error && (m->stopped || tier_set_frozen(set))) {
 		if (q->first > m->chunk && m->chunk >= q->low && m->chunk < q->end)
 			q->first = m->chunk;
 	}
