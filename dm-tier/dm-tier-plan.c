@@ -255,7 +255,8 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 	if (rec->first_place != mine->first_place)
 		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
 			      tt->metadata->bdev);
-	if (mine->places != rec->places || rec->rank != rank)
+	plan->grown[rank] = mine->places != rec->places;
+	if (plan->grown[rank] || rec->rank != rank)
 		plan->changes_list = true;
 	mine->rank = rank;
 	return 0;
@@ -291,6 +292,11 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct r
 				      rank, bdev, label.name);
 		if (!plan->format)
 			return match_label(tt, plan, recs, rank, &label);
+		/* The format was completed once, and these are not the devices of that time. */
+		if (label.generation > plan->info.next_generation)
+			return refuse(plan, -EINVAL,
+				"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
+				      rank, bdev, label.generation);
 	}
 
 	return join_tier(tt, plan, rank);
@@ -472,6 +478,63 @@ static void note_name(struct mapped_device *md, struct tier_meta_info *info)
 		strscpy(info->name, name, sizeof(info->name));
 }
 
+static int write_label(struct tier_target *tt, const struct tier_plan *plan,
+		       const struct tier_meta_info *info, unsigned int rank, unsigned int slot)
+{
+	const struct tier_meta_tier *rec = &plan->tiers[rank];
+	struct tier_label_info label = {
+		.id = rec->id,
+		.size = rec->size,
+		.label_area = label_area(tt->chunk_sectors),
+		.chunk_sectors = tt->chunk_sectors,
+		.generation = info->next_generation,
+		.slot = slot,
+	};
+
+	memcpy(label.set_uuid, info->uuid, TIER_UUID_SIZE);
+	memcpy(label.tier_uuid, rec->uuid, TIER_UUID_SIZE);
+	strscpy(label.name, info->name, sizeof(label.name));
+	return tier_label_write(tt->devs[rank]->bdev, &label);
+}
+
+/* What is in force already once more, so that one bad sector does not cost a tier. */
+static void copy_labels(struct tier_target *tt, const struct tier_plan *plan,
+			const struct tier_meta_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i] && !plan->unlabelled[i])
+			write_label(tt, plan, info, i,
+				    plan->joining[i] ? 1 : plan->label_slot[i]);
+}
+
+/* A disk that has two names would be written to by both tiers. */
+static int find_twin(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	struct tier_label_info label;
+	const char *reason;
+	unsigned int i;
+	int r;
+
+	r = tier_label_read(bdev, &label, &reason);
+	if (r)
+		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, reason);
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (!memcmp(label.tier_uuid, plan->tiers[i].uuid, TIER_UUID_SIZE))
+			break;
+	if (i == rank)
+		return 0;
+	return refuse(plan, -EINVAL, i < tt->nr_tiers ?
+		      "Tier %u (%pg) is the same device as tier %u, by another name" :
+		      "Tier %u (%pg): its label is overwritten by something else", rank, bdev, i);
+}
+
+/*
+ * A tier whose label cannot be written stays, unless it joins or grows: it is marked as
+ * one that failed a write, and its record goes on to allow the label it has.
+ */
 static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 			const struct tier_meta_info *info)
 {
@@ -480,33 +543,33 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 
 	for (i = 0; i < tt->nr_tiers; i++) {
 		struct tier_meta_tier *rec = &plan->tiers[i];
-		struct tier_label_info label = {
-			.id = rec->id,
-			.size = rec->size,
-			.label_area = label_area(tt->chunk_sectors),
-			.chunk_sectors = tt->chunk_sectors,
-			.generation = info->next_generation,
-			.slot = plan->joining[i] ? 0 : !plan->label_slot[i],
-		};
 
 		if (!tt->devs[i])
 			continue;
-		memcpy(label.set_uuid, info->uuid, TIER_UUID_SIZE);
-		memcpy(label.tier_uuid, rec->uuid, TIER_UUID_SIZE);
-		strscpy(label.name, info->name, sizeof(label.name));
 		r = 0;
 		if (plan->joining[i])
-			r = tier_label_wipe_area(tt->devs[i]->bdev, label.label_area);
+			r = tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors));
 		if (!r)
-			r = tier_label_write(tt->devs[i]->bdev, &label);
-		if (r)
+			r = write_label(tt, plan, info, i,
+					plan->joining[i] ? 0 : !plan->label_slot[i]);
+		if (r && (plan->joining[i] || plan->grown[i]))
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
 				      tt->devs[i]->bdev);
-		rec->generation = info->next_generation;
-		rec->next_generation = 0;
+		if (r) {
+			DMERR("%s: tier %u (%pg): cannot write the label (%d)",
+			      dm_device_name(tt->md), i, tt->devs[i]->bdev, r);
+			plan->unlabelled[i] = true;
+			rec->next_generation = info->next_generation;
+		} else {
+			rec->generation = info->next_generation;
+			rec->next_generation = 0;
+		}
 		snprintf(rec->last_seen, sizeof(rec->last_seen), "%pg", tt->devs[i]->bdev);
 	}
-	return 0;
+	for (i = 0, r = 0; !r && i < tt->nr_tiers; i++)
+		if (plan->joining[i])
+			r = find_twin(tt, plan, i);
+	return r;
 }
 
 static int write_recs(struct tier_target *tt, struct tier_plan *plan,
@@ -585,6 +648,7 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 		tier_metadata_close(md);
 		return r;
 	}
+	copy_labels(tt, plan, &info);
 	plan->info = info;
 	tt->set->metadata = md;
 	return 0;
@@ -779,6 +843,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	r = tier_metadata_commit(md, false);
 	if (r)
 		return refuse_commit(tt, plan, r);
+	copy_labels(tt, plan, &info);
 	plan->info = info;
 	return 0;
 }

@@ -509,6 +509,7 @@ static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_
 static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	bool writes = plan_writes(tt, plan);
+	unsigned int i;
 	int r;
 
 	tier_policy_stop(set);
@@ -517,6 +518,9 @@ static int activate(struct tier_set *set, struct tier_target *tt, struct tier_pl
 		return report(set, r, r == -EILSEQ ?
 			      "The mapping is damaged; check the metadata" :
 			      "Cannot load the mapping");
+	for (i = 0; i < set->nr_tiers; i++)
+		if (plan->unlabelled[i])
+			tier_note_error(set->tiers[i], true, BLK_STS_IOERR);
 	set->read_only_activation = !writes;
 	if (!writes && tier_writes_wanted(tt))
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
@@ -554,7 +558,10 @@ static bool renamed(struct tier_set *set)
 	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
 }
 
-/* The same table again: nobody may have taken sectors away. */
+/*
+ * The same table again: nobody may have taken sectors away.  A disk that is gone has
+ * none at all; its I/O fails, and that of the others goes on.
+ */
 static int recheck_sizes(struct tier_set *set)
 {
 	unsigned int i;
@@ -562,7 +569,8 @@ static int recheck_sizes(struct tier_set *set)
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
-		if (tier_present(t) && bdev_nr_sectors(t->bdev) < t->rec.size) {
+		if (tier_present(t) && bdev_nr_sectors(t->bdev) &&
+		    bdev_nr_sectors(t->bdev) < t->rec.size) {
 			DMERR("%s: tier %u (%pg) has shrunk from %llu to %llu sectors",
 			      dm_device_name(set->md), i, t->bdev, t->rec.size,
 			      (u64)bdev_nr_sectors(t->bdev));
@@ -634,6 +642,17 @@ out:
 	mutex_unlock(&set->commit);
 }
 
+/* Another size or name that cannot be written down is no reason to end what works. */
+static int goes_on(struct tier_set *set)
+{
+	DMERR("%s: goes on with the sizes and the name it had", dm_device_name(set->md));
+	mutex_lock(&set->commit);
+	if (tier_metadata_doomed(set->metadata))
+		tier_settle_commit(set);
+	mutex_unlock(&set->commit);
+	return 0;
+}
+
 static int bind(struct tier_set *set, struct tier_target *tt)
 {
 	struct tier_target *old = set->bound;
@@ -656,6 +675,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	r = tier_plan_make(tt, plan);
 	if (r) {
 		report(set, r, plan->reason);
+		if (set->active && old == tt)
+			r = goes_on(set);
 		goto out;
 	}
 	set->bound = tt;
@@ -667,12 +688,11 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		r = -EROFS;
 	} else if (fresh) {
 		r = write_plan(set, tt, plan);
-		if (r && set->active && old == tt && !tier_metadata_doomed(set->metadata)) {
-			/* Another size or name is no reason to end what works. */
-			DMERR("%s: goes on with the sizes and the name it had",
-			      dm_device_name(set->md));
+		if (r && set->active && (old == tt || !reshaped(set, tt, plan))) {
+			r = goes_on(set);
+			if (old == tt)
+				goto out;
 			fresh = false;
-			r = 0;
 		} else {
 			r = r ? : activate(set, tt, plan);
 			if (r)
@@ -731,6 +751,8 @@ static void settle_births(struct tier_set *set)
 	if (!tier_set_frozen(set) && tier_births_pending(set))
 		tier_flush_all(set);
 	wait_event(set->idle_wait, quiet(set));
+	/* Works that have nothing left to do may still be looking for it. */
+	flush_workqueue(set->wq);
 }
 
 int tier_set_preresume(struct tier_target *tt)

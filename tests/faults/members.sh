@@ -227,36 +227,47 @@ unreadable_label()
 }
 test_case "a label that cannot be read" unreadable_label
 
-# With one slot unreadable the other counts.  If that is the older one, the tier is
-# refused, and the line tells the bad sector from a tier of another time.
+# Both slots are the same after an activation, so one is enough.
 unreadable_slot()
 {
 	local sector
 	make_down
-	# Generation 1 is in slot 0, and the next one belongs into slot 1, at sector 8.
-	bad_sectors "$slow" 8 8
-	features=(read_only)
-	activate
-	check_chunks 0 20 1
-	deactivate
-	features=()
-	refused 'tier 1 \(dm-[0-9]+\): cannot write the label' \
-		dmsetup create "$set" --table "$(table_line)"
-	good_sectors "$slow" 8 8
-	whole
-	# Generation 2 never was; 3 is in slot 1, then 4 in slot 0.
 	for sector in 8 0; do
 		bad_sectors "$slow" "$sector" 8
-		sums=$(checksums "$meta" "$fast")
-		refused 'tier 1 \(dm-[0-9]+\): a label slot cannot be read; the other is of generation [13], the metadata knows [34]' \
-			dmsetup create "$set" --table "$(table_line)"
-		note "$refusal"
-		same "$sums" "$(checksums "$meta" "$fast")" "contents"
+		features=(read_only)
+		activate
+		check_chunks 0 20 1
+		deactivate
+		features=()
 		good_sectors "$slow" "$sector" 8
+		whole
+		# Or it holds something else.
+		dd if=/dev/urandom of="$slow" bs=512 seek="$sector" count=8 oflag=direct conv=notrunc status=none
 		whole
 	done
 }
 test_case "one slot of a label that cannot be read" unreadable_slot
+
+# After a cut between the two the other is older.  If the newer one cannot be read, the
+# line tells the bad sector from a tier of another time.
+older_slot()
+{
+	local older=$1 newer=$((8 - $1))
+	make_down
+	dd if="$slow" of="$tmp/slot" bs=512 skip="$older" count=8 iflag=direct status=none
+	whole
+	dd if="$tmp/slot" of="$slow" bs=512 seek="$older" count=8 oflag=direct conv=notrunc status=none
+	bad_sectors "$slow" "$newer" 8
+	sums=$(checksums "$meta" "$fast")
+	refused 'tier 1 \(dm-[0-9]+\): a label slot cannot be read; the other is of generation 1, the metadata knows 2' \
+		dmsetup create "$set" --table "$(table_line)"
+	note "$refusal"
+	same "$sums" "$(checksums "$meta" "$fast")" "contents"
+	good_sectors "$slow" "$newer" 8
+	whole
+}
+test_case "the newer slot of a label, the second, cannot be read" older_slot 0
+test_case "the newer slot of a label, the first, cannot be read" older_slot 8
 
 unreadable_superblock()
 {
@@ -271,22 +282,180 @@ unreadable_superblock()
 }
 test_case "a superblock that cannot be read" unreadable_superblock
 
-# The new label of a tier cannot be written: no activation, and no harm.
+# The new label of a tier cannot be written: it is one that failed, and can be emptied.
 unwritable_label()
 {
+	local kind
+	make_wrapped
+	deactivate
+	for kind in writes flushes; do
+		klog_mark
+		tier a "$kind"
+		activate
+		klog_has 'tier 0 .*: cannot write the label' || fail "no word of the label"
+		status
+		same "rw FA" "${S[mode]} ${S[state0]}${S[state1]}" "mode and states"
+		check_chunks 0 20 1
+		# Nothing new is placed there, and a table that changes the list is no obstacle.
+		write_chunks 30 5 1
+		same 5 "$(on_rank 30 5 1)" "chunks on slow"
+		discard_chunks 30 5
+		dmsetup rename "$set" tt_new
+		dmsetup suspend tt_new
+		dmsetup resume tt_new
+		dmsetup rename tt_new "$set"
+		reload
+		check_chunks 0 20 1
+		deactivate
+		# More of the same, before the tier is there as it was.
+		activate
+		deactivate
+		tier a good
+		whole
+	done
+	tier a writes
+	activate
+	disk third 16
+	tiers=("$third" "$a" "$b")
+	reload
+	msg evacuate 1
+	wait_for 30 emptied 1
+	check_chunks 0 20 1
+	tiers=("$third" "$b")
+	reload
+	check_chunks 0 20 1
+	deactivate
+	activate
+	check_chunks 0 20 1
+}
+emptied() { [ "$(info "used$1")" = 0 ]; }
+test_case "a label that cannot be written" unwritable_label
+
+# One that joins has to have one.
+unwritable_new()
+{
 	make_down
-	swap a "$(tier_table writes "$fast")"
-	fails dmsetup create "$set" --table "$(table_line)"
-	klog_has 'tier: .*[Tt]ier 0 .*label' || fail "no word of the label"
-	swap b "$(tier_table flushes "$slow")"
-	swap a "0 $(sectors_of "$fast") linear $fast 0"
-	dmsetup create "$set" --table "$(table_line)" 2>/dev/null && deactivate
-	swap b "0 $(sectors_of "$slow") linear $slow 0"
-	# The other tier's label may be of the generation that was to come.
-	whole
+	activate
+	disk third 16
+	wrap c "$(tier_table writes "$third")"
+	tiers=("$a" "$b" /dev/mapper/tt_c)
+	load
+	fails resume
+	klog_has 'Tier 2 .*: cannot write the label' || fail "no word of the label"
+	tiers=("$a" "$b")
+	reload
+	check_chunks 0 20 1
+}
+test_case "a new tier whose label cannot be written" unwritable_new
+
+# ---- changed under a live set: what a resume finds is no reason to end what works
+
+# The device is renamed, and the labels cannot be looked at, or written.
+renamed_unreadable()
+{
+	make_down
+	activate
+	bad_sectors "$slow" 0 16
+	dmsetup rename "$set" tt_new
+	dmsetup suspend tt_new
+	dmsetup resume tt_new
+	dmsetup rename tt_new "$set"
+	check_chunks 0 20 1
+	good_sectors "$slow" 0 16
+	deactivate
 	whole
 }
-test_case "a label that cannot be written" unwritable_label
+test_case "a rename while a label cannot be read" renamed_unreadable
+
+# Nor can the metadata be written: the set falls to what a failed commit leaves.
+renamed_uncommitted()
+{
+	make_faulty
+	suspend
+	dmsetup rename "$set" tt_new
+	meta_writes
+	dmsetup resume tt_new
+	dmsetup rename tt_new "$set"
+	meta_good
+	[ "$(mode_now)" != rw ] || fail "mode rw"
+	note "$(mode_now)"
+	[ "$(mode_now)" = Fail ] || check_chunks 0 20 1
+	deactivate
+	activate
+	check_chunks 0 20 1
+}
+test_case "a rename while the metadata cannot be written" renamed_uncommitted
+
+# A disk that is gone has no sectors.  The others are served.
+gone()
+{
+	make_disks
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+	echo 0 >"$configfs/tt_slow/power"
+	suspend
+	resume
+	check_chunks 0 10 1
+	io_fails 5 check_chunks 10 1 1
+	write_chunks 0 10 2
+	check_chunks 0 10 2
+	deactivate
+	echo 1 >"$configfs/tt_slow/power"
+}
+test_case "a disk goes, and the set is suspended and resumed" gone
+
+# ---- one that is two
+
+twins()
+{
+	make_down
+	disk third 16
+	for name in x y; do wrap "$name" "0 $(sectors_of "$third") linear $third 0"; done
+	# As tiers of a new set, and as new tiers of this one.
+	disk meta2 4
+	metadata=$meta2 tiers=(/dev/mapper/tt_x /dev/mapper/tt_y) length=128
+	refused 'tier 0 .* is the same device as tier 1' dmsetup create "$set" --table "$(table_line)"
+	note "$refusal"
+	dd if=/dev/zero of="$third" bs=1M count=1 oflag=direct conv=notrunc status=none
+	metadata=$meta tiers=("$a" "$b") length=
+	activate
+	tiers=("$a" /dev/mapper/tt_x "$b" /dev/mapper/tt_y)
+	load
+	fails resume
+	klog_has 'Tier 1 .* is the same device as tier 3' || fail "no word of it"
+	tiers=("$a" "$b")
+	reload
+	check_chunks 0 20 1
+}
+test_case "one disk by two names" twins
+
+# A leg of a mirror of the metadata that dropped out while the set was formatted.
+stale_format()
+{
+	make_faulty_disks
+	wrap a "$(tier_table hold "$fast")"
+	tiers=("$a" "$slow")
+	length=$(capacity_of "$chunk" "${tiers[@]}")
+	later dmsetup create "$set" --table "$(table_line)"
+	wait_for 20 in_flight write a
+	disk third 4
+	dd if="$meta" of="$third" bs=1M oflag=direct conv=notrunc status=none
+	swap a "$(tier_table good "$fast")"
+	same 0 "$(later_status)" "create"
+	write_chunks 0 20 1
+	deactivate
+	activate
+	deactivate
+	metadata=$third
+	refused 'metadata stale: tier 0 .* is of generation 2, the metadata was being formatted' \
+		dmsetup create "$set" --table "$(table_line)"
+	metadata=$up
+	activate
+	check_chunks 0 20 1
+}
+test_case "metadata of the time of the format" stale_format
 
 # ---- order
 
