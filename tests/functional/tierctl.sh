@@ -179,6 +179,40 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# When its turn comes the set has another name, and another device has the one it had.
+deactivate_waits()
+{
+	local rc=0
+	make_disks
+	create_set
+	mkdir -p /run/dm-tier
+	exec 9>"/run/dm-tier/$(json '.sets[0].uuid' list).change"
+	flock 9
+	background "$tierctl" deactivate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	wait_for 30 grep -q "$set: waiting for" "$tmp/second"
+	dmsetup rename "$set" tt_other
+	dmsetup create "$set" --table "0 8 zero"
+	exec 9>&-
+	wait "$last_pid" || rc=$?
+	same 0 "$rc" "exit status ($(<"$tmp/second"))"
+	dmsetup info "$set" >/dev/null
+	fails dmsetup info tt_other
+	# And once more, with nothing left of it
+	dmsetup remove "$set"
+	ctl activate -q "$set"
+	exec 9>"/run/dm-tier/$(json '.sets[0].uuid' list).change"
+	flock 9
+	background "$tierctl" deactivate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	wait_for 30 grep -q "$set: waiting for" "$tmp/second"
+	dmsetup remove "$set"
+	dmsetup create "$set" --table "0 8 zero"
+	exec 9>&-
+	wait "$last_pid" || rc=$?
+	same "0 $set: is inactive already." "$rc $(tail -n 1 "$tmp/second")"
+	dmsetup info "$set" >/dev/null
+}
+test_case "deactivate, of a set that has become another meanwhile" deactivate_waits
+
 read_only()
 {
 	make_disks
