@@ -389,6 +389,30 @@ bool convert_has_volumes(const struct set *s)
 	return has;
 }
 
+/* The volume that still has the set's name, of which LVM does not know that it is the origin. */
+static int tags_lost(const struct set *s)
+{
+	bool lost = false;
+	unsigned int i;
+	char *command;
+
+	for (i = 0; i < s->nr_tiers && !lost; i++) {
+		const struct device *d = &s->tier[i].dev;
+		char *name = device_is_volume(d->dev) ? device_attribute(d->dev, "dm/name") : NULL;
+		const char *old = strchr(d->name, '/');
+
+		lost = name && old && !strcmp(name, s->dm_name);
+		free(name);
+		if (!lost)
+			continue;
+		command = lvm_tag_command(d->name, s->hex, LVM_ROLE_ORIGIN, old + 1);
+		err("%s: %s has lost its tags, by which it would make way for the set. Type: %s", s->name, d->name,
+		    command);
+		free(command);
+	}
+	return lost ? -1 : 0;
+}
+
 static int arrange_volumes(const struct set *s)
 {
 	const struct lvm_part *origin;
@@ -406,6 +430,8 @@ static int arrange_volumes(const struct set *s)
 			if (!r)
 				reshape_step("convert", "placeholder");
 		}
+	} else if (!r) {
+		r = tags_lost(s);
 	}
 	lvm_parts_free(&parts);
 	free(name);
