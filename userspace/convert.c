@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,21 +288,17 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
  */
 static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 {
-	sigset_t held, before;
+	sigset_t before;
 	int r;
 
-	sigemptyset(&held);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigprocmask(SIG_BLOCK, &held, &before);
+	hold_signals(&before);
 	r = write_label(c, t, &c->origin);
 	if (!r) {
 		reshape_step("convert", "committed");
 		if (!clear_label_area(&c->origin, c->chunk_sectors, 0, 0))
 			reshape_step("convert", "cleared");
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	release_signals(&before);
 	return r;
 }
 

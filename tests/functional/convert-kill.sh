@@ -399,4 +399,23 @@ another_disk()
 }
 test_case "another disk has the name of the one that is to take the set's place" another_disk
 
+# The terminal goes away while nobody's I/O is answered: that comes to its end first.
+hung_up()
+{
+	local rc=0
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --policy static --fast-size 4m --fast-pv "${loops[1]}"
+	stopped revert-suspended revert "$vg/data"
+	kill -HUP "$stopped_pid"
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same "129 Active" "$rc $(dmsetup info -c --noheadings -o suspended "$vg-data")" "exit status and state"
+	data check
+	ctl_code 0 revert "$vg/data"
+	is_plain
+	data check
+}
+test_case "hung up on while the set is suspended" hung_up
+
 run_tests
