@@ -194,6 +194,29 @@ two_at_once()
 }
 test_case "two commands at the same time" two_at_once
 
+# One at a time has a metadata snapshot, and whatever ends it takes that away first.
+two_dumps()
+{
+	local rc=0
+	make_small
+	stopped snapshot-reserved dump "$set" -o "$tmp/first"
+	matches '^[0-9]+$' "$(info held)"
+	ctl_code 0 status "$set"
+	background "$tierctl" dump "$set" -o "$tmp/second" </dev/null >"$tmp/said" 2>&1
+	sleep 2
+	[ ! -e "$tmp/second" ] || fail "the second did not wait"
+	kill -HUP "$stopped_pid"
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same 129 "$rc" "exit status of the first ($(<"$tmp/stopped"))"
+	rc=0
+	wait "$last_pid" || rc=$?
+	same "0 " "$rc $(<"$tmp/said")" "what the second said"
+	same - "$(info held)" "metadata snapshot"
+	[ -s "$tmp/second" ]
+}
+test_case "two dumps at the same time, one of them ended" two_dumps
+
 # A tier that is being emptied holds up nothing, but a revert, which holds up the others.
 one_waits()
 {
