@@ -174,8 +174,8 @@ int cmd_remove(const struct args *args)
 	struct set_list list;
 	struct set *s = need_changeable(&list, args->word[0]);
 	int code = EXIT_FAILED;
+	char *again, *back;
 	dev_t dev = 0;
-	char *again;
 
 	if (s && args->given[OPT_ABORT])
 		code = undo_remove(s, args->word[1]);
@@ -185,8 +185,10 @@ int cmd_remove(const struct args *args)
 	if (code || !dev)
 		return code;
 	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
-	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again);
+	back = xasprintf("tierctl remove --abort %s %s", args->word[0], args->word[1]);
+	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again, back);
 	free(again);
+	free(back);
 	return code;
 }
 
@@ -316,7 +318,22 @@ static int start_replace(struct replacement *r)
 		return EXIT_FAILED;
 	}
 	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
-	return EXIT_DONE;
+	/* An --abort was cut short. */
+	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
+}
+
+/* One way or, with --abort, the other. */
+static int take_out(const struct args *args, dev_t dev, bool abort)
+{
+	const char *const *w = args->word;
+	char *there = xasprintf("tierctl replace %s %s %s", w[0], w[1], w[2]);
+	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], w[1], w[2]);
+	int code = reshape_take_out(w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
+				    abort ? there : back);
+
+	free(there);
+	free(back);
+	return code;
 }
 
 /* Backwards: the old one is used again, the new one emptied and taken out. */
@@ -325,7 +342,6 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	struct set *s = r->s;
 	int code = EXIT_DONE;
 	struct member m;
-	char *again;
 	uint64_t n;
 	bool left;
 
@@ -351,10 +367,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		code = admit(s, r->old);
 	if (code || global.test)
 		return code;
-	again = xasprintf("tierctl replace --abort %s %s %s", args->word[0], args->word[1], args->word[2]);
-	code = reshape_take_out(args->word[0], r->new.dev.dev, args->given[OPT_BACKGROUND], again);
-	free(again);
-	return code;
+	return take_out(args, r->new.dev.dev, true);
 }
 
 /* A rank may stand for what an earlier call has put there. */
@@ -377,7 +390,6 @@ int cmd_replace(const struct args *args)
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
 	int code = EXIT_FAILED;
 	dev_t old = 0;
-	char *again;
 
 	r.s = need_changeable(&r.list, args->word[0]);
 	if (r.s && candidate_find(&r.new) && differ(&r)) {
@@ -391,8 +403,5 @@ int cmd_replace(const struct args *args)
 	sets_free(&r.list);
 	if (code || !old)
 		return code < 0 ? EXIT_DONE : code;
-	again = xasprintf("tierctl replace %s %s %s", args->word[0], args->word[1], args->word[2]);
-	code = reshape_take_out(args->word[0], old, args->given[OPT_BACKGROUND], again);
-	free(again);
-	return code;
+	return take_out(args, old, false);
 }

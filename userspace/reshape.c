@@ -467,7 +467,7 @@ bool reshape_may_go(const struct set *s, unsigned int rank)
 	return false;
 }
 
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again)
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back)
 {
 	struct set_list list;
 	struct set *s = need_changeable(&list, set_name);
@@ -504,7 +504,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	unlock_set();
 	code = wait_for(s, rank, 0);
 	if (code == EXIT_DETACHED)
-		warn("%s: to finish: %s. To stay as it was: %s --abort", s->name, again, again);
+		warn("%s: to finish: %s. To go back: %s", s->name, again, back);
 	if (!code) {
 		reshape_step("evacuate", "done");
 		sets_free(&list);

@@ -57,10 +57,10 @@ bool reshape_may_go(const struct set *s, unsigned int rank);
 
 /*
  * Empties the tier on that device, whatever its rank is by now, and takes it out:
- * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  An
- * exit code.
+ * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  again
+ * and back are the commands that go on and undo it.  An exit code.
  */
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again);
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back);
 /* The last steps: the label, and the logical volume if tierctl made it. */
 int reshape_clean_device(const struct set *s, const struct device *d);
 
