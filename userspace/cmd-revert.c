@@ -37,10 +37,8 @@ static bool choose_tier(const struct args *args, struct reversion *v)
 	unsigned int i;
 	int origin = set_origin(v->s);
 
-	if (v->s->lv && origin < 0) {
-		err("%s: none of its tiers is the logical volume whose name it has (_torig).", v->s->name);
+	if (!reshape_has_origin(v->s))
 		return false;
-	}
 	v->rank = origin < 0 ? v->s->nr_tiers - 1 : (unsigned int)origin;
 	if (!args->given[OPT_TIER])
 		return true;

@@ -458,8 +458,39 @@ static void say_work(const struct set *s, unsigned int rank)
 		    rank, (unsigned long long)seconds / 60 + 1, format_size(speed, kib * 1024));
 }
 
+/* LVM lets it be renamed; its tags tell which it is. */
+static void say_no_origin(const struct set *s)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	char *old;
+
+	if (lvm_list_set(s->hex, &parts))
+		return;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	old = origin ? lvm_tag(origin, "name") : NULL;
+	if (old)
+		err("%s: %s is what it was made of, and has to be called %s%s: lvrename %s %s %s%s", s->name,
+		    origin->name, old, LVM_ORIGIN_SUFFIX, origin->vg, origin->lv, old, LVM_ORIGIN_SUFFIX);
+	else
+		err("%s: none of its tiers is the logical volume whose name it has (_torig).", s->name);
+	free(old);
+	lvm_parts_free(&parts);
+}
+
+bool reshape_has_origin(const struct set *s)
+{
+	bool has = !s->lv || set_origin(s) >= 0;
+
+	if (!has)
+		say_no_origin(s);
+	return has;
+}
+
 bool reshape_may_go(const struct set *s, unsigned int rank)
 {
+	if (!reshape_has_origin(s))
+		return false;
 	if ((int)rank != set_origin(s))
 		return true;
 	err("%s: is what %s was made of, and cannot be taken out. To move it: pvmove. To go back to it: tierctl revert %s",

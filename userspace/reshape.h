@@ -52,6 +52,8 @@ bool reshape_is_leftover(struct set *s, const struct member *m);
  */
 char *reshape_foreign(struct set *s, const struct device *d);
 
+/* Of a set that was a volume, whether that is found by its name.  false with the error said. */
+bool reshape_has_origin(const struct set *s);
 /* Not the volume that was converted: the set has its name.  false with the error said. */
 bool reshape_may_go(const struct set *s, unsigned int rank);
 

@@ -120,10 +120,21 @@ test_case "metadata that is reduced" reduced_metadata
 
 names()
 {
-	local before
+	local before words
 	converted
+	lv spare 30m "$vg" "${loops[1]}"
 	lvrename -q "$vg" data_torig data_old >/dev/null
 	flagged part_renamed "$vg/data_old" attention
+	# By its name it is known that it must not go.
+	before=$(lvm_state)
+	for words in "remove $vg/data 1" "remove --dry-run $vg/data $vg/data_old" "replace $vg/data 1 $vg/spare" \
+		     "revert $vg/data"; do
+		# shellcheck disable=SC2086	# several words
+		ctl_code 1 $words
+		one_line "$vg/data: $vg/data_old is what it was made of.*: $command$"
+	done
+	same "$before" "$(lvm_state)" "volumes"
+	same "active active" "$(json '[.sets[0].tiers[].state] | join(" ")' status "$vg/data")" "states"
 	mends
 	lvrename -q "$vg" data other >/dev/null
 	flagged placeholder_renamed "$vg/other" attention
@@ -148,7 +159,7 @@ names()
 	mends
 	data check
 	ctl_code 0 revert "$vg/data"
-	same "data " "$(lvm_names)"
+	same "data spare " "$(lvm_names)"
 	data check
 }
 test_case "parts that are renamed, removed, or lose their tags" names
