@@ -512,10 +512,11 @@ static int wipe_parts(const struct set *s)
 	return 0;
 }
 
-static int release_volume(const struct lvm_part *p, const char *old)
+int convert_release_volume(const struct lvm_part *p)
 {
+	char *what = NULL, *name = lvm_tag(p, "name");
 	struct lvm_part now = *p;
-	char *what = NULL;
+	const char *old = name;
 	struct device d;
 	int r = 0;
 
@@ -541,6 +542,7 @@ static int release_volume(const struct lvm_part *p, const char *old)
 	if (!r)
 		r = lvm_untag_part(&now);
 	free(now.name);
+	free(name);
 	return r;
 }
 
@@ -550,7 +552,6 @@ int convert_release_volumes(const char *set_hex)
 	int r = lvm_list_set(set_hex, &parts);
 	unsigned int i;
 	bool last = false;
-	char *old;
 
 	do {
 		for (i = 0; !r && i < parts.nr; i++) {
@@ -559,9 +560,7 @@ int convert_release_volumes(const char *set_hex)
 			/* The placeholder makes way before; a dry run finds it still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			old = lvm_tag(p, "name");
-			r = release_volume(p, old);
-			free(old);
+			r = convert_release_volume(p);
 		}
 		last = !last;
 	} while (last);

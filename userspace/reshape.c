@@ -11,6 +11,7 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "convert.h"
 #include "lib/metadata.h"
 #include "lock.h"
 #include "lvm-part.h"
@@ -380,9 +381,21 @@ static void wait_until_free(const struct device *d)
 	}
 }
 
+/* One that was made for the set goes, one that was there before is what it was. */
+static int release_volume(const struct lvm_part *p)
+{
+	char *old = lvm_tag(p, "name");
+	int r = old ? convert_release_volume(p) : lvm_remove(p->name);
+
+	if (!r && old && !global.test)
+		say("%s: is called %s/%s again.\n", p->name, p->vg, old);
+	free(old);
+	return r;
+}
+
 int reshape_clean_device(const struct set *s, const struct device *d)
 {
-	struct lvm_parts made;
+	struct lvm_parts fast;
 	int code = EXIT_DONE;
 	struct member m;
 	unsigned int i;
@@ -404,12 +417,12 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_free(&m);
 	reshape_step("clean", "wiped");
 	/* Whatever is no LV does not make us run LVM. */
-	if (code || !device_is_volume(d->dev) || lvm_list_made(s->hex, &made))
+	if (code || !device_is_volume(d->dev) || lvm_list_fast(s->hex, &fast))
 		return code;
-	for (i = 0; i < made.nr && !code; i++)
-		if (!strcmp(made.part[i].name, d->name))
-			code = lvm_remove(d->name) ? EXIT_FAILED : EXIT_DONE;
-	lvm_parts_free(&made);
+	for (i = 0; i < fast.nr && !code; i++)
+		if (!strcmp(fast.part[i].name, d->name))
+			code = release_volume(&fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
+	lvm_parts_free(&fast);
 	reshape_step("clean", "done");
 	return code;
 }

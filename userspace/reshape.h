@@ -63,7 +63,7 @@ bool reshape_may_go(const struct set *s, unsigned int rank);
  * and back are the commands that go on and undo it.  An exit code.
  */
 int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back);
-/* The last steps: the label, and the logical volume if tierctl made it. */
+/* The last steps: the label, and the logical volume if tierctl made it, or gave it a name. */
 int reshape_clean_device(const struct set *s, const struct device *d);
 
 /*

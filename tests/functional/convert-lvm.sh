@@ -356,4 +356,31 @@ copied()
 }
 test_case "a copy with the tags of the set" copied
 
+# What was there before is taken out as what it was.
+given()
+{
+	make_vg
+	lv fast 12m "$vg" "${loops[1]}"
+	lv other 8m "$vg" "${loops[1]}"
+	lv spare 8m "$vg" "${loops[1]}"
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast "$vg/fast" --fast "$vg/other" --policy static
+	ctl_code 0 remove --dry-run "$vg/data" 0
+	matches "Would run: lvrename $vg fast_tvol fast" "$output"
+	ctl_code 0 remove "$vg/data" "$vg/fast_tvol"
+	matches "$vg/fast_tvol: is called $vg/fast again" "$output"
+	same "data data_tiermeta data_torig fast other_tvol spare " "$(lvm_names)"
+	same "" "$(tags fast)" "tags"
+	killed clean-wiped replace "$vg/data" 0 "$vg/spare"
+	ctl_code 0 replace "$vg/data" 0 "$vg/spare"
+	same "data data_tiermeta data_torig fast other spare " "$(lvm_names)"
+	same "" "$(tags other)" "tags"
+	calm
+	data check
+	ctl_code 0 revert "$vg/data"
+	same "data fast other spare " "$(lvm_names)"
+	data check
+}
+test_case "volumes that were given as tiers, taken out" given
+
 run_tests
