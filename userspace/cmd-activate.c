@@ -185,7 +185,7 @@ static int activate(struct set *s, const struct args *args, const struct strings
 	}
 	if (!can_activate(s, args))
 		return EXIT_FAILED;
-	if (!name || !*name || strchr(name, '/')) {
+	if (!name || !is_name(name)) {
 		err("%s: needs a name for its device: --name NAME", s->name);
 		return EXIT_FAILED;
 	}
@@ -424,6 +424,8 @@ int cmd_activate(const struct args *args)
 	int code = check_which(args, "activate");
 	unsigned int i;
 
+	if (!code && args->given[OPT_NAME])
+		code = check_name(args->value[OPT_NAME], "activate");
 	if (!code)
 		code = parse_features(args, "activate", &features);
 	if (code) {

@@ -179,6 +179,25 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# What is on the disk is no name: it needs one from somebody.
+nameless()
+{
+	local uuid
+	make_disks
+	create_set
+	uuid=$(json '.sets[0].uuid' list)
+	write_chunks 0 10 1
+	ctl deactivate -q "$set"
+	ctl dump -q "$meta" -o "$tmp/dump"
+	sed -i "s/\"$set\"/\"control\"/" "$tmp/dump"
+	ctl restore -q -y "$tmp/dump" "$meta"
+	ctl_code 1 activate --all
+	one_line 'control: needs a name for its device: --name name'
+	ctl_code 0 activate "$uuid" --name "$set"
+	check_chunks 0 10 1
+}
+test_case "activate, of a set whose name is none" nameless
+
 # When its turn comes the set has another name, and another device has the one it had.
 deactivate_waits()
 {
