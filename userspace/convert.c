@@ -611,13 +611,14 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 		if (!found)
 			err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. Type: lvchange -ay %s",
 			    name, volume, volume);
-	} else if (fits && (!t || sure == ORIGIN_KNOWN || !any_present(s) || bare_begins_as(s, typed))) {
-		/* Before a tier is labelled nothing that was copied to it is complete, so nothing is lost. */
+	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
 		device_copy(d, typed);
 		found = true;
 	} else if (fits && sure == ORIGIN_NAMED) {
 		found = global.test ||
-			ask("%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
+			ask(any_present(s) ?
+			    "%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?" :
+			    "%s: no tier is there, so nothing tells whether %s is the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
 			    name, typed->name, t->last_seen);
 		if (found)
 			device_copy(d, typed);

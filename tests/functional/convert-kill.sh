@@ -155,6 +155,8 @@ power_cuts()
 	else
 		io check "$slow" "${slow_data[@]}"
 		printf '# convert power cut at %-10s -> the disk\n' "$1" >&3
+		# Before there is a label the disk is known by nothing but its size.
+		ctl convert --abort -q -y "$slow" --name "$set"
 		ctl_code 0 "${words[@]}"
 	fi
 	io check "$dev" "${slow_data[@]}"
@@ -191,7 +193,12 @@ missing_disk()
 	killed convert-copied "${words[@]}"
 	ctl_code 1 convert --abort "$set"
 	one_line "connect it.*tierctl convert --abort dev --name $set"
-	ctl_code 0 convert --abort "$slow" --name "$set"
+	# Before there is a label it is known by nothing but its size, nor is one that is as large.
+	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 "${words[@]}"
+	one_line "connect it.*tierctl convert --abort dev --name $set"
+	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 convert --abort "$slow" --name "$set"
+	one_line "$set: no tier is there, .* whether $slow is .*\(then $slow\)\. is it that device"
+	ctl_code 0 convert --abort "$slow" --name "$set" -y
 	same "" "$(json '.sets[].name' list)" "sets"
 	killed convert-labelled "${words[@]}"
 	# One of the same size
