@@ -185,7 +185,7 @@ static int activate(struct set *s, const struct args *args, const struct strings
 	}
 	if (!can_activate(s, args))
 		return EXIT_FAILED;
-	if (!name || !*name || strchr(name, '/')) {
+	if (!name || !is_name(name)) {
 		err("%s: needs a name for its device: --name NAME", s->name);
 		return EXIT_FAILED;
 	}
@@ -424,6 +424,8 @@ int cmd_activate(const struct args *args)
 	int code = check_which(args, "activate");
 	unsigned int i;
 
+	if (!code && args->given[OPT_NAME])
+		code = check_name(args->value[OPT_NAME], "activate");
 	if (!code)
 		code = parse_features(args, "activate", &features);
 	if (code) {
@@ -475,11 +477,40 @@ static int deactivate(const struct set *s)
 	return EXIT_DONE;
 }
 
-/* Not while another command is in the middle of changing it. */
-static int deactivate_alone(const struct set *s)
+/* Of one whose metadata cannot be read no UUID may be known. */
+static const struct set *find_again(const struct set_list *active, const struct set *before)
 {
-	int code = lock_set(s->hex, s->name) ? deactivate(s) : EXIT_FAILED;
+	bool known = !tier_all_zero(before->uuid, sizeof(before->uuid));
+	unsigned int i;
 
+	for (i = 0; i < active->nr; i++)
+		if (!strcmp(active->set[i].hex, before->hex) && (known || active->set[i].dm.dev == before->dm.dev))
+			return &active->set[i];
+	return NULL;
+}
+
+static int is_inactive(const struct set *s)
+{
+	say("%s: is inactive already.\n", s->name);
+	return EXIT_DONE;
+}
+
+/*
+ * Not while another command is in the middle of changing it.  By then it may have another
+ * name or be gone, and the name it had may be another device's.
+ */
+static int deactivate_alone(const struct set *before)
+{
+	struct set_list list;
+	const struct set *s;
+	int code;
+
+	if (!lock_set(before->hex, before->name))
+		return EXIT_FAILED;
+	sets_load(&list, false);
+	s = find_again(&list, before);
+	code = s ? deactivate(s) : is_inactive(before);
+	sets_free(&list);
 	unlock_set();
 	return code;
 }
@@ -504,10 +535,8 @@ int cmd_deactivate(const struct args *args)
 
 		if (!s)
 			code = EXIT_FAILED;
-		else if (s->active)
-			code = worse(code, deactivate_alone(s));
 		else
-			say("%s: is inactive already.\n", s->name);
+			code = worse(code, s->active ? deactivate_alone(s) : is_inactive(s));
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
 		if (list.set[i].active)

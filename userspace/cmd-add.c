@@ -107,13 +107,13 @@ static bool find_volume(const struct args *args, struct addition *a)
 	unsigned int i;
 	struct device d;
 
-	if (lvm_list_made(a->s->hex, &made))
+	if (lvm_list_fast(a->s->hex, &made))
 		return false;
 	for (i = 0; i < made.nr && !a->have_volume; i++) {
 		const struct lvm_part *p = &made.part[i];
 		bool tier;
 
-		if (device_from_name(p->name, &d))
+		if (!lvm_was_made(p) || device_from_name(p->name, &d))
 			continue;
 		tier = reshape_rank(a->s, d.dev) >= 0;
 		/* One with a name is the one that was meant; else one of that size that is no tier yet. */

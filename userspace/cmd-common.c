@@ -117,14 +117,19 @@ bool check_closed(const struct set *s, const char *command)
 	return false;
 }
 
-int check_name(const char *name, const char *command)
+bool is_name(const char *name)
 {
 	/* "control" is where device-mapper itself is talked to. */
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789#+-.:=@_";
 
-	if (strlen(name) >= TIER_NAME_SIZE || !*name || name[strspn(name, allowed)] ||
-	    !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "control")) {
+	return strlen(name) < TIER_NAME_SIZE && *name && !name[strspn(name, allowed)] &&
+	       strcmp(name, ".") && strcmp(name, "..") && strcmp(name, "control");
+}
+
+int check_name(const char *name, const char *command)
+{
+	if (!is_name(name)) {
 		err("%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_, and not control",
 		    command, name, TIER_NAME_SIZE - 1);
 		return EXIT_USAGE;

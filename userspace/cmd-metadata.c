@@ -2,6 +2,7 @@
 /* check, dump, restore, repair */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "lock.h"
 #include "metadata-check.h"
 #include "render.h"
+#include "reshape.h"
 #include "signature.h"
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
@@ -23,7 +26,9 @@ struct target {
 	struct set_list list;
 	struct set *set;		/* NULL: path alone */
 	const char *path;
-	bool reserved;			/* a metadata snapshot, which is ours to release */
+	int lock;			/* nobody else reserves a metadata snapshot, -1 */
+	bool reserved;			/* one, which is ours to release */
+	sigset_t before;		/* if reserved */
 };
 
 /* The set that the device is the metadata of; *member: it belongs to one, at least. */
@@ -52,6 +57,7 @@ static bool find_target(struct target *t, const char *name)
 	char *reason;
 
 	memset(t, 0, sizeof(*t));
+	t->lock = -1;
 	if (!dm_ask(&reason)) {
 		sets_load(&t->list, true);
 	} else {
@@ -83,30 +89,67 @@ static bool find_target(struct target *t, const char *name)
 	return sets_need(&t->list, name);
 }
 
-static void free_target(struct target *t)
+/* Somebody's own snapshot, or one that a call left which was killed: it is used, and kept. */
+static void warn_of_held(const struct set *s)
 {
-	sets_free(&t->list);
+	struct tier_superblock *sb = block_buffer(TIER_METADATA_BLOCK_SIZE);
+	u64 at = s->status.held_root;
+	const char *reason;
+	int fd = device_open(&s->meta_dev, O_RDONLY);
+
+	/* What cannot be read is complained of by who goes on. */
+	if (fd >= 0 && !read_blocks(fd, at * TIER_METADATA_BLOCK_SIZE, sb, TIER_METADATA_BLOCK_SIZE) &&
+	    !tier_superblock_verify(sb, at, &reason))
+		warn("%s: a metadata snapshot was there already, so this is the set as it was then, in transaction %llu. To have it as it is: dmsetup message %s 0 release_metadata_snap",
+		     s->name, (unsigned long long)le64_to_cpu(sb->trans_id), s->dm_name);
+	if (fd >= 0)
+		close(fd);
+	free(sb);
 }
 
-/* What a live set is read through.  The user's own snapshot is used, and kept. */
+/* What a live set is read through. */
 static bool reserve(struct target *t)
 {
 	if (!t->set || !t->set->active)
 		return true;
-	if (!t->set->have_table || t->set->status.kind != STATUS_OK) {
+	/* What another call has reserved goes when that ends. */
+	t->lock = set_lock(t->set->hex, LOCK_SNAPSHOT, true);
+	if (!t->set->have_table || set_refresh(t->set) || t->set->status.kind != STATUS_OK) {
 		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
 		return false;
 	}
-	if (t->set->status.held)
+	if (t->set->status.held) {
+		warn_of_held(t->set);
 		return true;
+	}
+	/* Who is ended now leaves it behind. */
+	hold_signals(&t->before);
 	t->reserved = !send_message(t->set, "reserve_metadata_snap");
+	if (!t->reserved)
+		release_signals(&t->before);
+	reshape_step("snapshot", "reserved");
 	return t->reserved;
 }
 
-static void release(struct target *t)
+/* Before anything is written to whoever may not read it. */
+static void release(void *context)
 {
-	if (t->reserved)
+	struct target *t = context;
+
+	if (t->reserved) {
 		send_message(t->set, "release_metadata_snap");
+		release_signals(&t->before);
+	}
+	t->reserved = false;
+	if (t->lock >= 0)
+		close(t->lock);
+	t->lock = -1;
+}
+
+static void free_target(struct target *t)
+{
+	release(t);
+	sets_free(&t->list);
 }
 
 /* Paths of the tiers that are there, in order of rank. */
@@ -123,7 +166,13 @@ static unsigned int tier_paths(const struct set *s, const char *paths[TIER_MAX_T
 static int run_check(struct target *t)
 {
 	const char *paths[TIER_MAX_TIERS];
-	struct check_run run = { .input = t->path, .clear_needs_check = true, .tiers = paths };
+	struct check_run run = {
+		.input = t->path,
+		.clear_needs_check = true,
+		.tiers = paths,
+		.was_read = release,
+		.context = t,
+	};
 	bool live = t->set && t->set->active, fine;
 
 	if (global.test || live)
@@ -147,10 +196,8 @@ int cmd_check(const struct args *args)
 	struct target t;
 	int code = EXIT_FAILED;
 
-	if (find_target(&t, args->word[0]) && reserve(&t)) {
+	if (find_target(&t, args->word[0]) && reserve(&t))
 		code = run_check(&t);
-		release(&t);
-	}
 	free_target(&t);
 	return code;
 }
@@ -193,9 +240,10 @@ int cmd_dump(const struct args *args)
 	if (find_target(&t, args->word[0]) && reserve(&t)) {
 		run.input = t.path;
 		run.snapshot = t.set && t.set->active;
+		run.was_read = release;
+		run.context = &t;
 		if (dump_run(&run))
 			code = EXIT_DONE;
-		release(&t);
 	}
 	free_target(&t);
 	return code;

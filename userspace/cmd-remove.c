@@ -22,18 +22,20 @@ static int clean(struct set *s, const struct device *d)
 	return code;
 }
 
-/* A volume made for the set that is none of its tiers. */
-static bool is_made(const struct set *s, const struct device *d)
+/* A volume made for the set, or given to it, that is none of its tiers. */
+static bool is_fast(const struct set *s, const struct device *d, bool *made)
 {
-	struct lvm_parts made;
+	struct lvm_parts fast;
 	bool found = false;
 	unsigned int i;
 
-	if (reshape_rank(s, d->dev) >= 0 || lvm_list_made(s->hex, &made))
+	if (reshape_rank(s, d->dev) >= 0 || lvm_list_fast(s->hex, &fast))
 		return false;
-	for (i = 0; i < made.nr && !found; i++)
-		found = !strcmp(made.part[i].name, d->name);
-	lvm_parts_free(&made);
+	for (i = 0; i < fast.nr && !found; i++) {
+		found = !strcmp(fast.part[i].name, d->name);
+		*made = lvm_was_made(&fast.part[i]);
+	}
+	lvm_parts_free(&fast);
 	return found;
 }
 
@@ -44,35 +46,39 @@ static bool is_made(const struct set *s, const struct device *d)
 static int finish_device(struct set *s, const struct device *d)
 {
 	struct member m;
+	bool left, made;
 	char *foreign;
-	bool left;
 
 	member_read(d, &m);
 	left = reshape_is_leftover(s, &m);
 	member_free(&m);
 	if (left)
 		return clean(s, d);
-	if (!is_made(s, d))
+	if (!is_fast(s, d, &made))
 		return -1;
 	foreign = reshape_foreign(s, d);
 	if (!foreign)
 		return clean(s, d);
-	err("%s: is none of the tiers of %s, but carries %s, so it stays. To remove it: lvremove %s", d->name,
-	    s->name, foreign, d->name);
+	if (made)
+		err("%s: is none of the tiers of %s, but carries %s, so it stays. To remove it: lvremove %s", d->name,
+		    s->name, foreign, d->name);
+	else
+		err("%s: is none of the tiers of %s, but carries %s, so it stays. To make it no part of %s: lvchange --deltag "
+		    LVM_TAG ".set=%s %s", d->name, s->name, foreign, s->name, s->hex, d->name);
 	free(foreign);
 	return EXIT_FAILED;
 }
 
 /* One that somebody uses by now is no trace of a removal. */
-static int finish_volume(struct set *s, const struct device *d)
+static int finish_volume(struct set *s, const struct lvm_part *p, const struct device *d)
 {
 	char *usage = device_usage(d);
 	char *foreign = usage ? NULL : reshape_foreign(s, d);
 	bool free_now = !usage && !foreign;
 
 	if (!free_now)
-		warn("%s: was made for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
-		     LVM_TAG ".set=%s %s", d->name, s->name, usage ? "" : "carries ", usage ? usage : foreign,
+		warn("%s: was %s for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
+		     LVM_TAG ".set=%s %s", d->name, lvm_was_made(p) ? "made" : "given", s->name, usage ? "" : "carries ", usage ? usage : foreign,
 		     s->name, s->hex, d->name);
 	free(usage);
 	free(foreign);
@@ -86,7 +92,7 @@ static int finish_volume(struct set *s, const struct device *d)
 static int finish_all(struct set *s)
 {
 	struct member_list members;
-	struct lvm_parts made;
+	struct lvm_parts fast;
 	unsigned int i;
 	struct device d;
 	int code = -1;
@@ -96,19 +102,19 @@ static int finish_all(struct set *s)
 		if (reshape_is_leftover(s, &members.member[i]))
 			code = clean(s, &members.member[i].dev);
 	members_free(&members);
-	if (lvm_list_made(s->hex, &made))
+	if (lvm_list_fast(s->hex, &fast))
 		return EXIT_FAILED;
-	for (i = 0; i < made.nr && code <= 0; i++) {
-		if (device_from_name(made.part[i].name, &d))
+	for (i = 0; i < fast.nr && code <= 0; i++) {
+		if (device_from_name(fast.part[i].name, &d))
 			continue;
 		if (reshape_rank(s, d.dev) < 0) {
-			int r = finish_volume(s, &d);
+			int r = finish_volume(s, &fast.part[i], &d);
 
 			code = r < 0 ? code : r;
 		}
 		device_free(&d);
 	}
-	lvm_parts_free(&made);
+	lvm_parts_free(&fast);
 	return code;
 }
 
@@ -174,8 +180,8 @@ int cmd_remove(const struct args *args)
 	struct set_list list;
 	struct set *s = need_changeable(&list, args->word[0]);
 	int code = EXIT_FAILED;
+	char *again, *back;
 	dev_t dev = 0;
-	char *again;
 
 	if (s && args->given[OPT_ABORT])
 		code = undo_remove(s, args->word[1]);
@@ -185,8 +191,10 @@ int cmd_remove(const struct args *args)
 	if (code || !dev)
 		return code;
 	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
-	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again);
+	back = xasprintf("tierctl remove --abort %s %s", args->word[0], args->word[1]);
+	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again, back);
 	free(again);
+	free(back);
 	return code;
 }
 
@@ -316,7 +324,22 @@ static int start_replace(struct replacement *r)
 		return EXIT_FAILED;
 	}
 	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
-	return EXIT_DONE;
+	/* An --abort was cut short. */
+	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
+}
+
+/* One way or, with --abort, the other. */
+static int take_out(const struct args *args, dev_t dev, bool abort)
+{
+	const char *const *w = args->word;
+	char *there = xasprintf("tierctl replace %s %s %s", w[0], w[1], w[2]);
+	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], w[1], w[2]);
+	int code = reshape_take_out(w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
+				    abort ? there : back);
+
+	free(there);
+	free(back);
+	return code;
 }
 
 /* Backwards: the old one is used again, the new one emptied and taken out. */
@@ -325,7 +348,6 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	struct set *s = r->s;
 	int code = EXIT_DONE;
 	struct member m;
-	char *again;
 	uint64_t n;
 	bool left;
 
@@ -351,10 +373,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		code = admit(s, r->old);
 	if (code || global.test)
 		return code;
-	again = xasprintf("tierctl replace --abort %s %s %s", args->word[0], args->word[1], args->word[2]);
-	code = reshape_take_out(args->word[0], r->new.dev.dev, args->given[OPT_BACKGROUND], again);
-	free(again);
-	return code;
+	return take_out(args, r->new.dev.dev, true);
 }
 
 /* A rank may stand for what an earlier call has put there. */
@@ -377,7 +396,6 @@ int cmd_replace(const struct args *args)
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
 	int code = EXIT_FAILED;
 	dev_t old = 0;
-	char *again;
 
 	r.s = need_changeable(&r.list, args->word[0]);
 	if (r.s && candidate_find(&r.new) && differ(&r)) {
@@ -391,8 +409,5 @@ int cmd_replace(const struct args *args)
 	sets_free(&r.list);
 	if (code || !old)
 		return code < 0 ? EXIT_DONE : code;
-	again = xasprintf("tierctl replace %s %s %s", args->word[0], args->word[1], args->word[2]);
-	code = reshape_take_out(args->word[0], old, args->given[OPT_BACKGROUND], again);
-	free(again);
-	return code;
+	return take_out(args, old, false);
 }

@@ -16,6 +16,7 @@
 #include "revert.h"
 #include "size.h"
 #include "util.h"
+#include "volumes.h"
 
 #define POLL_MS		250
 /* What moved last may have been on its way since before. */
@@ -36,10 +37,8 @@ static bool choose_tier(const struct args *args, struct reversion *v)
 	unsigned int i;
 	int origin = set_origin(v->s);
 
-	if (v->s->lv && origin < 0) {
-		err("%s: none of its tiers is the logical volume whose name it has (_torig).", v->s->name);
+	if (!reshape_has_origin(v->s))
 		return false;
-	}
 	v->rank = origin < 0 ? v->s->nr_tiers - 1 : (unsigned int)origin;
 	if (!args->given[OPT_TIER])
 		return true;
@@ -90,12 +89,26 @@ static bool check_others(const struct reversion *v)
 /* What LVM will be asked at the end is asked before anything is changed. */
 static bool check_volumes(const struct reversion *v)
 {
+	const struct lvm_part *origin;
+	char *command, *old = NULL;
 	struct lvm_parts parts;
-	bool good = !v->s->lv || !lvm_list_set(v->s->hex, &parts);
+	const char *name;
 
-	if (v->s->lv && good)
-		lvm_parts_free(&parts);
-	return good;
+	if (!v->s->lv)
+		return true;
+	if (lvm_list_set(v->s->hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		old = lvm_tag(origin, "name");
+	if (!old) {
+		command = volumes_tag_command(v->s, &name);
+		err("%s: %s has lost its tags, by which it gets its name back. Type: %s", v->s->name, name, command);
+		free(command);
+	}
+	lvm_parts_free(&parts);
+	free(old);
+	return old;
 }
 
 static void set_homes(struct reversion *v, uint64_t first, uint64_t places)

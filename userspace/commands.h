@@ -63,7 +63,9 @@ int send_message(const struct set *s, const char *fmt, ...) __attribute__((forma
 /* A rank of the set; false with the error said. */
 bool parse_rank(const struct set *s, const char *text, unsigned int *rank);
 
-/* A name for a set: 0, or EXIT_USAGE with the error said. */
+/* Whether it can be a set's name. */
+bool is_name(const char *name);
+/* The same: 0, or EXIT_USAGE with the error said. */
 int check_name(const char *name, const char *command);
 
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */

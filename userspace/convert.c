@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,21 +288,17 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
  */
 static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 {
-	sigset_t held, before;
+	sigset_t before;
 	int r;
 
-	sigemptyset(&held);
-	sigaddset(&held, SIGHUP);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGTERM);
-	sigprocmask(SIG_BLOCK, &held, &before);
+	hold_signals(&before);
 	r = write_label(c, t, &c->origin);
 	if (!r) {
 		reshape_step("convert", "committed");
 		if (!clear_label_area(&c->origin, c->chunk_sectors, 0, 0))
 			reshape_step("convert", "cleared");
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	release_signals(&before);
 	return r;
 }
 
@@ -389,6 +384,30 @@ bool convert_has_volumes(const struct set *s)
 	return has;
 }
 
+/* The volume that still has the set's name, of which LVM does not know that it is the origin. */
+static int tags_lost(const struct set *s)
+{
+	bool lost = false;
+	unsigned int i;
+	char *command;
+
+	for (i = 0; i < s->nr_tiers && !lost; i++) {
+		const struct device *d = &s->tier[i].dev;
+		char *name = device_is_volume(d->dev) ? device_attribute(d->dev, "dm/name") : NULL;
+		const char *old = strchr(d->name, '/');
+
+		lost = name && old && !strcmp(name, s->dm_name);
+		free(name);
+		if (!lost)
+			continue;
+		command = lvm_tag_command(d->name, s->hex, LVM_ROLE_ORIGIN, old + 1);
+		err("%s: %s has lost its tags, by which it would make way for the set. Type: %s", s->name, d->name,
+		    command);
+		free(command);
+	}
+	return lost ? -1 : 0;
+}
+
 static int arrange_volumes(const struct set *s)
 {
 	const struct lvm_part *origin;
@@ -406,6 +425,8 @@ static int arrange_volumes(const struct set *s)
 			if (!r)
 				reshape_step("convert", "placeholder");
 		}
+	} else if (!r) {
+		r = tags_lost(s);
 	}
 	lvm_parts_free(&parts);
 	free(name);
@@ -491,10 +512,11 @@ static int wipe_parts(const struct set *s)
 	return 0;
 }
 
-static int release_volume(const struct lvm_part *p, const char *old)
+int convert_release_volume(const struct lvm_part *p)
 {
+	char *what = NULL, *name = lvm_tag(p, "name");
 	struct lvm_part now = *p;
-	char *what = NULL;
+	const char *old = name;
 	struct device d;
 	int r = 0;
 
@@ -520,6 +542,7 @@ static int release_volume(const struct lvm_part *p, const char *old)
 	if (!r)
 		r = lvm_untag_part(&now);
 	free(now.name);
+	free(name);
 	return r;
 }
 
@@ -529,7 +552,6 @@ int convert_release_volumes(const char *set_hex)
 	int r = lvm_list_set(set_hex, &parts);
 	unsigned int i;
 	bool last = false;
-	char *old;
 
 	do {
 		for (i = 0; !r && i < parts.nr; i++) {
@@ -538,9 +560,7 @@ int convert_release_volumes(const char *set_hex)
 			/* The placeholder makes way before; a dry run finds it still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			old = lvm_tag(p, "name");
-			r = release_volume(p, old);
-			free(old);
+			r = convert_release_volume(p);
 		}
 		last = !last;
 	} while (last);
@@ -591,13 +611,14 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 		if (!found)
 			err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. Type: lvchange -ay %s",
 			    name, volume, volume);
-	} else if (fits && (!t || sure == ORIGIN_KNOWN || !any_present(s) || bare_begins_as(s, typed))) {
-		/* Before a tier is labelled nothing that was copied to it is complete, so nothing is lost. */
+	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
 		device_copy(d, typed);
 		found = true;
 	} else if (fits && sure == ORIGIN_NAMED) {
 		found = global.test ||
-			ask("%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
+			ask(any_present(s) ?
+			    "%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?" :
+			    "%s: no tier is there, so nothing tells whether %s is the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
 			    name, typed->name, t->last_seen);
 		if (found)
 			device_copy(d, typed);

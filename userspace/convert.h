@@ -82,6 +82,8 @@ int convert_clear_tier(const struct set *s, const struct device *d, uint64_t lab
  * tags; those of the origin, by which all is found, last.
  */
 int convert_release_volumes(const char *set_hex);
+/* One of them. */
+int convert_release_volume(const struct lvm_part *p);
 /* Whether one of its devices is a logical volume. */
 bool convert_has_volumes(const struct set *s);
 struct set *convert_find(const struct set_list *list, const char *set_hex);

@@ -26,6 +26,9 @@ bool lock_set_now(const char *hex);
 bool lock_named(const char *name, bool scan);
 void unlock_set(void);
 
+/* For set_lock(): the metadata is read through a snapshot. */
+#define LOCK_SNAPSHOT	"snapshot"
+
 /*
  * One process at a time does that to the set, until the descriptor is closed.  -1 without
  * wait: another one does; else there is nowhere to put a lock.

@@ -131,7 +131,7 @@ int lvm_list_set(const char *set_hex, struct lvm_parts *list)
 	return r;
 }
 
-int lvm_list_made(const char *set_hex, struct lvm_parts *list)
+int lvm_list_fast(const char *set_hex, struct lvm_parts *list)
 {
 	unsigned int i, n = 0;
 	int r;
@@ -139,17 +139,21 @@ int lvm_list_made(const char *set_hex, struct lvm_parts *list)
 	memset(list, 0, sizeof(*list));
 	r = lvm_installed() ? lvm_list_set(set_hex, list) : 0;
 	for (i = 0; i < list->nr; i++) {
-		/* Those that were there before have the name on them that they had. */
-		char *before = lvm_tag(&list->part[i], "name");
-
-		if (!before && lvm_has_role(&list->part[i], LVM_ROLE_FAST))
+		if (lvm_has_role(&list->part[i], LVM_ROLE_FAST))
 			list->part[n++] = list->part[i];
 		else
 			part_free(&list->part[i]);
-		free(before);
 	}
 	list->nr = n;
 	return r;
+}
+
+bool lvm_was_made(const struct lvm_part *p)
+{
+	char *before = lvm_tag(p, "name");
+
+	free(before);
+	return !before;
 }
 
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)

@@ -37,8 +37,10 @@ struct lvm_parts {
 int lvm_list(const char *what, struct lvm_parts *list);
 /* Those tagged as parts of the set, likewise. */
 int lvm_list_set(const char *set_hex, struct lvm_parts *list);
-/* Those of them that tierctl made to be tiers; none without LVM. */
-int lvm_list_made(const char *set_hex, struct lvm_parts *list);
+/* Those of them that were made to be tiers, or given to convert for that; none without LVM. */
+int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
+/* Those that were there before have the name on them that they had. */
+bool lvm_was_made(const struct lvm_part *p);
 /* All there are; gives up when LVM does not answer. */
 int lvm_list_all(struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);

@@ -35,13 +35,27 @@ char *lvm_command(const char *const *argv)
 	return line.s;
 }
 
+/* Reports are read here, whatever lvm.conf has for people. */
+#define REPORT	"report { output_format=basic compact_output=0 compact_output_cols=\"\" aligned=1 buffered=1 columns_as_rows=0 " \
+		"separator=\" \" list_item_separator=\",\" prefixes=0 quoted=1 } " \
+		"log { report_command_log=0 command_names=0 prefix=\"  \" verbose=0 }"
+#define REPORT_WORDS	32
+
 static void become(const char *const *argv, int out)
 {
+	const char *report[REPORT_WORDS] = { argv[0], "--config", REPORT };
+	unsigned int i;
+
 	/* What it says is read here, and it must not complain of our descriptors. */
 	setenv("LC_ALL", "C", 1);
 	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
+	if (!strcmp(argv[0], "lvs") || !strcmp(argv[0], "pvs")) {
+		for (i = 1; argv[i] && i < REPORT_WORDS - 3; i++)
+			report[i + 2] = argv[i];
+		argv = report;
+	}
 	execvp(argv[0], (char *const *)argv);
 	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);

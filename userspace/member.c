@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
 #include <linux/raid/md_p.h>
@@ -82,6 +83,7 @@ void member_judge(int fd, struct member *m)
 {
 	u8 *head = block_buffer(HEAD), *slot[TIER_LABEL_SLOTS];
 	unsigned int i;
+	int r;
 
 	m->kind = MEMBER_NONE;
 	m->blank = false;
@@ -95,9 +97,10 @@ void member_judge(int fd, struct member *m)
 	if (slot[0] && has_magic(slot[0], offsetof(struct tier_superblock, magic), TIER_SUPERBLOCK_MAGIC)) {
 		judge_superblock(m, slot[0]);
 	} else if (label_magic(slot[0]) || label_magic(slot[1])) {
-		m->kind = tier_label_choose(slot[0], slot[1], &m->label, &m->reason) ?
-			  MEMBER_DAMAGED : MEMBER_TIER;
-	} else if (!slot[0]) {
+		r = tier_label_choose(slot[0], slot[1], &m->label, &m->reason);
+		m->kind = !r ? MEMBER_TIER : r == -EIO ? MEMBER_UNREADABLE : MEMBER_DAMAGED;
+	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= HEAD)) {
+		/* What cannot be read may be the label. */
 		m->kind = MEMBER_UNREADABLE;
 		m->reason = "cannot be read";
 	} else {

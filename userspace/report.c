@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "convert.h"
 #include "lib/metadata.h"
+#include "lock.h"
 #include "plan.h"
 #include "reshape.h"
 #include "size.h"
@@ -156,6 +158,17 @@ static bool read_only_wanted(const struct set *s)
 	return s->dm.read_only || strings_have(&s->status.features, "read_only");
 }
 
+/* A dump that runs has one, too. */
+static bool is_dumped(const struct set *s)
+{
+	int lock = set_lock(s->hex, LOCK_SNAPSHOT, false);
+	bool dumped = lock < 0 && errno == EWOULDBLOCK;
+
+	if (lock >= 0)
+		close(lock);
+	return dumped;
+}
+
 static void attend_active(struct report *r)
 {
 	const struct set *s = r->set;
@@ -180,6 +193,10 @@ static void attend_active(struct report *r)
 	if (percent(st->metadata_used, st->metadata_total) >= METADATA_LOW)
 		attend(r, "metadata_low", -1, "%u%% of its metadata device is used",
 		       percent(st->metadata_used, st->metadata_total));
+	if (st->held && !is_dumped(s))
+		attend(r, "metadata_snapshot", -1,
+		       "a metadata snapshot is held, which keeps old metadata: dmsetup message %s 0 release_metadata_snap",
+		       s->dm_name);
 }
 
 static void set_words(struct report *r)

@@ -11,6 +11,7 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "convert.h"
 #include "lib/metadata.h"
 #include "lock.h"
 #include "lvm-part.h"
@@ -380,9 +381,21 @@ static void wait_until_free(const struct device *d)
 	}
 }
 
+/* One that was made for the set goes, one that was there before is what it was. */
+static int release_volume(const struct lvm_part *p)
+{
+	char *old = lvm_tag(p, "name");
+	int r = old ? convert_release_volume(p) : lvm_remove(p->name);
+
+	if (!r && old && !global.test)
+		say("%s: is called %s/%s again.\n", p->name, p->vg, old);
+	free(old);
+	return r;
+}
+
 int reshape_clean_device(const struct set *s, const struct device *d)
 {
-	struct lvm_parts made;
+	struct lvm_parts fast;
 	int code = EXIT_DONE;
 	struct member m;
 	unsigned int i;
@@ -404,12 +417,12 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_free(&m);
 	reshape_step("clean", "wiped");
 	/* Whatever is no LV does not make us run LVM. */
-	if (code || !device_is_volume(d->dev) || lvm_list_made(s->hex, &made))
+	if (code || !device_is_volume(d->dev) || lvm_list_fast(s->hex, &fast))
 		return code;
-	for (i = 0; i < made.nr && !code; i++)
-		if (!strcmp(made.part[i].name, d->name))
-			code = lvm_remove(d->name) ? EXIT_FAILED : EXIT_DONE;
-	lvm_parts_free(&made);
+	for (i = 0; i < fast.nr && !code; i++)
+		if (!strcmp(fast.part[i].name, d->name))
+			code = release_volume(&fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
+	lvm_parts_free(&fast);
 	reshape_step("clean", "done");
 	return code;
 }
@@ -458,8 +471,39 @@ static void say_work(const struct set *s, unsigned int rank)
 		    rank, (unsigned long long)seconds / 60 + 1, format_size(speed, kib * 1024));
 }
 
+/* LVM lets it be renamed; its tags tell which it is. */
+static void say_no_origin(const struct set *s)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	char *old;
+
+	if (lvm_list_set(s->hex, &parts))
+		return;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	old = origin ? lvm_tag(origin, "name") : NULL;
+	if (old)
+		err("%s: %s is what it was made of, and has to be called %s%s: lvrename %s %s %s%s", s->name,
+		    origin->name, old, LVM_ORIGIN_SUFFIX, origin->vg, origin->lv, old, LVM_ORIGIN_SUFFIX);
+	else
+		err("%s: none of its tiers is the logical volume whose name it has (_torig).", s->name);
+	free(old);
+	lvm_parts_free(&parts);
+}
+
+bool reshape_has_origin(const struct set *s)
+{
+	bool has = !s->lv || set_origin(s) >= 0;
+
+	if (!has)
+		say_no_origin(s);
+	return has;
+}
+
 bool reshape_may_go(const struct set *s, unsigned int rank)
 {
+	if (!reshape_has_origin(s))
+		return false;
 	if ((int)rank != set_origin(s))
 		return true;
 	err("%s: is what %s was made of, and cannot be taken out. To move it: pvmove. To go back to it: tierctl revert %s",
@@ -467,7 +511,7 @@ bool reshape_may_go(const struct set *s, unsigned int rank)
 	return false;
 }
 
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again)
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back)
 {
 	struct set_list list;
 	struct set *s = need_changeable(&list, set_name);
@@ -504,7 +548,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	unlock_set();
 	code = wait_for(s, rank, 0);
 	if (code == EXIT_DETACHED)
-		warn("%s: to finish: %s. To stay as it was: %s --abort", s->name, again, again);
+		warn("%s: to finish: %s. To go back: %s", s->name, again, back);
 	if (!code) {
 		reshape_step("evacuate", "done");
 		sets_free(&list);

@@ -52,16 +52,18 @@ bool reshape_is_leftover(struct set *s, const struct member *m);
  */
 char *reshape_foreign(struct set *s, const struct device *d);
 
+/* Of a set that was a volume, whether that is found by its name.  false with the error said. */
+bool reshape_has_origin(const struct set *s);
 /* Not the volume that was converted: the set has its name.  false with the error said. */
 bool reshape_may_go(const struct set *s, unsigned int rank);
 
 /*
  * Empties the tier on that device, whatever its rank is by now, and takes it out:
- * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  An
- * exit code.
+ * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  again
+ * and back are the commands that go on and undo it.  An exit code.
  */
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again);
-/* The last steps: the label, and the logical volume if tierctl made it. */
+int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back);
+/* The last steps: the label, and the logical volume if tierctl made it, or gave it a name. */
 int reshape_clean_device(const struct set *s, const struct device *d);
 
 /*

@@ -25,6 +25,7 @@ struct moment {
 	struct set *s;
 	const struct set_tier *home;
 	struct homes homes;
+	u64 nr_chunks;
 	u64 *entry;			/* of each chunk, as the metadata says */
 	uint64_t label;			/* byte at which the label in force lies */
 	int home_fd;
@@ -49,7 +50,7 @@ static int note_entry(void *context, u64 chunk, u64 entry)
 {
 	struct moment *m = context;
 
-	if (chunk < m->s->info.nr_chunks)
+	if (chunk < m->nr_chunks)
 		m->entry[chunk] = entry;
 	return 0;
 }
@@ -64,10 +65,12 @@ static int read_map(struct moment *m)
 	s->have_info = false;
 	if (fd >= 0) {
 		r = md_read_superblock(fd, &s->info, &s->roots, &reason);
-		if (!r) {
-			m->entry = xcalloc(s->info.nr_chunks, sizeof(*m->entry));
-			r = md_read_map(fd, &s->roots, s->info.nr_chunks, note_entry, m, &reason);
+		if (!r && s->info.nr_chunks != m->nr_chunks) {
+			reason = "has another number of chunks than before";
+			r = -ESTALE;
 		}
+		if (!r)
+			r = md_read_map(fd, &s->roots, m->nr_chunks, note_entry, m, &reason);
 		close(fd);
 	}
 	if (r < 0)
@@ -313,6 +316,7 @@ static int do_moment(struct moment *m)
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
+	sigset_t before;
 	char *reason;
 	int r;
 
@@ -326,8 +330,12 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 		err("%s: has no label.", m.home->dev.name);
 		r = -EIO;
 	} else if (r > 0) {
+		m.nr_chunks = s->info.nr_chunks;
+		m.entry = xcalloc(m.nr_chunks, sizeof(*m.entry));
 		/* What runs here may lie on the set itself, whose I/O is going to wait. */
 		mlockall(MCL_CURRENT | MCL_FUTURE);
+		/* Who is ended now leaves it waiting. */
+		hold_signals(&before);
 		r = dm_suspend(s->dm.name, &reason);
 		if (r) {
 			err("%s: cannot be suspended: %s.", s->name, reason);
@@ -336,6 +344,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 			reshape_step("revert", "suspended");
 			r = do_moment(&m);
 		}
+		release_signals(&before);
 		munlockall();
 	}
 	close_devices(&m);

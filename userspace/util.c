@@ -258,6 +258,24 @@ uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+void hold_signals(sigset_t *before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGQUIT);
+	sigaddset(&held, SIGPIPE);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
+void release_signals(const sigset_t *before)
+{
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
 volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int sig)

@@ -88,6 +88,13 @@ char *to_utf8(const char *s);
 /* Milliseconds of a clock that only goes forward. */
 uint64_t now_ms(void);
 
+/*
+ * From one to the other nothing but SIGKILL ends the tool, not even that nobody reads
+ * what it says; then whatever came meanwhile does.
+ */
+void hold_signals(sigset_t *before);
+void release_signals(const sigset_t *before);
+
 /* Ctrl-C while detach_on_interrupt() is in force sets interrupted instead of ending the tool. */
 extern volatile sig_atomic_t interrupted;
 void detach_on_interrupt(void);

@@ -16,6 +16,21 @@ struct look {
 	char *old;			/* the name that the origin had, and the set has */
 };
 
+char *volumes_tag_command(const struct set *s, const char **name)
+{
+	int rank = set_origin(s);
+	char *old, *command;
+
+	*name = rank < 0 ? "" : s->tier[rank].dev.name;
+	if (!strchr(*name, '/'))
+		return NULL;
+	old = xstrdup(strchr(*name, '/') + 1);
+	old[strlen(old) - strlen(LVM_ORIGIN_SUFFIX)] = '\0';
+	command = lvm_tag_command(*name, s->hex, LVM_ROLE_ORIGIN, old);
+	free(old);
+	return command;
+}
+
 static bool of_set(const struct lvm_part *p, const struct set *s)
 {
 	char *set = lvm_tag(p, "set");
@@ -66,23 +81,13 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 /* By its tags revert finds it again. */
 static void look_for_lost_tags(struct report *r)
 {
-	const struct set *s = r->set;
-	int rank = set_origin(s);
-	char *name, *old, *command;
+	const char *name;
+	char *command = volumes_tag_command(r->set, &name);
 
-	if (rank < 0)
-		return;
-	name = xstrdup(s->tier[rank].dev.name);
-	old = strchr(name, '/');
-	if (old) {
-		old = xstrndup(old + 1, strlen(old + 1) - strlen(LVM_ORIGIN_SUFFIX));
-		command = lvm_tag_command(name, s->hex, LVM_ROLE_ORIGIN, old);
+	if (command)
 		report_attend(r, "tags_lost", name, "%s has lost its tags, by which tierctl revert finds it: %s", name,
 			      command);
-		free(command);
-		free(old);
-	}
-	free(name);
+	free(command);
 }
 
 static void look_at_origin(const struct look *l)

@@ -11,4 +11,10 @@
 /* Adds to what needs attention. */
 void reports_look_at_volumes(struct report *reports, unsigned int nr);
 
+/*
+ * The command that gives the volume that was converted its tags back, and *name, which it
+ * has; NULL if none of the tiers is that.  The caller frees the command.
+ */
+char *volumes_tag_command(const struct set *s, const char **name);
+
 #endif

@@ -155,6 +155,8 @@ power_cuts()
 	else
 		io check "$slow" "${slow_data[@]}"
 		printf '# convert power cut at %-10s -> the disk\n' "$1" >&3
+		# Before there is a label the disk is known by nothing but its size.
+		ctl convert --abort -q -y "$slow" --name "$set"
 		ctl_code 0 "${words[@]}"
 	fi
 	io check "$dev" "${slow_data[@]}"
@@ -191,7 +193,12 @@ missing_disk()
 	killed convert-copied "${words[@]}"
 	ctl_code 1 convert --abort "$set"
 	one_line "connect it.*tierctl convert --abort dev --name $set"
-	ctl_code 0 convert --abort "$slow" --name "$set"
+	# Before there is a label it is known by nothing but its size, nor is one that is as large.
+	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 "${words[@]}"
+	one_line "connect it.*tierctl convert --abort dev --name $set"
+	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 convert --abort "$slow" --name "$set"
+	one_line "$set: no tier is there, .* whether $slow is .*\(then $slow\)\. is it that device"
+	ctl_code 0 convert --abort "$slow" --name "$set" -y
 	same "" "$(json '.sets[].name' list)" "sets"
 	killed convert-labelled "${words[@]}"
 	# One of the same size
@@ -398,5 +405,24 @@ another_disk()
 	loops=("$home")
 }
 test_case "another disk has the name of the one that is to take the set's place" another_disk
+
+# The terminal goes away while nobody's I/O is answered: that comes to its end first.
+hung_up()
+{
+	local rc=0
+	make_vg
+	data write
+	ctl convert -q "$vg/data" -c 64k --policy static --fast-size 4m --fast-pv "${loops[1]}"
+	stopped revert-suspended revert "$vg/data"
+	kill -HUP "$stopped_pid"
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same "129 Active" "$rc $(dmsetup info -c --noheadings -o suspended "$vg-data")" "exit status and state"
+	data check
+	ctl_code 0 revert "$vg/data"
+	is_plain
+	data check
+}
+test_case "hung up on while the set is suspended" hung_up
 
 run_tests

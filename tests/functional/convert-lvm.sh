@@ -120,9 +120,21 @@ test_case "metadata that is reduced" reduced_metadata
 
 names()
 {
+	local before words
 	converted
+	lv spare 30m "$vg" "${loops[1]}"
 	lvrename -q "$vg" data_torig data_old >/dev/null
 	flagged part_renamed "$vg/data_old" attention
+	# By its name it is known that it must not go.
+	before=$(lvm_state)
+	for words in "remove $vg/data 1" "remove --dry-run $vg/data $vg/data_old" "replace $vg/data 1 $vg/spare" \
+		     "revert $vg/data"; do
+		# shellcheck disable=SC2086	# several words
+		ctl_code 1 $words
+		one_line "$vg/data: $vg/data_old is what it was made of.*: $command$"
+	done
+	same "$before" "$(lvm_state)" "volumes"
+	same "active active" "$(json '[.sets[0].tiers[].state] | join(" ")' status "$vg/data")" "states"
 	mends
 	lvrename -q "$vg" data other >/dev/null
 	flagged placeholder_renamed "$vg/other" attention
@@ -139,13 +151,63 @@ names()
 	fails lvrename "$vg" data_torig data
 	lvchange -q --deltag dm-tier.set="$(json '.sets[0].uuid' list "$vg/data")" "$vg/data_torig" >/dev/null
 	flagged tags_lost "$vg/data_torig" attention
+	before=$(lvm_state)
+	ctl_code 1 revert "$vg/data"
+	one_line "$vg/data: $vg/data_torig has lost its tags.*type: ${command,,}$"
+	same "$before" "$(lvm_state)" "volumes"
+	same "rw running" "$(ctl status "$vg/data" | awk 'NR == 1 { print $4, $5 }')"
 	mends
 	data check
 	ctl_code 0 revert "$vg/data"
-	same "data " "$(lvm_names)"
+	same "data spare " "$(lvm_names)"
 	data check
 }
 test_case "parts that are renamed, removed, or lose their tags" names
+
+# Before the volume has made way for the set: nobody else may get its name.
+lost_early()
+{
+	local words
+	make_vg
+	data write
+	killed convert-cleared convert "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	lvchange -q --deltag dm-tier.role=torig "$vg/data" >/dev/null
+	ctl_code 1 activate "$vg/data"
+	matches "$vg/data: $vg/data has lost its tags.*Type: (lvchange .*)$" "${errors%%$'\n'*}"
+	read -ra words <<<"${BASH_REMATCH[1]}"
+	"${words[@]}" >/dev/null
+	ctl_code 0 activate "$vg/data"
+	calm
+	data check
+}
+test_case "tags that are lost while convert is unfinished" lost_early
+
+# What people like to see is not what is read here.
+reports()
+{
+	mkdir "$tmp/lvm"
+	cat >"$tmp/lvm/lvm.conf" <<-EOF
+		report {
+			output_format="json" compact_output=1 list_item_separator=";" prefixes=1 quoted=1 columns_as_rows=1
+			aligned=0 separator="!" buffered=0
+		}
+		log { report_command_log=1 command_names=1 prefix="lvm:" }
+	EOF
+	make_vg
+	data write
+	oddly 0 convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
+	oddly 0 status "$vg/data"
+	matches 'attention +none' "$output"
+	oddly 0 add -q "$vg/data" --size 4m --pv "${loops[1]}" --at 0
+	oddly 0 remove -q "$vg/data" "$vg/data_tvol1"
+	same "data data_tiermeta data_torig data_tvol0 " "$(lvm_names)"
+	oddly 0 revert -q "$vg/data"
+	same "data " "$(lvm_names)"
+	same "" "$(tags data)" "tags"
+	data check
+}
+oddly() { LVM_SYSTEM_DIR=$tmp/lvm ctl_code "$@"; }
+test_case "reports of lvm2 that lvm.conf makes look otherwise" reports
 
 taken()
 {
@@ -293,5 +355,32 @@ copied()
 	data check
 }
 test_case "a copy with the tags of the set" copied
+
+# What was there before is taken out as what it was.
+given()
+{
+	make_vg
+	lv fast 12m "$vg" "${loops[1]}"
+	lv other 8m "$vg" "${loops[1]}"
+	lv spare 8m "$vg" "${loops[1]}"
+	data write
+	ctl convert -q "$vg/data" -c 64k --fast "$vg/fast" --fast "$vg/other" --policy static
+	ctl_code 0 remove --dry-run "$vg/data" 0
+	matches "Would run: lvrename $vg fast_tvol fast" "$output"
+	ctl_code 0 remove "$vg/data" "$vg/fast_tvol"
+	matches "$vg/fast_tvol: is called $vg/fast again" "$output"
+	same "data data_tiermeta data_torig fast other_tvol spare " "$(lvm_names)"
+	same "" "$(tags fast)" "tags"
+	killed clean-wiped replace "$vg/data" 0 "$vg/spare"
+	ctl_code 0 replace "$vg/data" 0 "$vg/spare"
+	same "data data_tiermeta data_torig fast other spare " "$(lvm_names)"
+	same "" "$(tags other)" "tags"
+	calm
+	data check
+	ctl_code 0 revert "$vg/data"
+	same "data fast other spare " "$(lvm_names)"
+	data check
+}
+test_case "volumes that were given as tiers, taken out" given
 
 run_tests

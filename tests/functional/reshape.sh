@@ -194,6 +194,29 @@ two_at_once()
 }
 test_case "two commands at the same time" two_at_once
 
+# One at a time has a metadata snapshot, and whatever ends it takes that away first.
+two_dumps()
+{
+	local rc=0
+	make_small
+	stopped snapshot-reserved dump "$set" -o "$tmp/first"
+	matches '^[0-9]+$' "$(info held)"
+	ctl_code 0 status "$set"
+	background "$tierctl" dump "$set" -o "$tmp/second" </dev/null >"$tmp/said" 2>&1
+	sleep 2
+	[ ! -e "$tmp/second" ] || fail "the second did not wait"
+	kill -HUP "$stopped_pid"
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same 129 "$rc" "exit status of the first ($(<"$tmp/stopped"))"
+	rc=0
+	wait "$last_pid" || rc=$?
+	same "0 " "$rc $(<"$tmp/said")" "what the second said"
+	same - "$(info held)" "metadata snapshot"
+	[ -s "$tmp/second" ]
+}
+test_case "two dumps at the same time, one of them ended" two_dumps
+
 # A tier that is being emptied holds up nothing, but a revert, which holds up the others.
 one_waits()
 {
@@ -277,6 +300,38 @@ replace_tier()
 	load_off
 }
 test_case "replace, by rank and by device, and again" replace_tier
+
+# Interrupted, undone, which is interrupted, and done all the same
+replace_back_and_forth()
+{
+	make_small
+	ctl set -q "$set" migration_bandwidth=200k
+	detached replace "$set" 1 "$third"
+	matches "to finish: tierctl replace $set 1 $third\. To go back: tierctl replace --abort $set 1 $third$" "$(<"$tmp/said")"
+	wait_for 30 has_moved
+	ctl set -q "$set" migration_bandwidth=16k
+	detached replace --abort "$set" 1 "$third"
+	matches "to finish: tierctl replace --abort $set 1 $third\. To go back: tierctl replace $set 1 $third$" "$(<"$tmp/said")"
+	same "A E" "$(info state1) $(info state2)"
+	ctl set -q "$set" migration_bandwidth=0
+	ctl_code 0 replace "$set" 1 "$third"
+	same "fast third" "$(layout)"
+	same "A A 32" "$(info state0) $(info state1) $(info used1)" "states, and what the new one has"
+	still_data check
+}
+has_moved() { [ "$(info used2)" -gt 0 ]; }
+detached()
+{
+	local rc=0
+	: >"$tmp/said"
+	background "$tierctl" "$@" </dev/null >"$tmp/said" 2>&1
+	wait_for 30 grep -q 'to move' "$tmp/said"
+	sleep 1
+	kill -TERM "$last_pid"
+	wait "$last_pid" || rc=$?
+	same 130 "$rc" "exit status of $1 ($(<"$tmp/said"))"
+}
+test_case "replace, undone half-way and done again" replace_back_and_forth
 
 # A set that fills its tiers can replace one, but not remove one.
 replace_full()

@@ -71,6 +71,9 @@ for command in activate deactivate list scan status; do
 done
 row $usage 'set|all' activate
 row $usage 'set|all' deactivate
+for name in control .. 'a b' a/b ''; do
+	row $usage 'is no name' activate "$set" --name "$name"
+done
 
 # ---- create
 new="create tt_new"

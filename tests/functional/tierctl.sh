@@ -179,6 +179,59 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# What is on the disk is no name: it needs one from somebody.
+nameless()
+{
+	local uuid
+	make_disks
+	create_set
+	uuid=$(json '.sets[0].uuid' list)
+	write_chunks 0 10 1
+	ctl deactivate -q "$set"
+	ctl dump -q "$meta" -o "$tmp/dump"
+	sed -i "s/\"$set\"/\"control\"/" "$tmp/dump"
+	ctl restore -q -y "$tmp/dump" "$meta"
+	ctl_code 1 activate --all
+	one_line 'control: needs a name for its device: --name name'
+	ctl_code 0 activate "$uuid" --name "$set"
+	check_chunks 0 10 1
+}
+test_case "activate, of a set whose name is none" nameless
+
+# When its turn comes the set has another name, and another device has the one it had.
+deactivate_waits()
+{
+	local rc=0
+	make_disks
+	create_set
+	mkdir -p /run/dm-tier
+	exec 9>"/run/dm-tier/$(json '.sets[0].uuid' list).change"
+	flock 9
+	background "$tierctl" deactivate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	wait_for 30 grep -q "$set: waiting for" "$tmp/second"
+	dmsetup rename "$set" tt_other
+	dmsetup create "$set" --table "0 8 zero"
+	exec 9>&-
+	wait "$last_pid" || rc=$?
+	same 0 "$rc" "exit status ($(<"$tmp/second"))"
+	dmsetup info "$set" >/dev/null
+	fails dmsetup info tt_other
+	# And once more, with nothing left of it
+	dmsetup remove "$set"
+	ctl activate -q "$set"
+	exec 9>"/run/dm-tier/$(json '.sets[0].uuid' list).change"
+	flock 9
+	background "$tierctl" deactivate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	wait_for 30 grep -q "$set: waiting for" "$tmp/second"
+	dmsetup remove "$set"
+	dmsetup create "$set" --table "0 8 zero"
+	exec 9>&-
+	wait "$last_pid" || rc=$?
+	same "0 $set: is inactive already." "$rc $(tail -n 1 "$tmp/second")"
+	dmsetup info "$set" >/dev/null
+}
+test_case "deactivate, of a set that has become another meanwhile" deactivate_waits
+
 read_only()
 {
 	make_disks

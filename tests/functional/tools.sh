@@ -145,6 +145,32 @@ live_dump()
 }
 test_case "a live set is dumped by its metadata snapshot" live_dump
 
+# A snapshot that somebody left tells of the past, and whoever uses it says so.
+stale_snapshot()
+{
+	used_set
+	ctl_code 0 status "$set"
+	{ sleep 1; ctl dump "$set" 2>/dev/null; } | true || true
+	same - "$(info held)" "metadata snapshot after a dump that nobody read"
+	ctl_code 0 dump "$set" -o "$tmp/before"
+	same "" "$errors" "errors"
+	msg reserve_metadata_snap
+	write_chunks 200 50 3
+	ctl_code 0 dump "$set" -o "$tmp/stale"
+	matches "$set: a metadata snapshot was there already.* transaction [0-9]+\..*release_metadata_snap" "$errors"
+	ctl_code 0 check "$set"
+	matches "was there already" "$errors"
+	ctl_code 3 status "$set"
+	matches "metadata snapshot is held.*: dmsetup message $set 0 release_metadata_snap" "$output"
+	same metadata_snapshot "$(json '.sets[0].attention[].code' status "$set")"
+	msg release_metadata_snap
+	ctl_code 0 status "$set"
+	ctl_code 0 dump "$set" -o "$tmp/after"
+	same "" "$errors" "errors"
+	! cmp -s "$tmp/stale" "$tmp/after" || fail "the dump is of the past"
+}
+test_case "a metadata snapshot that was left behind" stale_snapshot
+
 # restored FORMAT: onto another device, with which the set works as before
 restored()
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Members and metadata as tools read them, from files made here, whole and damaged. */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -119,6 +120,20 @@ static void make_image(void)
 	tier_superblock_seal(image[0], 0);
 	make_tiers();
 	make_map();
+}
+
+/* A block of a disk that cannot be read; -1: none. */
+static off_t bad_block = -1;
+
+ssize_t __real_pread(int fd, void *buf, size_t len, off_t offset);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t offset);
+
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t offset)
+{
+	if (offset / BLOCK != bad_block)
+		return __real_pread(fd, buf, len, offset);
+	errno = EIO;
+	return -1;
 }
 
 static int image_fd(void)
@@ -298,12 +313,31 @@ static void members(void)
 	image[0][0] ^= 1;
 	judge("both slots damaged", MEMBER_DAMAGED, false);
 
+	/* What cannot be read may be the label; what a good label stands next to is known. */
+	tier_label_pack(image[0], &label);
+	bad_block = 1;
+	judge("a tier, and its second slot cannot be read", MEMBER_TIER, false);
+	image[0][0] ^= 1;
+	judge("a damaged slot, and the second cannot be read", MEMBER_UNREADABLE, false);
+	memset(image, 0, sizeof(image));
+	judge("blank, and the second slot cannot be read", MEMBER_UNREADABLE, false);
+	make_image();
+	judge("metadata, whose second block cannot be read", MEMBER_METADATA, false);
+	memset(image, 0, sizeof(image));
+	bad_block = 0;
+	judge("blank, and the first slot cannot be read", MEMBER_UNREADABLE, false);
+	bad_block = -1;
+
 	strcpy(label.name, "a\x1b[2Jb\n\xc3\xa4");
 	unprintable(&label);
 
 	if (write(fd, "abc", 3) == 3) {
 		member_judge(fd, &m);
 		ok(m.kind == MEMBER_UNREADABLE, "too short to be anything");
+	}
+	if (!ftruncate(fd, BLOCK)) {
+		member_judge(fd, &m);
+		ok(m.kind == MEMBER_NONE, "a block and no more is nothing");
 	}
 	close(fd);
 }

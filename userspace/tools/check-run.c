@@ -94,6 +94,8 @@ bool check_run(struct check_run *run)
 	md_check(&check, &src, &p);
 	if (run->nr_tiers && check.have_info)
 		fine = judge_labels(run, &check, &p);
+	if (run->was_read)
+		run->was_read(run->context);
 	md_problems_end(&p);
 	md_source_free(&src);
 

@@ -16,6 +16,8 @@ struct check_run {
 	bool in_silence;	/* say nothing of what is found: first has it */
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels are to be compared */
+	void (*was_read)(void *context);	/* if not NULL: all that is to be read is */
+	void *context;
 
 	/* Filled in. */
 	uint64_t errors, minor;

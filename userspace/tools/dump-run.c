@@ -152,6 +152,8 @@ bool dump_run(const struct dump_run *run)
 		return false;
 	good = read_whole(run, &src, &content);
 	tool_close_source(&src);
+	if (run->was_read)
+		run->was_read(run->context);
 	if (good) {
 		good = write_file(run, &content);
 		md_content_free(&content);

@@ -10,6 +10,8 @@ struct dump_run {
 	const char *output;	/* NULL: standard output */
 	bool json;
 	bool snapshot;		/* what the metadata snapshot holds; the set may be live */
+	void (*was_read)(void *context);	/* if not NULL: all that is to be read is */
+	void *context;
 };
 
 /* False with the error said; a file that was there is as it was. */
