@@ -317,7 +317,9 @@ static void flipped_superblock(const struct md_content *c, int fd)
 		md_source_init(&src, fd);
 		if (md_repair(&r)) {
 			saved++;
-			wrong += !p.errors || memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
+			/* And can be activated for writing. */
+			wrong += !p.errors || tier_features_read_only(r.content.info.compat_ro_flags) ||
+				 memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
 		} else {
 			wrong += !r.refusal;
 		}

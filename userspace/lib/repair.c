@@ -122,6 +122,7 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	sb->magic = cpu_to_le64(TIER_SUPERBLOCK_MAGIC);
 	sb->version = cpu_to_le32(TIER_FORMAT_VERSION);
 	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
+	sb->compat_ro_flags &= cpu_to_le32(TIER_FEATURES_COMPAT_RO);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
 	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | lasting_flags(le32_to_cpu(sb->state)));
 	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
@@ -148,8 +149,8 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 	/* Not to be formatted anew for the sake of a bit that has changed. */
 	if (image->info.state == TIER_STATE_FORMATTING)
 		image->info.state = TIER_STATE_LIVE;
-	md_error(r->p, "superblock: its roots are right; this may not be: state %s, length %llu sectors, reserve %llu, generation %llu, block size %u, policy %.16s",
-		 md_state_name(image->info.state), (unsigned long long)image->info.length,
+	md_error(r->p, "superblock: its roots are right; this may not be: %sstate %s, length %llu sectors, reserve %llu, generation %llu, block size %u, policy %.16s",
+		 r->nr_labels ? "" : "uuid, ", md_state_name(image->info.state), (unsigned long long)image->info.length,
 		 (unsigned long long)image->info.reserve, (unsigned long long)image->info.generation,
 		 image->info.logical_block_size, image->info.policy);
 	return true;
