@@ -199,12 +199,12 @@ two_dumps()
 {
 	local rc=0
 	make_small
-	stopped snapshot-reserved dump "$set" -o "$tmp/first"
+	stopped snapshot-reserved dump "$set" -o "$tmp/first.xml"
 	matches '^[0-9]+$' "$(info held)"
 	ctl_code 0 status "$set"
-	background "$tierctl" dump "$set" -o "$tmp/second" </dev/null >"$tmp/said" 2>&1
+	background "$tierctl" dump "$set" -o "$tmp/second.xml" </dev/null >"$tmp/said" 2>&1
 	sleep 2
-	[ ! -e "$tmp/second" ] || fail "the second did not wait"
+	[ ! -e "$tmp/second.xml" ] || fail "the second did not wait"
 	kill -HUP "$stopped_pid"
 	kill -CONT "$stopped_pid"
 	wait "$stopped_pid" || rc=$?
@@ -213,7 +213,7 @@ two_dumps()
 	wait "$last_pid" || rc=$?
 	same "0 " "$rc $(<"$tmp/said")" "what the second said"
 	same - "$(info held)" "metadata snapshot"
-	[ -s "$tmp/second" ]
+	[ -s "$tmp/second.xml" ]
 }
 test_case "two dumps at the same time, one of them ended" two_dumps
 
