@@ -197,6 +197,18 @@ bump_start_unknown()
 	intact
 }
 
+# cut_short FAULT: an activation writes the labels, then the metadata device fails
+cut_short()
+{
+	swap a "$(tier_table hold "$fast")"
+	later create
+	wait_for 20 in_flight write a
+	"meta_$1"
+	swap a "$(tier_table good "$fast")"
+	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	meta_good
+}
+
 # With the new labels written, and the old ones still in the metadata: the other is
 # away when this is completed, and is still known after more of the same.
 bump_end()
@@ -204,13 +216,7 @@ bump_end()
 	local _
 	make_down wrapped
 	for _ in 1 2; do
-		swap a "$(tier_table hold "$fast")"
-		later create
-		wait_for 20 in_flight write a
-		"meta_$1"
-		swap a "$(tier_table good "$fast")"
-		[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-		meta_good
+		cut_short "$1"
 		tiers=("$a" -)
 		for _ in 1 2; do
 			activate
@@ -228,13 +234,7 @@ bump_end()
 bump_misread()
 {
 	make_down wrapped
-	swap a "$(tier_table hold "$fast")"
-	later create
-	wait_for 20 in_flight write a
-	meta_writes
-	swap a "$(tier_table good "$fast")"
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-	meta_good
+	cut_short writes
 	for sector in 0 8; do
 		swap a "$(printf '%s\n' "0 $sector linear $fast 0" "$sector 8 error" \
 			"$((sector + 8)) $(($(sectors_of "$fast") - sector - 8)) linear $fast $((sector + 8))" |
@@ -257,13 +257,7 @@ join_interrupted()
 	disk third 16
 	tiers=("$a" "$third" "$slow")
 	for _ in 1 2; do
-		swap a "$(tier_table hold "$fast")"
-		later create
-		wait_for 20 in_flight write a
-		meta_writes
-		swap a "$(tier_table good "$fast")"
-		[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
-		meta_good
+		cut_short writes
 	done
 	activate
 	same 3 "$(info tiers)" "tiers"
