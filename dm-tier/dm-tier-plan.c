@@ -197,6 +197,7 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	struct tier_meta_tier *mine = &plan->tiers[rank];
 
 	plan->joining[rank] = true;
+	plan->label_slot[rank] = 1;
 	plan->changes_list = true;
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
@@ -505,8 +506,7 @@ static void copy_labels(struct tier_target *tt, const struct tier_plan *plan,
 
 	for (i = 0; i < tt->nr_tiers; i++)
 		if (tt->devs[i] && !plan->unlabelled[i])
-			write_label(tt, plan, info, i,
-				    plan->joining[i] ? 1 : plan->label_slot[i]);
+			write_label(tt, plan, info, i, plan->label_slot[i]);
 }
 
 /* A disk that has two names would be written to by both tiers. */
@@ -550,8 +550,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 		if (plan->joining[i])
 			r = tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors));
 		if (!r)
-			r = write_label(tt, plan, info, i,
-					plan->joining[i] ? 0 : !plan->label_slot[i]);
+			r = write_label(tt, plan, info, i, !plan->label_slot[i]);
 		if (r && (plan->joining[i] || plan->grown[i]))
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
 				      tt->devs[i]->bdev);

@@ -702,7 +702,7 @@ struct tier_plan {
 	bool format;
 	bool changes_list;	/* a tier joins, grows, goes or changes rank */
 	bool joining[TIER_MAX_TIERS];
-	u8 label_slot[TIER_MAX_TIERS];	/* where the label of one that stays lies */
+	u8 label_slot[TIER_MAX_TIERS];	/* not the one to be written first */
 	bool grown[TIER_MAX_TIERS];
 	bool unlabelled[TIER_MAX_TIERS];	/* its label could not be written anew */
 	struct tier_meta_tier tiers[TIER_MAX_TIERS];	/* by rank, as they shall be */
