@@ -44,9 +44,17 @@ void tier_md_init_infos(struct tier_metadata *md)
 static int __resize_array(struct dm_array_info *info, u64 *root,
 			  u32 old_size, u32 new_size)
 {
+	u32 per_block = tier_md_per_block(info->value_type.size);
+	u64 last = new_size / per_block;
 	const __le64 zero = 0;
+	int r;
 
-	return dm_array_resize(info, *root, old_size, new_size, &zero, root);
+	r = dm_array_resize(info, *root, old_size, new_size, &zero, root);
+	/* The library forgets the last block of an array that now ends where it begins. */
+	if (!r && new_size < old_size && !(new_size % per_block) && old_size / per_block == last)
+		r = dm_btree_remove(&info->btree_info, *root, &last, root);
+	/* Another version of it may not. */
+	return r == -ENODATA ? 0 : r;
 }
 
 int __tier_md_create_content(struct tier_metadata *md)
@@ -301,7 +309,7 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 {
 	u32 size = cursor->info->value_type.size;
-	u32 per_block = (TIER_METADATA_BLOCK_SIZE - sizeof(struct array_block)) / size;
+	u32 per_block = tier_md_per_block(size);
 	__le64 block;
 	u64 key;
 
@@ -322,14 +330,18 @@ static int __walk_array_range(struct dm_array_info *info, u64 root, u64 nr,
 			      int (*fn)(void *context, u32 index, const void *value),
 			      void *context)
 {
+	u32 per_block = tier_md_per_block(info->value_type.size);
 	struct dm_array_cursor cursor;
 	void *value;
 	u64 i;
 	int r;
 
 	r = dm_array_cursor_begin(info, root, &cursor);
-	if (!r && first)
-		r = dm_array_cursor_skip(&cursor, first);
+	/* Block by block: before 6.1.128 a skip over more than one went astray. */
+	for (i = 0; !r && i < first; i += per_block)
+		r = !block_in_place(&cursor, i, nr) ? -EILSEQ :
+		    dm_array_cursor_skip(&cursor, per_block - 1) ? :
+		    dm_array_cursor_next(&cursor);
 	for (i = first; !r; i++) {
 		if (!cursor.index) {
 			if (i >= nr || !block_in_place(&cursor, i, nr)) {
@@ -520,8 +532,7 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 	return r;
 }
 
-#define HEAT_PER_BLOCK ((TIER_METADATA_BLOCK_SIZE - sizeof(struct array_block)) / \
-			sizeof(__le32))
+#define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
 
 /* Values that are compared at a time, which bounds the memory for the result. */
 #define HEAT_WINDOW (1024 * HEAT_PER_BLOCK)

@@ -27,12 +27,16 @@
 /* Changed entries that there is room for on the smallest device allowed. */
 #define TIER_SMALL_BATCH 256
 
+/* Values in a full block of an array. */
+static inline u32 tier_md_per_block(u32 value_size)
+{
+	return (TIER_METADATA_BLOCK_SIZE - TIER_ARRAY_HEAD_SIZE) / value_size;
+}
+
 /* 4 KiB blocks of an array of nr values, and nodes of the tree above them. */
 static inline u64 tier_md_array_blocks(u64 nr, u32 value_size)
 {
-	u32 per_block = (TIER_METADATA_BLOCK_SIZE - TIER_ARRAY_HEAD_SIZE) / value_size;
-
-	return DIV_ROUND_UP_ULL(nr, per_block);
+	return DIV_ROUND_UP_ULL(nr, tier_md_per_block(value_size));
 }
 
 static inline u64 tier_md_array_nodes(u64 nr, u32 value_size)

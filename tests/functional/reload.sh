@@ -48,6 +48,22 @@ grow_tier()
 }
 test_case "a grown tier is adopted, then the length" grow_tier
 
+# A tier has grown, but the table that comes may not write that down.
+grown_read_only()
+{
+	make_windows
+	window wslow "$slow" 131072
+	features=(read_only)
+	reload
+	same $((512 - 16)) "$(info places1)" "places"
+	check_chunks 0 30 1
+	features=()
+	reload
+	same $((1024 - 16)) "$(info places1)" "places, once they can be written down"
+	check_chunks 0 30 1
+}
+test_case "a grown tier and a table that is read only" grown_read_only
+
 # What has never written knows the length of its table alone.
 longer_read_only()
 {
@@ -174,6 +190,35 @@ shorter()
 }
 mapped_is() { [ "$(info mapped)" = "$1" ]; }
 test_case "a shorter length, once all above it is unmapped" shorter
+
+# Arrays that end where their last block began: of the mapping, with 509 chunks in a
+# block, and of the heat, with 1018.
+shorter_by_a_block()
+{
+	local short
+	disk meta 4
+	disk fast 32
+	disk slow 128
+	length=$((2000 * 128))
+	activate
+	write_chunks 0 30 1
+	for short in 1018 509; do
+		length=$((short * 128))
+		reload
+		deactivate
+		activate
+		same "$short" "$(info virtual)" "virtual chunks"
+		check_chunks 0 30 1
+		check_chunks $((short - 1)) 1 0
+	done
+	length=$((2000 * 128))
+	reload
+	write_chunks 509 1 2
+	check_chunks 509 1 2
+	check_chunks 510 1000 0
+	check_chunks 0 30 1
+}
+test_case "a length that ends with a block of the metadata" shorter_by_a_block
 
 add_tier()
 {
