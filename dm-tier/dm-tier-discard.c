@@ -44,7 +44,7 @@ static void passed_down(struct bio *bio)
 
 	tier_unhook_bio(bio);
 	tier_mark_unflushed(u->tier);
-	if (!tier_rejected(u->tier, bio))
+	if (!tier_rejected(u->tier, bio, status))
 		tier_note_error(u->tier, false, status);
 	if (TIER_MUTANT(discard_before_commit)) {
 		tier_queue_op(u->set, &u->op);

@@ -73,12 +73,14 @@ static void flush_endio(struct bio *bio)
 		xchg(&t->unflushed, 0);
 	if (status) {
 		if (!TIER_MUTANT(flush_error_forgotten))
-			tier_mark_unflushed(t);
+			cmpxchg(&t->unflushed, 0, TIER_UNFLUSHED_TOLD);
 		tier_note_error(t, true, status);
 	}
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&t->flush_running, &waiters);
 	if (status) {
+		t->failed_flushes++;
+		t->flush_lost |= t->flush_covers_new;
 		list_splice_init(&t->births_flushing, &t->births);
 		/* The timer may have gone by while they were on their way. */
 		if (!list_empty(&t->births) && set->running)
@@ -114,7 +116,7 @@ static void send_flush(struct tier *t)
 {
 	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
 	if (!TIER_MUTANT(unmarked_after_flush))
-		xchg(&t->unflushed, 0);
+		t->flush_covers_new = xchg(&t->unflushed, 0) == TIER_UNFLUSHED;
 	bio_init(&t->flush_bio, t->bdev, NULL, 0,
 		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
 	t->flush_bio.bi_end_io = flush_endio;
@@ -167,6 +169,24 @@ static void end_cycle(struct tier_set *set, blk_status_t status)
 	end_bios(&bios, status);
 }
 
+/*
+ * Whether a flush failed that nobody who is told had asked for.  A device may drop what
+ * it could not write, and take the next flush as if nothing had been: as with fsync(),
+ * the first to ask afterwards hears of it.
+ */
+bool tier_flush_lost(struct tier_set *set)
+{
+	unsigned int i;
+	bool lost = false;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++) {
+		lost |= set->tiers[i]->flush_lost;
+		set->tiers[i]->flush_lost = false;
+	}
+	return lost && !TIER_MUTANT(flush_error_forgotten);
+}
+
 /* All tiers have been flushed; what is left is the mapping. */
 static void cycle_flushed(struct tier_set *set)
 {
@@ -175,8 +195,8 @@ static void cycle_flushed(struct tier_set *set)
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
-	if (!status && tier_births_lost(set))
-		status = BLK_STS_IOERR;
+	if (tier_flush_lost(set) || tier_births_lost(set))
+		status = status ? : BLK_STS_IOERR;
 	if (!status && set->ops_queued != set->ops_decided &&
 	    !TIER_MUTANT(flush_without_commit)) {
 		set->cycle_wants_commit = true;

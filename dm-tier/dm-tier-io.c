@@ -81,16 +81,22 @@ static bool take_place(struct tier *t, u64 *place)
 	return true;
 }
 
+/* No first write has ended for long, and no more may begin. */
+static bool births_hang(const struct tier *t)
+{
+	return t->nr_births >= MAX_BIRTHS && ktime_get_ns() - t->birth_ns > TIER_STALL_NS;
+}
+
 /*
  * The tier a first write lands on: at home in a set that goes back to one tier,
  * else where the chunk is pinned, else the fastest that takes landings and keeps
- * its reserve, else the fastest with any room.  *place is TIER_NO_PLACE if the
- * write has to wait for its turn there.
+ * its reserve, else the fastest with any room, else one that hangs.  *place is
+ * TIER_NO_PLACE if the write has to wait for its turn there.
  */
 static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 {
 	unsigned int pin = tier_word_pin(set->map[chunk]);
-	bool strict = true;
+	enum { STRICT, ANY_ROOM, HANGING, NR_TRIES } try;
 	unsigned int rank;
 	struct tier *t;
 
@@ -104,17 +110,15 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 			return set->home;
 		}
 	}
-	if (pin && set->by_id[pin - 1] && tier_open(set->by_id[pin - 1])) {
-		t = set->by_id[pin - 1];
-		if (take_place(t, place))
-			return t;
-	}
-	do {
+	t = pin ? set->by_id[pin - 1] : NULL;
+	if (t && tier_open(t) && !births_hang(t) && take_place(t, place))
+		return t;
+	for (try = STRICT; try < NR_TRIES; try++) {
 		for (rank = 0; rank < set->nr_tiers; rank++) {
 			t = set->tiers[rank];
-			if (!tier_open(t))
+			if (!tier_open(t) || (try != HANGING && births_hang(t)))
 				continue;
-			if (strict &&
+			if (try == STRICT &&
 			    (!tier_tier_tunable(set, rank, TIER_TIER_LANDING) ||
 			     tier_free_places(t) <=
 			     tier_tier_tunable(set, rank, TIER_TIER_RESERVE)))
@@ -122,8 +126,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 			if (take_place(t, place))
 				return t;
 		}
-		strict = !strict;
-	} while (!strict);
+	}
 	return NULL;
 }
 
@@ -154,7 +157,8 @@ static void begin_birth(struct tier_set *set, struct tier_birth *b)
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&b->list, &set->births);
 	hash_add(set->birth_hash, &b->hash, b->chunk);
-	b->tier->nr_births++;
+	if (!b->tier->nr_births++)
+		b->tier->birth_ns = ktime_get_ns();
 }
 
 static void end_birth(struct tier_set *set, struct tier_birth *b)
@@ -163,6 +167,7 @@ static void end_birth(struct tier_set *set, struct tier_birth *b)
 	list_del(&b->list);
 	hash_del(&b->hash);
 	b->tier->nr_births--;
+	b->tier->birth_ns = ktime_get_ns();
 }
 
 static bool covers_chunk(struct tier_set *set, struct bio *bio)
@@ -209,6 +214,12 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 	u64 place;
 
 	spin_lock_irq(&set->lock);
+	if (set->map[chunk] & TIER_ENTRY_MAPPED) {
+		/* A discard has been undone meanwhile. */
+		spin_unlock_irq(&set->lock);
+		tier_remap_bio(set, bio);
+		return true;
+	}
 	b = find_birth(set, chunk);
 	if (b) {
 		bio_list_add(&b->bios, bio);
@@ -239,6 +250,7 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 		mempool_free(b, &set->birth_pool);
 		bio_list_add(&t->crowded, bio);
 		spin_unlock_irq(&set->lock);
+		tier_watch_stalls(set);
 		return true;
 	}
 	memset(b, 0, sizeof(*b));
@@ -454,6 +466,29 @@ static void bring_up_births(struct tier_set *set)
 		else
 			birth_succeeded(set, b);
 	}
+}
+
+/* First writes that wait for a tier that hangs may find another one.  True if some wait. */
+bool tier_release_crowded(struct tier_set *set)
+{
+	bool crowded = false;
+	unsigned int i;
+
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (bio_list_empty(&t->crowded))
+			continue;
+		crowded = true;
+		if (births_hang(t)) {
+			bio_list_merge(&set->deferred, &t->crowded);
+			bio_list_init(&t->crowded);
+			queue_work(set->wq, &set->io_work);
+		}
+	}
+	spin_unlock_irq(&set->lock);
+	return crowded;
 }
 
 /* A first write that waited for its turn, and whose turn it is, or NULL. */

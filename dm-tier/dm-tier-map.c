@@ -20,13 +20,15 @@ static bool blames_device(blk_status_t status)
 	       status != BLK_STS_INVAL;
 }
 
-bool tier_rejected(struct tier *t, struct bio *bio)
+bool tier_rejected(struct tier *t, struct bio *bio, blk_status_t status)
 {
 	switch (bio_op(bio)) {
 	case REQ_OP_WRITE_ZEROES:
 		return !bdev_write_zeroes_sectors(t->bdev);
 	case REQ_OP_DISCARD:
-		return !bdev_max_discard_sectors(t->bdev);
+		/* A dm device may offer them still when the disk below has none any more. */
+		return !bdev_max_discard_sectors(t->bdev) || status == BLK_STS_NOTSUPP ||
+		       status == BLK_STS_TARGET;
 	default:
 		return false;
 	}
@@ -57,8 +59,8 @@ void tier_note_error(struct tier *t, bool write, blk_status_t status)
  */
 void tier_mark_unflushed(struct tier *t)
 {
-	if (!READ_ONCE(t->unflushed))
-		WRITE_ONCE(t->unflushed, 1);
+	if (READ_ONCE(t->unflushed) != TIER_UNFLUSHED)
+		WRITE_ONCE(t->unflushed, TIER_UNFLUSHED);
 }
 
 static int end_bio(struct bio *bio, blk_status_t status)
@@ -104,7 +106,7 @@ static void leave_tier(struct tier_set *set, struct bio *bio, blk_status_t statu
 	if (write)
 		tier_mark_unflushed(t);
 	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
-	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio))
+	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio, status))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (io->migration)
 		tier_guarded_write_end(set, io);
@@ -152,7 +154,7 @@ static void discard_endio(struct bio *bio)
 
 	tier_unhook_bio(bio);
 	leave_tier(set, bio, bio->bi_status);
-	if (bio->bi_status && tier_rejected(t, bio))
+	if (bio->bi_status && tier_rejected(t, bio, bio->bi_status))
 		bio->bi_status = BLK_STS_OK;
 	bio_endio(bio);
 }

@@ -24,13 +24,11 @@
 #include "dm-tier-trace.h"
 
 /*
- * After this many passes over the chunk, writes are let through a few pieces
- * for each step copied, so that the dirty ones become fewer.
+ * After this many passes over the chunk, writes are let through one piece for so
+ * many copied, so that the dirty ones become fewer.
  */
 #define PASSES_UNTIL_PRESSING	4
-#define PRESSING_QUOTA		(TIER_STEP_PIECES / 4)
-
-#define STALL_NS (5 * NSEC_PER_SEC)	/* without progress: it hangs */
+#define PRESSING_SHARE		4
 
 static void step_copy(struct tier_migration *m);
 static void step_last(struct tier_migration *m);
@@ -87,7 +85,7 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 		*again = true;
 		goto out;
 	}
-	held = (*word & TIER_WORD_HELD) || (READ_ONCE(m->pressing) && m->quota <= 0);
+	held = (*word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0);
 	if (held && (bio->bi_opf & REQ_NOWAIT)) {
 		spin_unlock_irqrestore(&set->lock, flags);
 		bio_wouldblock_error(bio);
@@ -104,8 +102,8 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
 	m->writers++;
-	if (READ_ONCE(m->pressing))
-		m->quota -= io->last_piece - io->first_piece + 1;
+	if (m->pressing)
+		m->quota -= (io->last_piece - io->first_piece + 1) * PRESSING_SHARE;
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;
@@ -222,27 +220,55 @@ static void quiesced(struct rcu_head *rcu)
 static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 {
 	struct tier_migration *m = container_of(wait, struct tier_migration, flush);
+	struct tier_set *set = m->set;
+	unsigned long flags;
 
-	if (status) {
-		m->error = blk_status_to_errno(status);
-		next_step(m, step_abort);
-	} else {
-		if (TIER_MUTANT(place_freed_before_commit)) {
-			unsigned long flags;
-
-			spin_lock_irqsave(&m->set->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
+	/* What a flush before this one could not write, the device may have dropped. */
+	if (!status && m->to->failed_flushes != m->failed_flushes &&
+	    !TIER_MUTANT(flush_error_forgotten))
+		status = BLK_STS_IOERR;
+	m->error = blk_status_to_errno(status);
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	if (!status && !m->cancelled) {
+		m->committing = true;
+		if (TIER_MUTANT(place_freed_before_commit))
 			__tier_free_place(m->from, m->from_place);
-			spin_unlock_irqrestore(&m->set->lock, flags);
-		}
-		tier_queue_op(m->set, &m->op);
+		__tier_queue_op(set, &m->op);
 	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (!m->committing)
+		next_step(m, step_abort);
 }
 
 static void decided(struct tier_set *set, struct tier_op *op, bool committed);
 
 bool tier_migration_hangs(struct tier_migration *m)
 {
-	return ktime_get_ns() - READ_ONCE(m->progress_ns) > STALL_NS;
+	return ktime_get_ns() - READ_ONCE(m->progress_ns) > TIER_STALL_NS;
+}
+
+/*
+ * Writes do not wait for a device that does not answer: the move is given up, and its
+ * destination's place kept until the device does.
+ */
+void tier_release_held(struct tier_set *set)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(m, &set->migrations, list) {
+		if (m->committing || !tier_migration_hangs(m) ||
+		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD))
+			continue;
+		m->cancelled = true;
+		m->pressing = false;
+		change_word(set, m->chunk, TIER_WORD_HELD, 0);
+		bio_list_merge(&set->deferred, &m->held);
+		bio_list_init(&m->held);
+		queue_work(set->wq, &set->io_work);
+	}
+	spin_unlock_irq(&set->lock);
 }
 
 /* One of the two may be dead: what else there is to move goes first. */
@@ -308,6 +334,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->request = request;
 	m->proposed = proposed;
 	m->nr_pieces = nr_pieces;
+	m->failed_flushes = to->failed_flushes;
 	m->progress_ns = ktime_get_ns();
 	bitmap_fill(m->dirty, nr_pieces);
 	bio_list_init(&m->held);
@@ -411,7 +438,8 @@ static bool copy_run(struct tier_migration *m)
 	to.bdev = m->to->bdev;
 	to.sector = tier_place_sector(set, m->to_place) + first * TIER_PIECE_SECTORS;
 	to.count = from.count;
-	m->copied_pieces += end - first;
+	m->last_run = end - first;
+	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, m, from.count);
 	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
@@ -430,7 +458,8 @@ static bool hold_writes(struct tier_migration *m)
 	bool ready;
 
 	spin_lock_irq(&set->lock);
-	change_word(set, m->chunk, 0, TIER_WORD_HELD);
+	if (!m->cancelled)
+		change_word(set, m->chunk, 0, TIER_WORD_HELD);
 	ready = !m->writers;
 	m->waiting_for_writers = !ready;
 	m->step = step_last;
@@ -438,10 +467,19 @@ static bool hold_writes(struct tier_migration *m)
 	return ready;
 }
 
+/* Unless the move has been given up meanwhile. */
+static void press(struct tier_migration *m)
+{
+	spin_lock_irq(&m->set->lock);
+	m->pressing = !m->cancelled;
+	spin_unlock_irq(&m->set->lock);
+}
+
 static void step_copy(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 	unsigned long wait;
+	unsigned int left;
 
 	m->step = step_copy;
 	if (!m->copier)
@@ -465,7 +503,8 @@ static void step_copy(struct tier_migration *m)
 	}
 	if (m->pressing) {
 		spin_lock_irq(&set->lock);
-		m->quota = min(m->quota + PRESSING_QUOTA, PRESSING_QUOTA);
+		m->quota = min_t(int, m->quota + m->last_run, TIER_STEP_PIECES);
+		m->last_run = 0;
 		spin_unlock_irq(&set->lock);
 		/* Those that still do not fit are held again. */
 		release_held(m);
@@ -473,12 +512,13 @@ static void step_copy(struct tier_migration *m)
 	if (copy_run(m))
 		return;
 
-	/* A pass is over. */
+	/* A pass is over.  Each write in flight will leave a dirty piece or more, too. */
 	m->next_piece = 0;
 	m->passes++;
-	if (bitmap_weight(m->dirty, m->nr_pieces) > TIER_STEP_PIECES) {
+	left = bitmap_weight(m->dirty, m->nr_pieces) + READ_ONCE(m->writers);
+	if (min(left, m->nr_pieces) > TIER_STEP_PIECES) {
 		if (m->passes >= PASSES_UNTIL_PRESSING)
-			WRITE_ONCE(m->pressing, true);
+			press(m);
 		next_step(m, step_copy);
 		return;
 	}
@@ -502,7 +542,8 @@ static void step_last(struct tier_migration *m)
 			return;
 		}
 	}
-	tier_mark_unflushed(m->to);
+	/* Nobody was told that the copy is there. */
+	cmpxchg(&m->to->unflushed, 0, TIER_UNFLUSHED_TOLD);
 	if (TIER_MUTANT(held_released_early)) {
 		spin_lock_irq(&m->set->lock);
 		change_word(m->set, m->chunk, TIER_WORD_HELD, 0);
@@ -593,6 +634,7 @@ static void step_abort(struct tier_migration *m)
 	spin_lock_irq(&set->lock);
 	if (m->writers) {
 		/* They know this migration; its last one comes back here. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		change_word(set, m->chunk, 0, TIER_WORD_HELD);
 		m->waiting_for_writers = true;
 		m->step = step_last;

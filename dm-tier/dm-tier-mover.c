@@ -333,11 +333,10 @@ static int make_room(struct tier_set *set, struct tier *t)
 		return -ENOSPC;
 	mutex_lock(&set->policy_lock);
 	for (tries = 0; !found && tries < VICTIM_TRIES; tries++) {
-		if (set->policy && set->policy_type->victim)
-			found = set->policy_type->victim(set->policy, t->rec.rank, &chunk) &&
-				movable(set, chunk, t->rec.id);
-		else
+		if (!set->policy || !set->policy_type->victim ||
+		    !set->policy_type->victim(set->policy, t->rec.rank, &chunk))
 			break;
+		found = movable(set, chunk, t->rec.id);
 	}
 	mutex_unlock(&set->policy_lock);
 	/* The policy has no opinion: the first that may go, from a random start. */
@@ -751,15 +750,10 @@ void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool m
 	spin_unlock_irq(&set->lock);
 }
 
-static void do_mover(struct work_struct *work)
+static void start_moves(struct tier_set *set)
 {
-	struct tier_set *set = container_of(work, struct tier_set, mover_work.work);
 	bool started = true, again = false;
 	unsigned int ms = TIER_OBSERVE_MS;
-
-	WRITE_ONCE(set->observe_armed, 0);
-	if (!READ_ONCE(set->running))
-		return;
 
 	mutex_lock(&set->policy_lock);
 	measure(set);
@@ -799,6 +793,24 @@ static void do_mover(struct work_struct *work)
 	spin_unlock_irq(&set->lock);
 	if (again)
 		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(ms));
+}
+
+static void do_mover(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, mover_work.work);
+
+	WRITE_ONCE(set->observe_armed, 0);
+	if (READ_ONCE(set->running))
+		start_moves(set);
+	tier_release_held(set);
+	if (tier_release_crowded(set) || !tier_set_idle(set))
+		tier_watch_stalls(set);
+}
+
+/* The mover looks soon, also while the set is suspended, at what waits for a device. */
+void tier_watch_stalls(struct tier_set *set)
+{
+	queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(IDLE_SCAN_MS));
 }
 
 void tier_kick_mover(struct tier_set *set)

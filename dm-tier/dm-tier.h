@@ -47,6 +47,7 @@
 #define TIER_PIECE_SECTORS	128		/* 64 KiB: what a guarded write dirties */
 #define TIER_STEP_PIECES	16		/* copied at once: 1 MiB */
 #define TIER_NO_PLACE		(~0ULL)
+#define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress: it hangs */
 #define TIER_OBSERVE_MS		20	/* from an access to what the policy makes of it */
 
 /* The numbers are known to the tracepoints and must fit 4 bits. */
@@ -94,7 +95,7 @@ struct tier {
 	struct tier_stats __percpu *stats;
 	atomic64_t errors;		/* since activation */
 	unsigned long flags;		/* TIER_FLAG_*, atomic bit operations */
-	int unflushed;			/* written since the last flush was sent */
+	int unflushed;			/* TIER_UNFLUSHED*: what a flush has to cover */
 
 	/* Free places; set->lock. */
 	unsigned long *used_map;	/* bit = place - first_place */
@@ -103,10 +104,14 @@ struct tier {
 
 	/* First writes; set->lock. */
 	unsigned int nr_births;		/* in progress or born */
+	u64 birth_ns;			/* when one ended last, or the first one began */
 	struct bio_list crowded;	/* those that have to wait for their turn */
 
 	/* Flush; set->lock. */
 	bool flushing;
+	bool flush_covers_new;		/* writes that no failed flush has covered */
+	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
+	unsigned int failed_flushes;	/* since activation */
 	bool flush_again;		/* births came while one was under way */
 	struct list_head flush_waiting;	/* for the next flush */
 	struct list_head flush_running;	/* for the one that was sent */
@@ -130,6 +135,9 @@ struct tier {
 	u64 wear_left;			/* sectors migration may still write; set->lock */
 	u64 wear_stamp;			/* ns */
 };
+
+#define TIER_UNFLUSHED		1	/* written since the last flush was sent */
+#define TIER_UNFLUSHED_TOLD	2	/* whoever wrote hears of a flush that fails, or has */
 
 #define TIER_FLAG_ERRORS	0	/* I/O failed since activation */
 #define TIER_FLAG_WRITE_FAILED	1	/* no placement until admitted */
@@ -371,13 +379,16 @@ struct tier_migration {
 	bool waiting_for_writers;
 	bool cancelled;
 	bool stopped;			/* cancelled by a suspend */
-	bool pressing;			/* writes pass a few at a time; of the work */
-	int quota;			/* pieces that may be written until the next step */
+	bool committing;		/* its op is queued: too late to cancel */
+	bool pressing;			/* writes pass a few at a time */
+	int quota;			/* pieces that may be written, times PRESSING_SHARE */
+	unsigned int failed_flushes;	/* of the destination when it began */
 
 	unsigned int passes;
 	unsigned int next_piece;
 	unsigned int nr_pieces;
 	unsigned int copied_pieces;
+	unsigned int last_run;		/* pieces of the last copy */
 	int error;
 	u64 run_start_ns, copy_ns;	/* of the copy under way; of all so far */
 	u64 progress_ns;
@@ -468,7 +479,7 @@ int tier_end_io(struct tier_set *set, struct bio *bio, blk_status_t *error);
 void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place);
 void tier_map_init_tier(struct tier *t);
 /* The bio failed as its device turned out not to know the command: the device has not. */
-bool tier_rejected(struct tier *t, struct bio *bio);
+bool tier_rejected(struct tier *t, struct bio *bio, blk_status_t status);
 void tier_note_error(struct tier *t, bool write, blk_status_t status);
 void tier_mark_unflushed(struct tier *t);
 
@@ -497,8 +508,10 @@ int tier_io_init(struct tier_set *set);
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place);
 /* Whether a first write to the chunk is under way; set->lock held. */
 bool tier_in_birth(struct tier_set *set, u32 chunk);
+bool tier_release_crowded(struct tier_set *set);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
+bool tier_flush_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */
 void tier_requeue_births(struct tier_set *set);
 void __tier_retry_deferred(struct tier_set *set);
@@ -576,6 +589,8 @@ struct dm_kcopyd_client *tier_copier(struct tier_set *set, struct tier *from, st
 void tier_free_copiers(struct tier_set *set);
 /* It made no progress for 5 seconds; set->lock held. */
 bool tier_migration_hangs(struct tier_migration *m);
+/* Gives up the moves that hang while they hold writes back; sends these on. */
+void tier_release_held(struct tier_set *set);
 /* Guards a write; called by the map.  True: the bio was taken (held back). */
 bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *again);
 void tier_guarded_write_end(struct tier_set *set, struct tier_io *io);
@@ -591,6 +606,7 @@ void tier_note_missed(struct tier_set *set, u32 chunk, const char *why);
 
 void tier_mover_init(struct tier_set *set);
 void tier_kick_mover(struct tier_set *set);
+void tier_watch_stalls(struct tier_set *set);
 /* Chunks may lie where a pin or an evacuation does not want them. */
 void tier_mark_astray(struct tier_set *set);
 int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier *to,
@@ -699,8 +715,14 @@ static inline bool tier_writes_wanted(const struct tier_target *tt)
 /* ---- dm-tier-plan.c: does a table fit the devices; makes it so ---- */
 
 struct tier_plan {
+	struct {
+		int error;	/* of tier_label_read() */
+		const char *reason;
+		struct tier_label_info info;
+	} label[TIER_MAX_TIERS];	/* by rank, as found */
 	bool format;
-	bool changes_list;	/* a tier joins, grows, goes or changes rank */
+	bool changes_list;	/* a tier joins, goes or changes rank */
+	bool grows;		/* some tier does */
 	bool joining[TIER_MAX_TIERS];
 	u8 label_slot[TIER_MAX_TIERS];	/* not the one to be written first */
 	bool grown[TIER_MAX_TIERS];
@@ -715,6 +737,8 @@ struct tier_plan {
 
 /* Whether a tier of this id is among the first nr of the plan. */
 bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id);
+/* The first step of a plan, without any lock: a tier may be slow to answer. */
+void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan);
 /* Reads only.  Fills *plan; on error plan->reason is one clear line. */
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan);
 /* Writes: formats the set, or bumps the generation and changes the list. */

@@ -98,6 +98,23 @@ write_error()
 }
 test_case "a write error fails that write alone and closes the tier" write_error
 
+# Its places are no room for what another tier holds.
+evacuate_to_closed()
+{
+	length=$((100 * chunk))
+	make_wrapped
+	tier a writes
+	io_fails 5 write_chunks 0 1 1
+	tier a good
+	same F "$(info state0)" "state"
+	refused 'places needed, 0 there' msg evacuate 1
+	msg admit 0
+	msg evacuate 1
+	wait_for 20 all_on_rank 10 10 0
+	check_chunks 1 19 1
+}
+test_case "evacuate, where the other tier is closed by a write error" evacuate_to_closed
+
 # The state is the activation's: the next one tries the tier anew.
 write_error_activation()
 {
@@ -242,7 +259,8 @@ flush_error()
 	write_chunks 40 2 4
 	all_on_rank 40 2 1 || fail "first writes on a tier that cannot flush"
 	tier a good
-	io sync "$dev"
+	# The first may hear of a flush that failed by itself.
+	io sync "$dev" || io sync "$dev"
 	msg admit 0
 	deactivate
 	activate
@@ -252,6 +270,53 @@ flush_error()
 	check_chunks 40 2 4
 }
 test_case "a tier that cannot flush fails the FLUSH until it can" flush_error
+
+# A write was covered by a flush that nobody had asked for, and that failed.
+flush_error_told()
+{
+	make_wrapped
+	io sync "$dev"
+	tier a flushes
+	write_chunks 3 1 2
+	write_chunks 40 1 2
+	wait_for 20 closed 0
+	tier a good
+	wait_for 20 committed 40
+	io_fails 5 io sync "$dev"
+	io sync "$dev"
+	check_chunks 3 1 2
+	check_chunks 40 1 2
+}
+test_case "a flush that failed by itself fails the next FLUSH" flush_error_told
+
+# A part of the copy was in the tier's cache when somebody else's flush failed.
+flush_error_before()
+{
+	chunk=16384
+	disk meta 4
+	disk fast 64
+	disk slow 64
+	wrap a "$(tier_table good "$fast")"
+	wrap b "$(tier_table good "$slow")"
+	tiers=("$a" "$b")
+	activate
+	write_chunks 0 2 1 block=1m
+	move 1 1 1
+	io sync "$dev"
+	msg set migration_bandwidth 1024
+	msg migrate 0 1 1
+	nap 1
+	tier b flushes
+	io write "$dev" at="$(at_chunk 1)" len=4k seed=2
+	io_fails 5 io sync "$dev"
+	tier b good
+	same 1 "$(info in_flight)" "moves under way"
+	wait_for 40 settled
+	all_on_rank 0 1 0 || fail "the move took place"
+	same 1 "$(info failed)" "moves that failed"
+	io check "$dev" at=0 len=8m seed=1 block=1m
+}
+test_case "a copy does not end on a flush that follows one that failed" flush_error_before
 
 flush_error_copy()
 {

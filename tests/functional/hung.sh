@@ -141,4 +141,33 @@ migrations()
 all_arrive() { until all_on_rank "$@"; do nap 0.2; done; }
 test_case "migrations between other tiers" migrations
 
+landings()
+{
+	echo 4 >/sys/module/dm_mod/parameters/dm_mq_queue_depth
+	make_disks
+	wrap hung "0 $(sectors_of "$slow") multipath 1 queue_if_no_path 0 1 1 round-robin 0 1 1 $slow 1000"
+	echo none >"$(block_of "$hung")/queue/scheduler"
+	tiers=("$hung" "$fast")
+	length=$(capacity_of "$chunk" "$slow" "$fast")
+	activate
+	hang
+	# More than may be under way to one tier.
+	io scatter "$dev" at=0 len="$(at_chunk 300)" chunk=64k block=2k seed=1 \
+		model="$tmp/model" >"$tmp/scatter" &
+	others+=($!)
+	nap 8
+	in_time "a first write" write_chunks 400 1 2
+	all_on_rank 400 1 1 || fail "not on the tier that answers"
+	# A table that names the hung tier waits for its label, and nobody for the table.
+	load &
+	others+=($!)
+	nap 1
+	in_time "status" info mode
+	in_time "a message" msg pause
+	everything_ends
+	check_chunks 400 1 2
+	io recheck "$dev" at=0 len="$(at_chunk 300)" model="$tmp/model"
+}
+test_case "first writes that would land there" landings
+
 run_tests

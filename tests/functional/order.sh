@@ -413,6 +413,33 @@ write_during_flush()
 }
 test_case "what is written during a flush is for the next one" write_during_flush
 
+# The move is given up after some seconds, its place on slow kept until the flush ends.
+held_by_flush()
+{
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	hold_up slow flushes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	later write_chunks 0 1 2
+	wait_for 30 ended
+	wait "$pid" || fail "the write failed"
+	held_up slow || fail "the flush has ended"
+	same 1 "$(info used1)" "places in use on slow"
+	go_on slow
+	wait_for 10 settled
+	all_on_rank 0 4 0 || fail "a move that was given up took place"
+	same 0 "$(info used1)" "places in use on slow, afterwards"
+	check_chunks 0 1 2
+	io sync "$dev"
+	lose_power
+	check_chunks 0 1 2
+	check_chunks 1 3 1
+}
+ended() { ! runs "$pid"; }
+test_case "a write does not wait for the flush of a move that hangs" held_by_flush
+
 failed_flush()
 {
 	local before
