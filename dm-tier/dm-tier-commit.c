@@ -58,8 +58,12 @@ static int write_ops(struct tier_set *set, struct list_head *ops)
  */
 bool tier_settle_commit(struct tier_set *set)
 {
-	enum tier_verdict verdict = tier_metadata_verdict(set->metadata);
+	enum tier_verdict verdict;
 
+	/* Whoever made a change hears of a commit that was settled on the way. */
+	if (set->needs_check && set->mode != TIER_MODE_RW)
+		return false;
+	verdict = tier_metadata_verdict(set->metadata);
 	if (verdict == TIER_VERDICT_UNKNOWN) {
 		tier_set_mode(set, TIER_MODE_FAIL, "the superblock cannot be read back");
 		return false;

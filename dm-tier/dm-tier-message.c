@@ -80,16 +80,18 @@ static int set_pause(struct call *c, bool paused)
 	struct tier_meta_info info;
 	int r = 0;
 
+	mutex_lock(&set->commit);
 	tier_metadata_get_info(set->metadata, &info);
 	if (!(info.flags & TIER_SB_PAUSED) != !paused) {
-		if (tier_set_frozen(set))
-			return -EROFS;
 		info.flags ^= TIER_SB_PAUSED;
-		mutex_lock(&set->commit);
 		tier_metadata_set_info(set->metadata, &info);
 		r = tier_commit_now(set);
-		mutex_unlock(&set->commit);
+		/* Refused, it would be written with whatever is committed next. */
+		info.flags ^= TIER_SB_PAUSED;
+		if (r)
+			tier_metadata_set_info(set->metadata, &info);
 	}
+	mutex_unlock(&set->commit);
 	if (r)
 		return r;
 	WRITE_ONCE(set->paused, paused);
@@ -374,8 +376,7 @@ static int do_evacuate(struct call *c)
 		return 0;
 	}
 	for (i = 0; i < set->nr_tiers; i++)
-		if (set->tiers[i] != t && tier_present(set->tiers[i]) &&
-		    !(set->tiers[i]->rec.flags & TIER_RECORD_EVACUATE))
+		if (set->tiers[i] != t && tier_open(set->tiers[i]))
 			room += set->tiers[i]->rec.places;
 	if (room < set->nr_chunks + set->info.reserve) {
 		DMERR("%s: evacuate: %llu places needed, %llu there; add %llu (%llu sectors)",
@@ -573,9 +574,12 @@ static int do_reserve_snap(struct call *c)
 		return -EROFS;
 	tier_commit_births(set);
 	mutex_lock(&set->commit);
-	r = tier_metadata_save_heat(set->metadata, set->heat) ? :
-	    tier_metadata_reserve_snap(set->metadata);
-	tier_settle_error(set, r);
+	/* Heat that cannot be read has changed nothing. */
+	r = tier_metadata_save_heat(set->metadata, set->heat);
+	if (!r)
+		r = tier_settle_error(set, tier_metadata_reserve_snap(set->metadata));
+	else if (tier_metadata_doomed(set->metadata))
+		tier_settle_commit(set);
 	mutex_unlock(&set->commit);
 	if (r == -EBUSY)
 		DMERR("%s: message %s: there is a metadata snapshot already",

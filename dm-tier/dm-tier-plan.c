@@ -257,8 +257,8 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
 			      tt->metadata->bdev);
 	plan->grown[rank] = mine->places != rec->places;
-	if (plan->grown[rank] || rec->rank != rank)
-		plan->changes_list = true;
+	plan->grows |= plan->grown[rank];
+	plan->changes_list |= rec->rank != rank;
 	mine->rank = rank;
 	return 0;
 }
@@ -267,37 +267,35 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct r
 			unsigned int rank)
 {
 	struct block_device *bdev = tt->devs[rank]->bdev;
-	struct tier_label_info label;
-	const char *reason;
+	const struct tier_label_info *label = &plan->label[rank].info;
+	int r = plan->label[rank].error;
 	bool ours;
-	int r;
 
-	r = tier_label_read(bdev, &label, &reason);
 	if (r && r != -ENODATA)
-		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, reason);
+		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, plan->label[rank].reason);
 
-	if (!r && tier_features_read_only(label.compat_ro_flags) && tier_writes_wanted(tt))
+	if (!r && tier_features_read_only(label->compat_ro_flags) && tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) has features that only allow a read-only activation",
 			      rank, bdev);
 	if (!r) {
-		ours = !memcmp(label.set_uuid, plan->info.uuid, TIER_UUID_SIZE) ||
+		ours = !memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE) ||
 		       TIER_MUTANT(label_unchecked);
 		if (!ours && plan->format)
 			return refuse(plan, -EINVAL,
 				"Tier %u (%pg) is a tier of set \"%.32s\", but the metadata device is blank",
-				      rank, bdev, label.name);
+				      rank, bdev, label->name);
 		if (!ours)
 			return refuse(plan, -EINVAL,
 				"Tier %u (%pg) is a tier of another set, \"%.32s\"",
-				      rank, bdev, label.name);
+				      rank, bdev, label->name);
 		if (!plan->format)
-			return match_label(tt, plan, recs, rank, &label);
+			return match_label(tt, plan, recs, rank, label);
 		/* The format was completed once, and these are not the devices of that time. */
-		if (label.generation > plan->info.next_generation)
+		if (label->generation > plan->info.next_generation)
 			return refuse(plan, -EINVAL,
 				"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
-				      rank, bdev, label.generation);
+				      rank, bdev, label->generation);
 	}
 
 	return join_tier(tt, plan, rank);
@@ -421,6 +419,17 @@ static int look_at_metadata(struct tier_target *tt, struct tier_plan *plan)
 		return refuse(plan, -EINVAL, "The set's chunks are %llu sectors, not %llu",
 			      plan->info.chunk_sectors, tt->chunk_sectors);
 	return 0;
+}
+
+void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i])
+			plan->label[i].error = tier_label_read(tt->devs[i]->bdev,
+							       &plan->label[i].info,
+							       &plan->label[i].reason);
 }
 
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)

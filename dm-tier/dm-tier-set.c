@@ -415,7 +415,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
-	bool moved = plan->changes_list || nr != set->nr_chunks;
+	bool moved = plan->changes_list || plan->grows || nr != set->nr_chunks;
 	struct tier_meta_info info;
 	unsigned int i;
 	u64 *map;
@@ -672,6 +672,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	/* What has never written has nothing to lose, and may know another length. */
 	if (set->active && set->read_only_activation && old != tt)
 		deactivate(set);
+	tier_plan_read_labels(tt, plan);
 	r = tier_plan_make(tt, plan);
 	if (r) {
 		report(set, r, plan->reason);
@@ -681,7 +682,9 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	set->bound = tt;
 	set->no_writes = !tier_writes_wanted(tt);
-	fresh = !set->active || reshaped(set, tt, plan) || renamed(set);
+	/* Growth that cannot be written down now waits for another resume. */
+	fresh = !set->active || reshaped(set, tt, plan) || renamed(set) ||
+		(plan->grows && can_adopt(set));
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
 		DMERR("%s: read-only, or first writes not durable; these are lost with the table",
 		      dm_device_name(set->md));

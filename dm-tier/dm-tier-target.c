@@ -64,6 +64,7 @@ static int check_plan(struct tier_target *tt, char **error)
 	}
 	/* The device may be suspended, and its resume wants the mutex. */
 	noio = memalloc_noio_save();
+	tier_plan_read_labels(tt, plan);
 	mutex_lock(&tt->set->config);
 	r = tier_plan_make(tt, plan);
 	mutex_unlock(&tt->set->config);
@@ -125,7 +126,7 @@ static int map_flush(struct tier_set *set, struct bio *bio)
 	if (set->no_writes) {
 		/* It had writes under another table, of which some may have got stuck. */
 		spin_lock_irq(&set->lock);
-		lost = tier_births_lost(set);
+		lost = tier_flush_lost(set) || tier_births_lost(set);
 		spin_unlock_irq(&set->lock);
 		if (lost)
 			return DM_MAPIO_KILL;
