@@ -19,6 +19,7 @@
 #include "signature.h"
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
+#include "tools/output.h"
 #include "util.h"
 
 /* Whose metadata a command is about: that of a set, or of a device or file. */
@@ -277,10 +278,7 @@ static bool may_overwrite_file(const char *path)
 
 	if (!stat(path, &st))
 		return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
-	if (strncmp(path, "/dev/", 5) || !strncmp(path, "/dev/shm/", 9))
-		return true;
-	err("%s: no such device.", path);
-	return false;
+	return output_may_create(path);
 }
 
 /*

@@ -57,8 +57,10 @@ static bool may_write(const struct dump_run *run)
 {
 	struct stat in, out;
 
-	if (!run->output || stat(run->output, &out))
+	if (!run->output)
 		return true;
+	if (stat(run->output, &out))
+		return output_may_create(run->output);
 	if (S_ISBLK(out.st_mode)) {
 		err("%s: is a block device. A dump goes to a file.", run->output);
 		return false;
@@ -85,25 +87,35 @@ static bool write_and_close(const struct dump_run *run, const struct md_content 
 	return good;
 }
 
+/* Of a file that is made anew. */
+static mode_t usual_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
 /* Beside the file, which may be the only good dump there is, and then in its place. */
 static bool replace_file(const struct dump_run *run, const struct md_content *c, const char *path, mode_t mode)
 {
-	char *new = xasprintf("%s.new", path);
+	char *new = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(new, O_CLOEXEC);
 	bool good;
 	FILE *f;
-	int fd;
 
-	/* What an earlier call left there. */
-	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f) {
 		err("%s: %s.", new, strerror(errno));
-		if (fd >= 0)
+		if (fd >= 0) {
 			close(fd);
+			unlink(new);
+		}
 		free(new);
 		return false;
 	}
+	/* Where files have no modes, as on FAT, this fails. */
+	fchmod(fd, mode & 0777);
 	good = write_and_close(run, c, new, f);
 	if (good && rename(new, path)) {
 		err("%s: %s.", path, strerror(errno));
@@ -125,7 +137,7 @@ static bool write_file(const struct dump_run *run, const struct md_content *c)
 	if (!run->output)
 		return write_and_close(run, c, NULL, stdout);
 	if (stat(run->output, &st))
-		return replace_file(run, c, run->output, 0666);
+		return replace_file(run, c, run->output, usual_mode());
 	if (S_ISREG(st.st_mode)) {
 		path = realpath(run->output, NULL);
 		good = path && replace_file(run, c, path, st.st_mode);
