@@ -113,4 +113,27 @@ says "$missing: no such device" tier_restore -i dump -o "$missing" &&
 	says "$missing: no such device" tier_dump -i meta -o "$missing" && [ ! -e "$missing" ]
 point $? "no file is made in /dev"
 
+# Records that are lost
+records=$(od -An -tu8 -j208 -N8 meta)
+cp meta lost
+printf '\x5a' | dd of=lost bs=1 seek=$((records * 4096 + 2000)) conv=notrunc status=none
+label new 1 $slow 3
+label t1 1 $slow 2
+says '--tiers DEV' tier_repair -i lost -o saved && says 'metadata stale' tier_repair -i lost -o saved --tiers t0 new &&
+	[ ! -e saved ]
+point $? "records are not made of labels that are newer than the set"
+said=$("$tools/tier_repair" -i lost -o saved --tiers t0 t1) && [[ $said == *"if it was being emptied"* ]] &&
+	"$tools/tier_check" -i saved --tiers t0 t1 >/dev/null
+point $? "they are of those that are not"
+said=$("$tools/tier_repair" -i lost -o saved --tiers t0 other) && [[ $said == *"It counts as stale"* ]] &&
+	says 'other: tier stale' tier_check -i saved --tiers t0 other
+point $? "an old copy of a tier is stale"
+rm saved
+
+# Metadata of a newer version
+cp meta later
+word later 40 2
+says 'unknown format version' tier_repair -i later -o meta2 && [ ! -e meta2 ]
+point $? "metadata of a newer version is not repaired"
+
 finish
