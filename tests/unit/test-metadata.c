@@ -574,6 +574,43 @@ static void superblocks(int fd)
 	superblock_says(fd, false, SAYS(flags), 0, true, "this may not be: uuid, name, state live, ");
 }
 
+/* Neither is known to be right, so both are named. */
+static void both_are_named(void)
+{
+	struct md_problems p = { .say = note };
+	struct md_check check = { 0 };
+	struct md_content c, saved;
+	struct md_source src;
+	unsigned int i;
+	int fd;
+
+	make_content(&c);
+	c.mapping[2001] = c.mapping[3];
+	c.mapping[5] = c.mapping[3];
+	fd = write_image(&c);
+	*said = '\0';
+	md_source_init(&src, fd);
+	md_check(&check, &src, &p);
+	md_source_free(&src);
+	ok(strstr(said, "chunk 5: claims place 2 of tier id 3, which chunk 3 keeps; one of the two is wrong\n") &&
+	   strstr(said, "chunk 2001: claims place 2 of tier id 3, which chunk 3 keeps"), "chunks on one place are named");
+	ok(repair_with(fd, NULL, 0, &saved) && strstr(said, "chunk 5: claims place 2 of tier id 3, which chunk 3 keeps") &&
+	   strstr(said, "chunk 2001: claims"), "so does the repair, which keeps the first");
+	close(fd);
+
+	for (i = 0; i < 300; i++)
+		c.mapping[i] = c.mapping[3];
+	fd = write_image(&c);
+	*said = '\0';
+	md_source_init(&src, fd);
+	p = (struct md_problems){ .say = note };
+	md_check(&check, &src, &p);
+	md_source_free(&src);
+	ok(p.errors == 300, "and all are counted");
+	close(fd);
+	md_content_free(&c);
+}
+
 static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
 {
 	struct md_content bent;
@@ -641,6 +678,7 @@ int main(void)
 	flipped_state(fd);
 	labels(fd);
 	superblocks(fd);
+	both_are_named();
 	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);
 	close(fd);
