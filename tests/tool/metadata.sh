@@ -113,6 +113,19 @@ says "$missing: no such device" tier_restore -i dump -o "$missing" &&
 	says "$missing: no such device" tier_dump -i meta -o "$missing" && [ ! -e "$missing" ]
 point $? "no file is made in /dev"
 
+# Labels
+printf 'spoilt' | dd of=t1 bs=4096 seek=1 conv=notrunc status=none
+says 't1: one of the two copies of its label is lost; the next activation' tier_check -i meta --tiers t0 t1 &&
+	"$tools/tier_check" -q -i meta --ignore-non-fatal-errors --tiers t0 t1
+point $? "a copy of a label that is lost is minor"
+dd if=/dev/zero of=t1 bs=4096 seek=1 count=1 conv=notrunc status=none
+"$tools/tier_check" -q -i meta --tiers t0 t1
+point $? "one that was never written is none"
+says 't0: is tier id 0, as t0 is' tier_check -i meta --tiers t0 t0
+point $? "a tier that is named twice is an error"
+says '--metadata-snap goes without --tiers' tier_check -m -i meta --tiers t0 t1
+point $? "labels are not compared with a snapshot"
+
 # Records that are lost
 records=$(od -An -tu8 -j208 -N8 meta)
 cp meta lost
@@ -130,8 +143,15 @@ said=$("$tools/tier_repair" -i lost -o saved --tiers t0 other) && [[ $said == *"
 point $? "an old copy of a tier is stale"
 rm saved
 
-# Metadata of a newer version
+# What this version may only read
 cp meta later
+word later 52 4
+says 'needs_check stays: it has features that only allow' tier_check -i later --clear-needs-check-flag &&
+	says 'features that only allow' tier_repair -i later -o meta2
+point $? "and such metadata"
+word later 52 0
+cmp -s later meta && "$tools/tier_check" -q -i later --clear-needs-check-flag
+point $? "else the flag is cleared"
 word later 40 2
 says 'unknown format version' tier_repair -i later -o meta2 && [ ! -e meta2 ]
 point $? "metadata of a newer version is not repaired"
