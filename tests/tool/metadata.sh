@@ -142,6 +142,10 @@ said=$("$tools/tier_repair" -i lost -o saved --tiers t0 other) && [[ $said == *"
 	says 'other: tier stale' tier_check -i saved --tiers t0 other
 point $? "an old copy of a tier is stale"
 rm saved
+! "$tierctl" repair lost saved t0 t1 2>/dev/null && [ ! -e saved ] &&
+	"$tierctl" repair -q lost saved --tiers t0 t1 &&
+	"$tools/tier_check" -i saved --tiers t0 t1 >/dev/null
+point $? "by tierctl repair, too"
 
 # What this version may only read
 cp meta later
