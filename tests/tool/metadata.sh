@@ -148,6 +148,9 @@ rm saved
 point $? "by tierctl repair, too"
 
 # What this version may only read
+xml 90 4 >later
+says 'features that only allow' tier_restore -i later -o new && says 'features that only allow' tierctl restore -y later meta2
+point $? "a dump of metadata that is only to be read"
 cp meta later
 word later 52 4
 says 'needs_check stays: it has features that only allow' tier_check -i later --clear-needs-check-flag &&
@@ -160,4 +163,8 @@ word later 40 2
 says 'unknown format version' tier_repair -i later -o meta2 && [ ! -e meta2 ]
 point $? "metadata of a newer version is not repaired"
 
+# One that wants more memory than there is room for on the output
+xml 300000000 | sed 's/<map.*/<map chunk="0" chunks="300000000" pin="0"\/>/' >large
+(ulimit -v 1000000; says '300000000 chunks need at least' tier_restore -i large -o meta)
+point $? "a dump that is too large for its output is refused at once"
 finish

@@ -187,11 +187,22 @@ static bool parse(FILE *f, struct md_undump *u)
 	return c == '{' ? md_parse_json(f, u) : md_parse_xml(f, u);
 }
 
+/* 0: as many as it needs, or it cannot be told yet. */
+static u64 blocks_of(const char *output)
+{
+	int fd = open(output, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+
+	if (fd >= 0)
+		close(fd);
+	return size < 0 ? 0 : size / MD_BLOCK;
+}
+
 bool restore_run(const char *input, const char *output)
 {
 	struct md_problems p = { .say = tool_say_problem, .context = (void *)input };
 	struct md_content content = { 0 };
-	struct md_undump undump = { .content = &content };
+	struct md_undump undump = { .content = &content, .max_blocks = blocks_of(output) };
 	FILE *f = strcmp(input, "-") ? fopen(input, "re") : stdin;
 	bool good;
 
@@ -206,8 +217,14 @@ bool restore_run(const char *input, const char *output)
 	if (good) {
 		md_content_judge(&content, &p);
 		md_problems_end(&p);
-		good = !p.errors && output_metadata(output, input, &content);
+		good = !p.errors;
 	}
+	if (good && tier_features_read_only(content.info.compat_ro_flags)) {
+		err("%s: has features that only allow this version to read it.", input);
+		good = false;
+	}
+	if (good)
+		good = output_metadata(output, input, &content);
 	md_content_free(&content);
 	if (f != stdin)
 		fclose(f);
