@@ -19,6 +19,8 @@
 #include "signature.h"
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
+#include "tools/output.h"
+#include "tools/tool.h"
 #include "util.h"
 
 /* Whose metadata a command is about: that of a set, or of a device or file. */
@@ -277,10 +279,7 @@ static bool may_overwrite_file(const char *path)
 
 	if (!stat(path, &st))
 		return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
-	if (strncmp(path, "/dev/", 5) || !strncmp(path, "/dev/shm/", 9))
-		return true;
-	err("%s: no such device.", path);
-	return false;
+	return output_may_create(path);
 }
 
 /*
@@ -455,16 +454,34 @@ int cmd_restore(const struct args *args)
 	return code;
 }
 
+/* Volumes may be given as VG/LV. */
+static unsigned int named_tiers(const struct args *args, struct device d[TIER_MAX_TIERS],
+				const char *paths[TIER_MAX_TIERS])
+{
+	unsigned int i, nr = args->nr - 2;
+
+	for (i = 0; i < nr; i++)
+		paths[i] = device_from_name(args->word[2 + i], &d[i]) ? args->word[2 + i] : d[i].path;
+	return nr;
+}
+
 int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
+	struct device named[TIER_MAX_TIERS] = { 0 };
 	struct repair_run run = { .tiers = paths };
 	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;
+	const char *wrong = tool_tiers_wrong(args->nr - 2, args->given[OPT_TIERS]);
 	struct target t;
+	unsigned int i;
 	int code = EXIT_FAILED;
 
+	if (wrong) {
+		err("repair: %s. Try: tierctl repair --help", wrong);
+		return EXIT_USAGE;
+	}
 	if (find_target(&t, args->word[0])) {
 		run.input = from.name = t.path;
 		if (t.set) {
@@ -478,14 +495,17 @@ int cmd_repair(const struct args *args)
 	}
 	if (code == EXIT_DONE) {
 		run.output = is_device ? d.path : output;
-		/* Only all of them can stand in for the records. */
-		if (t.set && !set_missing(t.set))
+		/* Without records the order of the tiers is not known. */
+		run.nr_tiers = named_tiers(args, named, paths);
+		if (!run.nr_tiers && t.set && !set_missing(t.set))
 			run.nr_tiers = tier_paths(t.set, paths);
 		if (global.test)
 			say("Would repair %s to %s.\n", t.path, output);
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
 	}
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		device_free(&named[i]);
 	if (is_device)
 		device_free(&d);
 	free_target(&t);

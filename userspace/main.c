@@ -158,10 +158,10 @@ const struct command commands[] = {
 		"Only a dump of the set as it is now will do: chunks that moved since are lost.\n",
 		B(TEST), 2, 2, cmd_restore,
 	}, {
-		"repair", "SET | DEV DEV", "save what can be read of damaged metadata",
+		"repair", "SET|DEV NEWDEV [--tiers DEV...]", "save what can be read of damaged metadata",
 		"The damaged metadata is only read; the other device becomes the metadata device.\n"
 		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n",
-		B(TEST), 2, 2, cmd_repair,
+		B(TIERS) | B(TEST), 2, 2 + TIER_MAX_TIERS, cmd_repair,
 	}, {
 		"add", "SET DEV | SET --size SIZE --pv PV", "add a tier to a set in use",
 		"The set stays as large as it is: tierctl resize makes it larger. With --size and\n"

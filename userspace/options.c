@@ -61,6 +61,7 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
 	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
 	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
+	[OPT_TIERS]	 = { "tiers", 0, NULL, "compare labels, make lost records of them: DEV..., fastest first" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 

@@ -442,7 +442,7 @@ failure_leaves_output()
 	complains tier_restore 'need at least' -i "$tmp/large" -o "$meta2"
 	sed 's/place="[0-9]*"/place="16"/' "$tmp/dump" >"$tmp/twice"
 	tool 1 tier_restore -i "$tmp/twice" -o "$meta2"
-	matches 'as another chunk is' "$errors"
+	matches 'chunk [0-9]+: claims place 16 of tier id 0, which chunk 0 keeps' "$errors"
 	sed '$d' "$tmp/dump" >"$tmp/torn"
 	complains tier_restore 'line' -i "$tmp/torn" -o "$meta2"
 	complains tier_restore 'is empty' -i /dev/null -o "$meta2"

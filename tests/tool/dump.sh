@@ -36,11 +36,19 @@ full() { (trap '' XFSZ; ulimit -f 0; "$tools/tier_dump" -i "$work/meta" -o "$1")
 point $? "a dump for which there is no room fails"
 [ "$(<"$work/kept")" = precious ]
 point $? "and the file is what it was"
-! full "$work/new" && [ ! -e "$work/new" ] && [ ! -e "$work/new.new" ] && [ ! -e "$work/kept.new" ]
+! full "$work/new" && ! compgen -G "$work/new*" && ! compgen -G "$work/kept?*"
 point $? "and no part of a dump is left"
 "$tools/tier_dump" -i "$work/meta" -o "$work/link" && cmp -s "$work/dump" "$work/kept" && [ -L "$work/link" ] &&
 	[ "$(stat -c %a "$work/kept")" = 600 ]
 point $? "a dump to a link replaces what it leads to"
 "$tools/tier_dump" -i "$work/meta" -o /dev/null && [ -c /dev/null ]
 point $? "a dump to /dev/null"
+
+# A name like that of the file is nobody's: it may be the metadata.
+cp "$work/meta" "$work/set.new"
+"$tools/tier_dump" -i "$work/set.new" -o "$work/set" && cmp "$work/meta" "$work/set.new" && cmp -s "$work/dump" "$work/set"
+point $? "a dump takes no other file away"
+(umask 027; "$tools/tier_dump" -i "$work/meta" -o "$work/masked") && [ "$(stat -c %a "$work/masked")" = 640 ] &&
+	! compgen -G "$work/masked?*"
+point $? "it has the mode that files have"
 finish

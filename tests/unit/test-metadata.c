@@ -402,6 +402,215 @@ static void flipped_state(int fd)
 		exit(1);
 }
 
+/* What was said, all of it. */
+static char said[4096];
+
+static void note(void *context, const char *text)
+{
+	(void)context;
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", text);
+}
+
+static struct md_label_source label_of(unsigned int i, u64 generation)
+{
+	struct md_label_source l = {
+		.name = i ? "one" : "two",
+		.label = {
+			.name = "set", .id = 3 * i, .size = (PLACES + 1) * 2048, .label_area = 2048,
+			.chunk_sectors = 2048, .generation = generation,
+		},
+	};
+
+	memset(l.label.set_uuid, 0xab, sizeof(l.label.set_uuid));
+	memset(l.label.tier_uuid, 0x10 + i, sizeof(l.label.tier_uuid));
+	return l;
+}
+
+/* What becomes of fd with these labels; what is refused is said, too. */
+static bool repair_with(int fd, const struct md_label_source *labels, unsigned int nr, struct md_content *c)
+{
+	struct md_problems p = { .say = note };
+	struct md_source src;
+	struct md_repair r = { .src = &src, .p = &p, .nr_labels = nr, .labels = labels };
+	bool good;
+	int out;
+
+	*said = '\0';
+	md_source_init(&src, fd);
+	good = md_repair(&r);
+	if (good) {
+		out = write_image(&r.content);
+		good = is_good(out);
+		close(out);
+	} else {
+		note(NULL, r.refusal);
+	}
+	*c = r.content;
+	md_content_free(&r.content);
+	free(r.refusal);
+	md_source_free(&src);
+	return good;
+}
+
+static bool current(const struct md_content *c, unsigned int i, u64 label)
+{
+	return tier_label_current(c->tiers.tier[i].generation, c->tiers.tier[i].next_generation, label);
+}
+
+/* The set is of generation 7 and was about to be of 8, as tier id 3 may be already. */
+static void labels_and_records(int fd, bool whole)
+{
+	const char *records = whole ? "whole" : "lost";
+	struct md_label_source l[2];
+	struct md_content c;
+	struct row {
+		u64 generation[2];
+		bool saved;
+		const char *says;
+	} rows[] = {
+		{ { 7, 7 }, true, "" },
+		{ { 7, 8 }, true, "" },
+		{ { 7, 9 }, false, "metadata stale: one is of generation 9" },
+		{ { 8, 7 }, !whole, whole ? "metadata stale: two is of generation 8, the metadata knows 7" : "" },
+		{ { 7, 5 }, true, whole ? "one: tier stale: of generation 5, the metadata knows 7" :
+				  "one: was missing at the last activation or is an old copy: of generation 5, the set of 7" },
+	}, *row;
+
+	for (row = rows; row < rows + sizeof(rows) / sizeof(*rows); row++) {
+		u64 a = row->generation[0], b = row->generation[1];
+		bool saved;
+
+		l[0] = label_of(0, a);
+		l[1] = label_of(1, b);
+		saved = repair_with(fd, l, 2, &c);
+		ok(saved == row->saved && strstr(said, row->says), "labels %llu and %llu, records %s: %s",
+		   (unsigned long long)a, (unsigned long long)b, records, row->saved ? "saved" : "refused");
+		if (saved)
+			ok(c.info.generation == 7 && c.info.next_generation == 8 &&
+			   current(&c, 0, a) && current(&c, 1, b) == (b >= 7),
+			   "they do not make the set newer, and an old one is stale");
+	}
+	l[0] = label_of(0, 7);
+	l[1] = label_of(1, 7);
+	ok(repair_with(fd, l, 1, &c) == whole, "one of two tiers, records %s", records);
+	ok(!repair_with(fd, (struct md_label_source[]) { l[0], l[0] }, 2, &c) && strstr(said, "both are"),
+	   "a tier named twice");
+	l[1].label.chunk_sectors *= 2;
+	ok(!repair_with(fd, l, 2, &c), "chunks of another size, records %s", records);
+	l[1] = label_of(1, 7);
+	l[1].label.set_uuid[3] ^= 1;
+	ok(!repair_with(fd, l, 2, &c), "a tier of another set, records %s", records);
+	if (!whole)
+		return;
+	l[1] = label_of(1, 7);
+	l[1].label.tier_uuid[3] ^= 1;
+	ok(!repair_with(fd, l, 2, &c), "another tier of that id");
+	l[1] = label_of(1, 7);
+	l[1].label.id = 4;
+	ok(!repair_with(fd, l, 2, &c), "a tier that is none");
+}
+
+static void labels(int fd)
+{
+	struct md_problems p = { 0 };
+	struct md_source src;
+	struct md_image image = { .src = &src, .p = &p };
+	off_t at;
+	u8 was;
+
+	md_source_init(&src, fd);
+	if (!md_image_open(&image))
+		exit(1);
+	md_source_free(&src);
+	labels_and_records(fd, true);
+	at = image.roots.tiers * MD_BLOCK + 2000;
+	if (pread(fd, &was, 1, at) != 1 || pwrite(fd, "\x5a", 1, at) != 1)
+		exit(1);
+	labels_and_records(fd, false);
+	ok(strstr(said, "evacuation are lost"), "what a label does not say is named");
+	if (pwrite(fd, &was, 1, at) != 1)
+		exit(1);
+}
+
+/* What the superblock says of itself, with a checksum that is right or is not. */
+static void superblock_says(int fd, bool sealed, size_t member, u64 value, bool saved, const char *says)
+{
+	struct md_label_source l = label_of(0, 8);
+	u8 was[MD_BLOCK], block[MD_BLOCK];
+	__le64 bytes = cpu_to_le64(value);
+	struct md_content c;
+
+	if (pread(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	memcpy(block, was, MD_BLOCK);
+	memcpy(block + member, &bytes, sizeof(__le32));
+	if (sealed)
+		tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
+	if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+	ok(repair_with(fd, NULL, 0, &c) == saved && strstr(said, says), "a superblock %s: %s: %s",
+	   sealed ? "that is whole" : "that is damaged", says, saved ? "saved" : "refused");
+	if (!sealed)
+		ok(!repair_with(fd, &l, 1, &c), "but not against a label");
+	if (pwrite(fd, was, MD_BLOCK, 0) != MD_BLOCK)
+		exit(1);
+}
+
+#define SAYS(member)	offsetof(struct tier_superblock, member)
+
+static void superblocks(int fd)
+{
+	superblock_says(fd, true, SAYS(version), 2, false, "unknown format version");
+	superblock_says(fd, true, SAYS(incompat_flags), 1, false, "unknown features");
+	superblock_says(fd, true, SAYS(compat_ro_flags), 4, false, "only allow this version to read");
+	superblock_says(fd, false, SAYS(version), 2, false, "of another version");
+	superblock_says(fd, false, SAYS(incompat_flags), 1, false, "unknown features");
+	superblock_says(fd, false, SAYS(compat_ro_flags), 4, true, "compat_ro 0x4 (what is unknown of it is cleared");
+	superblock_says(fd, false, SAYS(compat_flags), 8, true, "compat 0x8");
+	superblock_says(fd, false, SAYS(trans_id), 123, true, "transaction 123");
+	superblock_says(fd, false, SAYS(next_generation), 99, true, "generation 7, next 99");
+	superblock_says(fd, false, SAYS(generation), 8, true, "generation 8, but no tier has one above 7");
+	superblock_says(fd, false, SAYS(policy_name), 0x01020365, true, "policy e___");
+	superblock_says(fd, false, SAYS(flags), 0, true, "this may not be: uuid, name, state live, ");
+}
+
+/* Neither is known to be right, so both are named. */
+static void both_are_named(void)
+{
+	struct md_problems p = { .say = note };
+	struct md_check check = { 0 };
+	struct md_content c, saved;
+	struct md_source src;
+	unsigned int i;
+	int fd;
+
+	make_content(&c);
+	c.mapping[2001] = c.mapping[3];
+	c.mapping[5] = c.mapping[3];
+	fd = write_image(&c);
+	*said = '\0';
+	md_source_init(&src, fd);
+	md_check(&check, &src, &p);
+	md_source_free(&src);
+	ok(strstr(said, "chunk 5: claims place 2 of tier id 3, which chunk 3 keeps; one of the two is wrong\n") &&
+	   strstr(said, "chunk 2001: claims place 2 of tier id 3, which chunk 3 keeps"), "chunks on one place are named");
+	ok(repair_with(fd, NULL, 0, &saved) && strstr(said, "chunk 5: claims place 2 of tier id 3, which chunk 3 keeps") &&
+	   strstr(said, "chunk 2001: claims"), "so does the repair, which keeps the first");
+	close(fd);
+
+	for (i = 0; i < 300; i++)
+		c.mapping[i] = c.mapping[3];
+	fd = write_image(&c);
+	*said = '\0';
+	md_source_init(&src, fd);
+	p = (struct md_problems){ .say = note };
+	md_check(&check, &src, &p);
+	md_source_free(&src);
+	ok(p.errors == 300, "and all are counted");
+	close(fd);
+	md_content_free(&c);
+}
+
 static void broken_rule(const char *what, const struct md_content *c, void (*bend)(struct md_content *c))
 {
 	struct md_content bent;
@@ -467,6 +676,9 @@ int main(void)
 	way_back(TIER_STATE_REVERTING);
 	way_back(TIER_STATE_RETIRED);
 	flipped_state(fd);
+	labels(fd);
+	superblocks(fd);
+	both_are_named();
 	flipped_superblock(&content, fd);
 	flipped_bits(&content, fd);
 	close(fd);

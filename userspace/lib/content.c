@@ -231,6 +231,8 @@ static u64 judge_entry(struct md_places *places, struct md_problems *p, u64 chun
 		/* Left by a tier that was removed. */
 		md_minor(p, "chunk %llu: %s", LL(chunk), why);
 		return entry & ~MD_ENTRY_PIN_MASK;
+	case MD_ENTRY_DOUBLE:
+		return 0;
 	default:
 		md_error(p, "chunk %llu: %s", LL(chunk), why);
 		return 0;
@@ -255,6 +257,27 @@ static void take_entries(void *context, u64 first, u32 nr, const void *values)
 	}
 }
 
+static void look_for_doubles(void *context, u64 first, u32 nr, const void *values)
+{
+	struct scan *s = context;
+	__le64 value;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		memcpy(&value, (const u8 *)values + i * sizeof(value), sizeof(value));
+		md_doubles_look(s->places, first + i, le64_to_cpu(value));
+	}
+}
+
+static void nothing_lost(void *context, u64 first, u64 end, u64 block, const char *why)
+{
+	(void)context;
+	(void)first;
+	(void)end;
+	(void)block;
+	(void)why;
+}
+
 void md_image_mapping(struct md_image *image, struct md_places *places, u64 *store)
 {
 	struct scan scan = { .image = image, .places = places, .entries = store };
@@ -270,6 +293,14 @@ void md_image_mapping(struct md_image *image, struct md_places *places, u64 *sto
 	};
 
 	md_array_walk(&array, image->roots.mapping);
+	if (!places || !places->doubles.nr)
+		return;
+	/* Once more, so that both of two are known. */
+	array.counts = NULL;
+	array.values = look_for_doubles;
+	array.lost = nothing_lost;
+	md_array_walk(&array, image->roots.mapping);
+	md_doubles_tell(&places->doubles, image->p);
 }
 
 static void heat_lost(void *context, u64 first, u64 end, u64 block, const char *why)
@@ -371,5 +402,9 @@ void md_content_judge(struct md_content *c, struct md_problems *p)
 		if (good != entry)
 			c->mapping[i] = good;
 	}
+	for (i = 0; places.doubles.nr && i < c->info.nr_chunks; i++)
+		if (c->mapping[i])
+			md_doubles_look(&places, i, c->mapping[i]);
+	md_doubles_tell(&places.doubles, p);
 	md_places_free(&places);
 }

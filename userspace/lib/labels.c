@@ -9,9 +9,12 @@
 #define LL(n)		((unsigned long long)(n))
 #define SECTOR		512ULL
 
-int md_read_label(int fd, struct tier_label_info *label, const char **reason)
+/* *lost: a slot neither has a label nor is empty. */
+static int read_label(int fd, struct tier_label_info *label, bool *lost, const char **reason)
 {
 	void *slot[TIER_LABEL_SLOTS], *read[TIER_LABEL_SLOTS];
+	struct tier_label_info one;
+	const char *why;
 	unsigned int i;
 	int r;
 
@@ -24,9 +27,21 @@ int md_read_label(int fd, struct tier_label_info *label, const char **reason)
 	r = tier_label_choose(read[0], read[1], label, reason);
 	if (!r)
 		make_printable(label->name);
-	for (i = 0; i < TIER_LABEL_SLOTS; i++)
+	*lost = false;
+	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
+		int alone = tier_label_choose(read[i], read[i], &one, &why);
+
+		*lost |= alone && alone != -ENODATA;
 		free(slot[i]);
+	}
 	return r;
+}
+
+int md_read_label(int fd, struct tier_label_info *label, const char **reason)
+{
+	bool lost;
+
+	return read_label(fd, label, &lost, reason);
 }
 
 /* What a label says of its tier, against the tier's record. */
@@ -49,26 +64,31 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 			 LL(t->size));
 }
 
-void md_check_label(const struct tier_meta_info *info, const struct md_tiers *tiers, int fd,
-		    const char *name, struct md_problems *p)
+const struct tier_meta_tier *md_check_label(const struct tier_meta_info *info, const struct md_tiers *tiers, int fd,
+					    const char *name, struct md_problems *p)
 {
 	const struct tier_meta_tier *t;
 	struct tier_label_info label;
 	const char *reason;
 	off_t size = lseek(fd, 0, SEEK_END);
+	bool lost;
 
-	if (md_read_label(fd, &label, &reason)) {
+	if (read_label(fd, &label, &lost, &reason)) {
 		md_error(p, "%s: %s", name, reason);
-		return;
+		return NULL;
 	}
 	if (memcmp(label.set_uuid, info->uuid, sizeof(info->uuid))) {
 		md_error(p, "%s: a tier of another set, \"%s\"", name, label.name);
-		return;
+		return NULL;
 	}
 	t = md_find_tier(tiers, label.id);
 	if (!t || memcmp(t->uuid, label.tier_uuid, sizeof(t->uuid))) {
 		md_error(p, "%s: once was tier id %u of this set, but is none now", name, label.id);
-		return;
+		return NULL;
 	}
 	compare(info, t, &label, size < 0 ? 0 : (u64)size / SECTOR, name, p);
+	/* One that is being converted has data there still. */
+	if (lost && info->state == TIER_STATE_LIVE)
+		md_minor(p, "%s: one of the two copies of its label is lost; the next activation for writing writes both", name);
+	return t;
 }

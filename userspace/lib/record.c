@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../util.h"
+#include "build.h"
 #include "state.h"
 
 #define LL(n)	((unsigned long long)(n))
@@ -288,6 +289,7 @@ static u32 state(struct md_undump *u, struct md_record *r)
 
 static void take_set(struct md_undump *u, struct md_record *r)
 {
+	u64 max = u->max_blocks ? u->max_blocks : MD_MAX_BLOCKS;
 	struct tier_meta_info info = { 0 };
 
 	if (number(u, r, "version", UINT32_MAX) != VERSION)
@@ -315,6 +317,12 @@ static void take_set(struct md_undump *u, struct md_record *r)
 		return;
 	if (!tier_meta_info_valid(&info)) {
 		md_undump_fail(u, "set: values that do not go together");
+		return;
+	}
+	/* Before there is memory for so many. */
+	if (md_build_needs(info.nr_chunks) > max) {
+		md_undump_fail(u, "set: %llu chunks need at least %llu bytes of metadata, there is room for %llu",
+			       LL(info.nr_chunks), LL(md_build_needs(info.nr_chunks) * MD_BLOCK), LL(max * MD_BLOCK));
 		return;
 	}
 	md_content_init(u->content, &info);

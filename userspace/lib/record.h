@@ -42,6 +42,7 @@ void md_dump(const struct md_content *c, void (*fn)(void *context, const struct 
 /* Takes the records of a dump, the set first. */
 struct md_undump {
 	struct md_content *content;
+	u64 max_blocks;			/* of the metadata it becomes, 0 if that is not known */
 	bool have_set;
 	char *error;			/* the first one; the caller frees */
 };

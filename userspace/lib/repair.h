@@ -8,7 +8,6 @@
 struct md_label_source {
 	const char *name;		/* of the device */
 	struct tier_label_info label;
-	u64 sectors;			/* size of the device */
 };
 
 struct md_repair {

@@ -145,7 +145,47 @@ static bool take(struct md_places *places, unsigned int tier, u64 place)
 	return true;
 }
 
-static bool judge_mapped(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY])
+static bool note_double(struct md_doubles *doubles, u64 chunk, u64 entry)
+{
+	if (doubles->nr == MD_PROBLEMS_SAID)
+		return false;
+	doubles->d[doubles->nr].chunk = chunk;
+	doubles->d[doubles->nr++].entry = entry;
+	return true;
+}
+
+void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
+{
+	const u64 where = TIER_ENTRY_MAPPED | 0xffULL << TIER_ENTRY_ID_SHIFT | TIER_ENTRY_PLACE_MASK;
+	struct md_doubles *doubles = &places->doubles;
+	unsigned int i;
+
+	if (chunk >= md_live_chunks(places->info) || entry & ~TIER_ENTRY_DISK_MASK)
+		return;
+	for (i = 0; i < doubles->nr; i++)
+		if (doubles->d[i].chunk == chunk)
+			return;
+	for (i = 0; i < doubles->nr; i++)
+		if (!doubles->d[i].found && !((doubles->d[i].entry ^ entry) & where)) {
+			doubles->d[i].found = true;
+			doubles->d[i].keeper = chunk;
+		}
+}
+
+void md_doubles_tell(const struct md_doubles *doubles, struct md_problems *p)
+{
+	char keeper[32];
+	unsigned int i;
+
+	for (i = 0; i < doubles->nr; i++) {
+		snprintf(keeper, sizeof(keeper), "chunk %llu", LL(doubles->d[i].keeper));
+		md_error(p, "chunk %llu: claims place %llu of tier id %u, which %s keeps; one of the two is wrong",
+			 LL(doubles->d[i].chunk), LL(doubles->d[i].entry & TIER_ENTRY_PLACE_MASK),
+			 md_entry_id(doubles->d[i].entry), doubles->d[i].found ? keeper : "another chunk");
+	}
+}
+
+static enum md_entry_verdict judge_mapped(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY])
 {
 	const struct tier_meta_tier *t = md_find_tier(places->tiers, md_entry_id(entry));
 	u64 place = entry & TIER_ENTRY_PLACE_MASK;
@@ -157,17 +197,20 @@ static bool judge_mapped(struct md_places *places, u64 chunk, u64 entry, char wh
 	} else if (place < t->first_place || place - t->first_place >= t->places) {
 		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, which has places %llu to %llu",
 			 LL(place), t->id, LL(t->first_place), LL(t->first_place + t->places - 1));
-	} else if (!take(places, t - places->tiers->tier, place - t->first_place)) {
-		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, as another chunk is", LL(place),
-			 t->id);
+	} else if (take(places, t - places->tiers->tier, place - t->first_place)) {
+		return MD_ENTRY_GOOD;
+	} else if (note_double(&places->doubles, chunk, entry)) {
+		return MD_ENTRY_DOUBLE;
 	} else {
-		return true;
+		snprintf(why, MD_WHY, "claims place %llu of tier id %u, which another chunk keeps", LL(place),
+			 t->id);
 	}
-	return false;
+	return MD_ENTRY_BAD;
 }
 
 enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY])
 {
+	enum md_entry_verdict verdict = MD_ENTRY_GOOD;
 	unsigned int pin = md_entry_pin(entry);
 
 	if (entry & ~TIER_ENTRY_DISK_MASK) {
@@ -175,8 +218,9 @@ enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 en
 		return MD_ENTRY_BAD;
 	}
 	if (entry & TIER_ENTRY_MAPPED) {
-		if (!judge_mapped(places, chunk, entry, why))
-			return MD_ENTRY_BAD;
+		verdict = judge_mapped(places, chunk, entry, why);
+		if (verdict != MD_ENTRY_GOOD)
+			return verdict;
 	} else if (entry & ~MD_ENTRY_PIN_MASK) {
 		snprintf(why, MD_WHY, "not mapped, but not zero (0x%llx)", LL(entry));
 		return MD_ENTRY_BAD;

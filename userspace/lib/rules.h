@@ -45,10 +45,21 @@ void md_rules_superblock(const void *block, struct md_problems *p);
 /* Chunks that the length takes; the array may have more, none of them mapped. */
 u64 md_live_chunks(const struct tier_meta_info *info);
 
+/* Chunks whose place another one has taken, as far as there are lines for them. */
+struct md_doubles {
+	unsigned int nr;
+	struct {
+		u64 chunk, entry;
+		bool found;
+		u64 keeper;	/* the chunk that has the place, if found */
+	} d[MD_PROBLEMS_SAID];
+};
+
 /* Which places are taken. */
 struct md_places {
 	const struct tier_meta_info *info;
 	const struct md_tiers *tiers;
+	struct md_doubles doubles;
 	struct {
 		u8 *used;	/* a bit for each place */
 		size_t len;
@@ -63,11 +74,16 @@ enum md_entry_verdict {
 	MD_ENTRY_GOOD,
 	MD_ENTRY_PIN,		/* the pin counts for nothing, the rest is good */
 	MD_ENTRY_BAD,
+	MD_ENTRY_DOUBLE,	/* bad, and noted in doubles */
 };
 
 #define MD_WHY	96
-/* Takes the place of a good entry.  Otherwise why is filled in. */
+/* Takes the place of a good entry.  Otherwise, unless it is noted, why is filled in. */
 enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY]);
+
+/* When all are judged: looks with each entry, in the same order, for those that keep the places. */
+void md_doubles_look(struct md_places *places, u64 chunk, u64 entry);
+void md_doubles_tell(const struct md_doubles *doubles, struct md_problems *p);
 
 static inline unsigned int md_entry_id(u64 entry)
 {

@@ -24,11 +24,16 @@ static bool write_superblock(int fd, void *block)
 }
 
 /* Through the descriptor of the check: nobody else can have written since. */
-static bool clear_flag(const struct check_run *run, int fd)
+static bool clear_flag(const struct check_run *run, int fd, const struct tier_meta_info *info)
 {
 	void *block;
 	bool written;
 
+	if (tier_features_read_only(info->compat_ro_flags)) {
+		err("%s: the flag needs_check stays: it has features that only allow this version to read it.",
+		    run->input);
+		return false;
+	}
 	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
 		out_of_memory();
 	written = write_superblock(fd, block);
@@ -41,6 +46,7 @@ static bool clear_flag(const struct check_run *run, int fd)
 static bool judge_labels(const struct check_run *run, const struct md_check *check,
 			 struct md_problems *p)
 {
+	const char *seen[TIER_MAX_ID + 1] = { NULL };
 	unsigned int i;
 
 	if (!check->have_tiers) {
@@ -49,10 +55,15 @@ static bool judge_labels(const struct check_run *run, const struct md_check *che
 	}
 	for (i = 0; i < run->nr_tiers; i++) {
 		int fd = tool_open(run->tiers[i], O_RDONLY, true);
+		const struct tier_meta_tier *t;
 
 		if (fd < 0)
 			return false;
-		md_check_label(&check->info, &check->tiers, fd, run->tiers[i], p);
+		t = md_check_label(&check->info, &check->tiers, fd, run->tiers[i], p);
+		if (t && seen[t->id])
+			md_error(p, "%s: is tier id %u, as %s is", run->tiers[i], t->id, seen[t->id]);
+		else if (t)
+			seen[t->id] = run->tiers[i];
 		close(fd);
 	}
 	return true;
@@ -104,7 +115,7 @@ bool check_run(struct check_run *run)
 	run->needs_check = check.have_info && check.info.flags & TIER_SB_NEEDS_CHECK;
 	fine = fine && !p.errors && (!p.minor || run->ignore_minor);
 	if (fine && run->clear_needs_check && run->needs_check) {
-		fine = clear_flag(run, fd);
+		fine = clear_flag(run, fd, &check.info);
 		run->needs_check = !fine;
 		run->cleared = fine;
 	}

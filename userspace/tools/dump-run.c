@@ -57,8 +57,10 @@ static bool may_write(const struct dump_run *run)
 {
 	struct stat in, out;
 
-	if (!run->output || stat(run->output, &out))
+	if (!run->output)
 		return true;
+	if (stat(run->output, &out))
+		return output_may_create(run->output);
 	if (S_ISBLK(out.st_mode)) {
 		err("%s: is a block device. A dump goes to a file.", run->output);
 		return false;
@@ -85,25 +87,35 @@ static bool write_and_close(const struct dump_run *run, const struct md_content 
 	return good;
 }
 
+/* Of a file that is made anew. */
+static mode_t usual_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
 /* Beside the file, which may be the only good dump there is, and then in its place. */
 static bool replace_file(const struct dump_run *run, const struct md_content *c, const char *path, mode_t mode)
 {
-	char *new = xasprintf("%s.new", path);
+	char *new = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(new, O_CLOEXEC);
 	bool good;
 	FILE *f;
-	int fd;
 
-	/* What an earlier call left there. */
-	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f) {
 		err("%s: %s.", new, strerror(errno));
-		if (fd >= 0)
+		if (fd >= 0) {
 			close(fd);
+			unlink(new);
+		}
 		free(new);
 		return false;
 	}
+	/* Where files have no modes, as on FAT, this fails. */
+	fchmod(fd, mode & 0777);
 	good = write_and_close(run, c, new, f);
 	if (good && rename(new, path)) {
 		err("%s: %s.", path, strerror(errno));
@@ -125,7 +137,7 @@ static bool write_file(const struct dump_run *run, const struct md_content *c)
 	if (!run->output)
 		return write_and_close(run, c, NULL, stdout);
 	if (stat(run->output, &st))
-		return replace_file(run, c, run->output, 0666);
+		return replace_file(run, c, run->output, usual_mode());
 	if (S_ISREG(st.st_mode)) {
 		path = realpath(run->output, NULL);
 		good = path && replace_file(run, c, path, st.st_mode);
@@ -175,11 +187,22 @@ static bool parse(FILE *f, struct md_undump *u)
 	return c == '{' ? md_parse_json(f, u) : md_parse_xml(f, u);
 }
 
+/* 0: as many as it needs, or it cannot be told yet. */
+static u64 blocks_of(const char *output)
+{
+	int fd = open(output, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+
+	if (fd >= 0)
+		close(fd);
+	return size < 0 ? 0 : size / MD_BLOCK;
+}
+
 bool restore_run(const char *input, const char *output)
 {
 	struct md_problems p = { .say = tool_say_problem, .context = (void *)input };
 	struct md_content content = { 0 };
-	struct md_undump undump = { .content = &content };
+	struct md_undump undump = { .content = &content, .max_blocks = blocks_of(output) };
 	FILE *f = strcmp(input, "-") ? fopen(input, "re") : stdin;
 	bool good;
 
@@ -194,8 +217,14 @@ bool restore_run(const char *input, const char *output)
 	if (good) {
 		md_content_judge(&content, &p);
 		md_problems_end(&p);
-		good = !p.errors && output_metadata(output, input, &content);
+		good = !p.errors;
 	}
+	if (good && tier_features_read_only(content.info.compat_ro_flags)) {
+		err("%s: has features that only allow this version to read it.", input);
+		good = false;
+	}
+	if (good)
+		good = output_metadata(output, input, &content);
 	md_content_free(&content);
 	if (f != stdin)
 		fclose(f);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../lib/build.h"
+#include "../lib/labels.h"
 #include "../plan.h"
 #include "tool.h"
 
@@ -20,9 +21,35 @@ static bool same_thing(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+bool output_is(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(other, &b) && same_thing(&a, &b);
+}
+
+bool output_may_create(const char *path)
+{
+	if (strncmp(path, "/dev/", 5) || !strncmp(path, "/dev/shm/", 9))
+		return true;
+	err("%s: no such device.", path);
+	return false;
+}
+
+static bool may_overwrite(int fd, const char *path)
+{
+	struct tier_label_info label;
+	const char *reason;
+
+	if (global.force || md_read_label(fd, &label, &reason))
+		return true;
+	err("%s: is a tier of the set \"%s\", with its data. Name another device or file.", path, label.name);
+	return false;
+}
+
 static int open_output(const char *path, const char *input, bool *created)
 {
-	struct stat in, out;
+	struct stat out;
 	int fd;
 
 	*created = false;
@@ -31,6 +58,8 @@ static int open_output(const char *path, const char *input, bool *created)
 			err("%s: %s.", path, strerror(errno));
 			return -1;
 		}
+		if (!output_may_create(path))
+			return -1;
 		*created = true;
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0)
@@ -41,13 +70,17 @@ static int open_output(const char *path, const char *input, bool *created)
 		err("%s: neither a block device nor a file.", path);
 		return -1;
 	}
-	if (input && !stat(input, &in) && same_thing(&in, &out)) {
+	if (output_is(path, input)) {
 		err("%s: is the input. Name another device or file.", path);
 		return -1;
 	}
 	fd = open(path, O_RDWR | O_CLOEXEC | (S_ISBLK(out.st_mode) ? O_EXCL : 0));
 	if (fd < 0)
 		err("%s: %s.", path, errno == EBUSY ? "is in use" : strerror(errno));
+	if (fd >= 0 && !may_overwrite(fd, path)) {
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 

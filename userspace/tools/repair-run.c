@@ -17,14 +17,16 @@ static bool read_labels(const struct repair_run *run, struct md_label_source *la
 	unsigned int i;
 
 	for (i = 0; i < run->nr_tiers; i++) {
-		int fd = tool_open(run->tiers[i], O_RDONLY, true);
-		off_t size;
+		int fd;
 
+		if (output_is(run->output, run->tiers[i])) {
+			err("%s: is one of the tiers. Name another device or file.", run->output);
+			return false;
+		}
+		fd = tool_open(run->tiers[i], O_RDONLY, true);
 		if (fd < 0)
 			return false;
-		size = lseek(fd, 0, SEEK_END);
 		labels[i].name = run->tiers[i];
-		labels[i].sectors = size < 0 ? 0 : (u64)size / 512;
 		if (md_read_label(fd, &labels[i].label, &reason)) {
 			err("%s: %s.", run->tiers[i], reason);
 			close(fd);

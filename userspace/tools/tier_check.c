@@ -16,7 +16,7 @@ static const char help[] =
 "Options:\n"
 "  -i, --input FILE             the metadata\n"
 "  -m, --metadata-snap          check what the metadata snapshot holds; the set may be\n"
-"                               live\n"
+"                               live; not with --tiers\n"
 "      --super-block-only       check the superblock alone\n"
 "      --skip-mappings          check neither mapping, heat nor reference counts\n"
 "      --tiers                  check the labels on DEV..., too: are they of this set,\n"
@@ -54,6 +54,8 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 		return "--clear-needs-check-flag wants a whole check, without any other option";
 	if (run->superblock_only && (tiers || run->snapshot))
 		return "--super-block-only checks neither tiers nor the metadata snapshot";
+	if (run->snapshot && tiers)
+		return "--metadata-snap goes without --tiers: labels are newer than a snapshot";
 	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 

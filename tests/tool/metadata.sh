@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The metadata tools on files: what they refuse to write over, labels, and metadata
+# that is not for this version to write.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tools=$(dirname "$tierctl")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+set=00112233445566778899aabbccddeeff
+fast=ffeeddccbbaa99887766554433221100
+slow=0123456789abcdef0123456789abcdef
+
+# xml [NR_CHUNKS [COMPAT_RO]]
+xml()
+{
+	cat <<-END
+	<tier_metadata>
+	<set version="1" uuid="$set" name="photos" state="live" policy="static" chunk_sectors="2048"
+	 nr_chunks="${1:-90}" length="184320" reserve="2" logical_block_size="512" generation="2" next_generation="2"
+	 trans_id="1" needs_check="1" clean="1" paused="0" compat="0" compat_ro="${2:-0}"/>
+	<tier id="0" uuid="$fast" rank="0" size="204800" first_place="1" places="99" generation="2"
+	 next_generation="0" evacuate="0" endurance="0" reserve="0" landing="1" last_seen="sdb"/>
+	<tier id="1" uuid="$slow" rank="1" size="204800" first_place="1" places="99" generation="2"
+	 next_generation="0" evacuate="1" endurance="0" reserve="0" landing="1" last_seen="sdc"/>
+	<map chunk="0" chunks="90" tier="0" place="1"/>
+	</tier_metadata>
+	END
+}
+
+# crc XOR: the checksum of hex digits on stdin, as hex digits of 4 bytes
+crc()
+{
+	local hex i j n c=$((0xffffffff)) table=()
+	for ((i = 0; i < 256; i++)); do
+		n=$i
+		for ((j = 0; j < 8; j++)); do n=$(((n >> 1) ^ (n & 1 ? 0x82f63b78 : 0))); done
+		table[i]=$n
+	done
+	read -r hex
+	for ((i = 0; i < ${#hex}; i += 2)); do
+		c=$((table[(c ^ 0x${hex:i:2}) & 255] ^ (c >> 8)))
+	done
+	le32 $((c ^ $1))
+}
+
+le32() { printf '%02x%02x%02x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) $(($1 >> 24 & 255)); }
+le64() { le32 "$1"; le32 0; }
+# shellcheck disable=SC2059,SC2001	# it is a format
+bytes() { local hex; read -r hex; printf "$(sed 's/../\\x&/g' <<<"$hex")"; }
+zeroes() { printf "%0$((2 * $1))d" 0; }
+
+# label FILE ID UUID GENERATION: in both slots
+label()
+{
+	local slot
+	slot=$(le32 1; echo 544945524c41424c | tr -d '\n'
+	       echo "$set$3" | tr -d '\n'; le32 "$2"; zeroes 12
+	       le64 204800; le64 2048; le64 2048; le64 "$4"
+	       printf photos | od -An -tx1 | tr -d ' \n'; zeroes 410)
+	slot=$(crc 0x3d90b64e <<<"$slot")$slot
+	truncate -s 0 "$1"
+	truncate -s $((204800 * 512)) "$1"
+	bytes <<<"$slot" | dd of="$1" conv=notrunc status=none
+	bytes <<<"$slot" | dd of="$1" bs=4096 seek=1 conv=notrunc status=none
+}
+
+# word FILE BYTE VALUE: a word of the superblock, which is whole then
+word()
+{
+	le32 "$3" | bytes | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+	od -An -v -tx1 -j4 -N4092 "$1" | tr -d ' \n' | crc 0x7e12a5c3 | bytes | dd of="$1" conv=notrunc status=none
+}
+
+# says REGEX TOOL ARGUMENT...: fails, and says why
+says()
+{
+	local regex=$1 rc=0
+	shift
+	said=$("$tools/$1" "${@:2}" 2>&1 </dev/null) || rc=$?
+	if [ "$rc" = 1 ] && [[ $said =~ $regex ]]; then return 0; fi
+	echo "# exit status $rc: $said"
+	return 1
+}
+
+xml >dump
+"$tools/tier_restore" -q -i dump -o meta
+point $? "metadata is made of a dump"
+label t0 0 $fast 2
+label t1 1 $slow 2
+"$tools/tier_check" -i meta --tiers t0 t1 >/dev/null
+point $? "and fits the labels"
+
+# What is written over
+label other 1 $slow 1
+cksum t0 t1 other meta >before
+says 'other: is a tier of the set "photos"' tier_restore -i dump -o other &&
+	says 'other: is a tier of the set "photos"' tier_repair -i meta -o other
+point $? "a tier is not written over"
+ln -s t1 link
+says 'link: is one of the tiers' tier_repair -i meta -o link --tiers t0 t1
+point $? "nor is one that is named"
+cksum t0 t1 other meta | cmp -s - before
+point $? "all are what they were"
+missing=/dev/dm-tier-test.$$
+says "$missing: no such device" tier_restore -i dump -o "$missing" &&
+	says "$missing: no such device" tier_repair -i meta -o "$missing" &&
+	says "$missing: no such device" tier_dump -i meta -o "$missing" && [ ! -e "$missing" ]
+point $? "no file is made in /dev"
+
+# Labels
+printf 'spoilt' | dd of=t1 bs=4096 seek=1 conv=notrunc status=none
+says 't1: one of the two copies of its label is lost; the next activation' tier_check -i meta --tiers t0 t1 &&
+	"$tools/tier_check" -q -i meta --ignore-non-fatal-errors --tiers t0 t1
+point $? "a copy of a label that is lost is minor"
+dd if=/dev/zero of=t1 bs=4096 seek=1 count=1 conv=notrunc status=none
+"$tools/tier_check" -q -i meta --tiers t0 t1
+point $? "one that was never written is none"
+says 't0: is tier id 0, as t0 is' tier_check -i meta --tiers t0 t0
+point $? "a tier that is named twice is an error"
+says '--metadata-snap goes without --tiers' tier_check -m -i meta --tiers t0 t1
+point $? "labels are not compared with a snapshot"
+
+# Records that are lost
+records=$(od -An -tu8 -j208 -N8 meta)
+cp meta lost
+printf '\x5a' | dd of=lost bs=1 seek=$((records * 4096 + 2000)) conv=notrunc status=none
+label new 1 $slow 3
+label t1 1 $slow 2
+says '--tiers DEV' tier_repair -i lost -o saved && says 'metadata stale' tier_repair -i lost -o saved --tiers t0 new &&
+	[ ! -e saved ]
+point $? "records are not made of labels that are newer than the set"
+said=$("$tools/tier_repair" -i lost -o saved --tiers t0 t1) && [[ $said == *"if it was being emptied"* ]] &&
+	"$tools/tier_check" -i saved --tiers t0 t1 >/dev/null
+point $? "they are of those that are not"
+said=$("$tools/tier_repair" -i lost -o saved --tiers t0 other) && [[ $said == *"It counts as stale"* ]] &&
+	says 'other: tier stale' tier_check -i saved --tiers t0 other
+point $? "an old copy of a tier is stale"
+rm saved
+! "$tierctl" repair lost saved t0 t1 2>/dev/null && [ ! -e saved ] &&
+	"$tierctl" repair -q lost saved --tiers t0 t1 &&
+	"$tools/tier_check" -i saved --tiers t0 t1 >/dev/null
+point $? "by tierctl repair, too"
+
+# What this version may only read
+xml 90 4 >later
+says 'features that only allow' tier_restore -i later -o new && says 'features that only allow' tierctl restore -y later meta2
+point $? "a dump of metadata that is only to be read"
+cp meta later
+word later 52 4
+says 'needs_check stays: it has features that only allow' tier_check -i later --clear-needs-check-flag &&
+	says 'features that only allow' tier_repair -i later -o meta2
+point $? "and such metadata"
+word later 52 0
+cmp -s later meta && "$tools/tier_check" -q -i later --clear-needs-check-flag
+point $? "else the flag is cleared"
+word later 40 2
+says 'unknown format version' tier_repair -i later -o meta2 && [ ! -e meta2 ]
+point $? "metadata of a newer version is not repaired"
+
+# One that wants more memory than there is room for on the output
+xml 300000000 | sed 's/<map.*/<map chunk="0" chunks="300000000" pin="0"\/>/' >large
+(ulimit -v 1000000; says '300000000 chunks need at least' tier_restore -i large -o meta)
+point $? "a dump that is too large for its output is refused at once"
+finish
