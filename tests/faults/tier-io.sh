@@ -294,8 +294,8 @@ flush_error_before()
 {
 	chunk=16384
 	disk meta 4
-	disk fast 64
-	disk slow 64
+	disk fast 64 cache_size=4
+	disk slow 64 cache_size=4
 	wrap a "$(tier_table good "$fast")"
 	wrap b "$(tier_table good "$slow")"
 	tiers=("$a" "$b")
