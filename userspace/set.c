@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/metadata.h"
+#include "lib/rules.h"
 #include "lvm-part.h"
 #include "size.h"
 #include "suggest.h"
@@ -131,6 +132,16 @@ int set_read_info(struct set *s)
 	close(fd);
 	s->have_info = !r;
 	return r;
+}
+
+char *set_resume_command(const struct set *s)
+{
+	struct set now = *s;
+
+	now.have_info = false;
+	if (!set_read_info(&now) && md_has_home(now.info.state))
+		return xasprintf("tierctl revert %s", s->name);
+	return xasprintf("dmsetup resume %s", s->dm_name);
 }
 
 static void set_uuid(struct set *s, const u8 *uuid)

@@ -109,6 +109,11 @@ unsigned int set_stale(const struct set *s);
 
 /* Reads the superblock of an active set when it is needed.  0 or -errno. */
 int set_read_info(struct set *s);
+/*
+ * What to type about a set that is suspended: if revert was killed in its moment, resuming
+ * alone would not do.  The caller frees.
+ */
+char *set_resume_command(const struct set *s);
 
 /* Chunks of an inactive set per rank; false if the metadata cannot be read. */
 bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *mapped, uint64_t *pinned);
