@@ -398,6 +398,22 @@ not_resumed()
 }
 test_case "a set that was left suspended is not resumed without revert" not_resumed
 
+# What has been written past the set makes the device look like another one.
+killed_twice()
+{
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	killed revert-committed revert "$set"
+	killed revert-linear revert "$set"
+	io write "$dev" at=0 len=64k seed=9
+	dmsetup remove --retry "$set"
+	ctl_code 0 activate --auto
+	same "" "$(json '.sets[].name' list)" "sets"
+	io check "$slow" at=0 len=64k seed=9
+}
+test_case "killed at the moment, and once more when that goes on" killed_twice
+
 # As after a start at which disks came in another order: the name is another disk's.
 another_disk()
 {
