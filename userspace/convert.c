@@ -522,8 +522,11 @@ int convert_release_volume(const struct lvm_part *p)
 
 	if (!old) {
 		/* A dry run finds it in use still. */
-		if (!global.test && !device_from_name(p->name, &d)) {
-			what = reshape_foreign(NULL, &d);
+		if (!global.test) {
+			if (device_from_name(p->name, &d))
+				what = xstrdup("what nobody can look at, as it is not active");
+			else
+				what = reshape_foreign(NULL, &d);
 			device_free(&d);
 		}
 		if (!what)

@@ -361,7 +361,8 @@ char *reshape_foreign(struct set *s, const struct device *d)
 		if (error)
 			what = xstrdup("what cannot be read");
 	}
-	if (!what && s && m.kind == MEMBER_NONE && !m.blank)
+	/* Of a volume that nobody has used yet lvcreate has zeroed the first block alone. */
+	if (!what && m.kind == MEMBER_NONE && !(s ? m.blank : candidate_begins_blank(d)))
 		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);
 	return what;
