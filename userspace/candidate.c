@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lvm-part.h"
 #include "signature.h"
 #include "util.h"
 
@@ -89,6 +90,11 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	struct member m;
 	int error;
 
+	if (!metadata && set_volume_is_origin(&d->dev)) {
+		err("%s: its name ends in " LVM_ORIGIN_SUFFIX ", by which a volume that was converted is known. Rename it first.",
+		    d->typed);
+		return false;
+	}
 	member_read(&d->dev, &m);
 	if (m.kind == MEMBER_UNREADABLE) {
 		err("%s: %s.", d->typed, m.reason);

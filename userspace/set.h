@@ -84,6 +84,8 @@ struct set *sets_need(const struct set_list *list, const char *name);
 
 /* Rank of the logical volume that was converted, -1 if it is no such set. */
 int set_origin(const struct set *s);
+/* Whether it is a logical volume with the name of one that was converted. */
+bool set_volume_is_origin(const struct device *d);
 
 /* Rank of the tier of that id, -1 if the set has none. */
 static inline int set_rank_with(const struct set *s, unsigned int id)
