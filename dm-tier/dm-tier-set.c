@@ -643,14 +643,29 @@ out:
 }
 
 /* Another size or name that cannot be written down is no reason to end what works. */
-static int goes_on(struct tier_set *set)
+static void goes_on(struct tier_set *set)
 {
 	DMERR("%s: goes on with the sizes and the name it had", dm_device_name(set->md));
 	mutex_lock(&set->commit);
 	if (tier_metadata_doomed(set->metadata))
 		tier_settle_commit(set);
 	mutex_unlock(&set->commit);
-	return 0;
+}
+
+/*
+ * While it was suspended, tierctl revert may have written one of the tiers over: what is
+ * written to the set from here on would be lost.  A superblock that cannot be read says
+ * nothing, and what works without it goes on.
+ */
+static int check_state(struct tier_target *tt)
+{
+	struct tier_meta_info info;
+	const char *reason;
+
+	if (tier_metadata_read_superblock(tt->metadata->bdev, &info, &reason) ||
+	    (info.state != TIER_STATE_REVERTING && info.state != TIER_STATE_RETIRED))
+		return 0;
+	return report(tt->set, -EINVAL, "On its way back to one device: tierctl revert");
 }
 
 static int bind(struct tier_set *set, struct tier_target *tt)
@@ -660,6 +675,9 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	bool fresh;
 	int r;
 
+	r = set->active ? check_state(tt) : 0;
+	if (r)
+		return r;
 	if (set->active && old == tt) {
 		r = recheck_sizes(set);
 		if (r || (!grown(set) && !renamed(set)))
@@ -676,8 +694,10 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	r = tier_plan_make(tt, plan);
 	if (r) {
 		report(set, r, plan->reason);
-		if (set->active && old == tt)
-			r = goes_on(set);
+		if (set->active && old == tt) {
+			goes_on(set);
+			r = 0;
+		}
 		goto out;
 	}
 	set->bound = tt;
@@ -692,7 +712,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	} else if (fresh) {
 		r = write_plan(set, tt, plan);
 		if (r && set->active && (old == tt || !reshaped(set, tt, plan))) {
-			r = goes_on(set);
+			goes_on(set);
+			r = 0;
 			if (old == tt)
 				goto out;
 			fresh = false;

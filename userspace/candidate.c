@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lvm-part.h"
 #include "signature.h"
 #include "util.h"
 
@@ -67,24 +68,20 @@ char *candidate_describe(const struct member *m)
 	}
 }
 
-static bool needs_zeroes(const struct candidate *d, const struct member *m, bool metadata)
+bool candidate_begins_blank(const struct device *d)
 {
+	int fd = device_open(d, O_RDONLY);
 	bool zero;
 	void *buf;
-	int fd;
 
-	if (!metadata)
-		return !m->blank;
-	/* What lies behind the first block of metadata does not matter. */
-	fd = device_open(&d->dev, O_RDONLY);
 	if (fd < 0)
-		return true;
+		return false;
 	buf = block_buffer(TIER_METADATA_BLOCK_SIZE);
 	zero = !read_blocks(fd, 0, buf, TIER_METADATA_BLOCK_SIZE) &&
 	       tier_all_zero(buf, TIER_METADATA_BLOCK_SIZE);
 	free(buf);
 	close(fd);
-	return !zero;
+	return zero;
 }
 
 bool candidate_look_inside(struct candidate *d, bool metadata)
@@ -93,6 +90,11 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	struct member m;
 	int error;
 
+	if (!metadata && set_volume_is_origin(&d->dev)) {
+		err("%s: its name ends in " LVM_ORIGIN_SUFFIX ", by which a volume that was converted is known. Rename it first.",
+		    d->typed);
+		return false;
+	}
 	member_read(&d->dev, &m);
 	if (m.kind == MEMBER_UNREADABLE) {
 		err("%s: %s.", d->typed, m.reason);
@@ -106,7 +108,8 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 			goto out;
 		}
 	}
-	unknown = !d->carries && needs_zeroes(d, &m, metadata);
+	/* What lies behind the first block of metadata does not matter. */
+	unknown = !d->carries && !(metadata ? candidate_begins_blank(&d->dev) : m.blank);
 	if (unknown)
 		d->carries = xstrdup("something unknown in its first 8 KiB");
 

@@ -18,6 +18,8 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets);
 /* Fills in what it carries, which is refused without --force. */
 bool candidate_look_inside(struct candidate *d, bool metadata);
 void candidate_free(struct candidate *d);
+/* Whether its first 4 KiB are zeroes. */
+bool candidate_begins_blank(const struct device *d);
 
 /* What of a set a device carries, in words; NULL for nothing. */
 char *candidate_describe(const struct member *m);

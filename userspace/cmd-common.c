@@ -51,7 +51,7 @@ bool check_active(const struct set *s)
 
 int send_message(const struct set *s, const char *fmt, ...)
 {
-	char *message, *reason;
+	char *message, *reason, *resume;
 	va_list ap;
 	int r = 0;
 
@@ -65,8 +65,10 @@ int send_message(const struct set *s, const char *fmt, ...)
 	} else {
 		r = dm_message(s->dm.name, message, NULL, &reason);
 		if (r) {
-			err("%s: %s: %s.%s", s->name, message, reason,
-			    s->dm.suspended ? " It is suspended: dmsetup resume it first." : "");
+			resume = s->dm.suspended ? set_resume_command(s) : NULL;
+			err("%s: %s: %s.%s%s", s->name, message, reason, resume ? " It is suspended. First: " : "",
+			    resume ? resume : "");
+			free(resume);
 			free(reason);
 		}
 	}

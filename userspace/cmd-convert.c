@@ -27,6 +27,7 @@ struct part {
 	bool volume;			/* one of LVM's, that was there before */
 	struct lvm_part lvm;		/* if volume; points into a list of ours */
 	struct lvm_parts list;
+	int fd;				/* nobody else gets it as long as that is open, or -1 */
 };
 
 struct request {
@@ -290,6 +291,20 @@ static bool check_part_name(const struct request *q, const struct lvm_part *p, b
 	return good;
 }
 
+static bool check_tags(const char *name, struct lvm_parts *list)
+{
+	lvm_parts_free(list);
+	if (lvm_list(name, list) || list->nr != 1) {
+		err("%s: LVM does not know it.", name);
+		return false;
+	}
+	if (strstr(list->part[0].tags, LVM_TAG ".set=")) {
+		err("%s: has the tags of a tiered set. Remove them first: lvchange --deltag", name);
+		return false;
+	}
+	return true;
+}
+
 static bool check_part(struct request *q, struct part *p, bool metadata)
 {
 	const struct device *d = &p->c.dev;
@@ -319,15 +334,9 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)
 		return true;
-	if (lvm_list(d->name, &p->list) || p->list.nr != 1) {
-		err("%s: LVM does not know it.", d->name);
+	if (!check_tags(d->name, &p->list))
 		return false;
-	}
 	p->lvm = p->list.part[0];
-	if (strstr(p->lvm.tags, LVM_TAG ".set=")) {
-		err("%s: has the tags of a tiered set. Remove them first: lvchange --deltag", d->name);
-		return false;
-	}
 	return check_part_name(q, &p->lvm, metadata);
 }
 
@@ -534,6 +543,67 @@ static void say_rest(struct request *q)
 	table_free(&t);
 }
 
+/*
+ * The devices are held from here to the label on the origin, as what is copied there is all
+ * there is of it.  Who was faster is gone by then, so all are looked at once more.
+ */
+
+static int hold(const struct device *d, const char *name)
+{
+	int fd = device_open(d, O_RDWR | O_EXCL);
+
+	if (fd < 0)
+		err("%s: cannot be had alone: %s.", name, strerror(-fd));
+	return fd;
+}
+
+static bool hold_part(struct part *p, bool metadata)
+{
+	struct candidate now = { .typed = p->c.typed, .dev = p->c.dev };
+	struct lvm_parts list = { 0 };
+	bool good;
+
+	p->fd = hold(&p->c.dev, p->c.typed);
+	if (p->fd < 0 || p->make)
+		return p->fd >= 0;
+	good = candidate_look_inside(&now, metadata);
+	if (good && (!now.carries != !p->c.carries || (now.carries && strcmp(now.carries, p->c.carries)))) {
+		err("%s: carries %s by now. Try again.", p->c.typed, now.carries ? now.carries : "nothing");
+		good = false;
+	}
+	good = good && (!p->volume || check_tags(p->c.dev.name, &list));
+	lvm_parts_free(&list);
+	free(now.carries);
+	return good;
+}
+
+static bool hold_all(struct request *q, int *origin)
+{
+	struct lvm_parts list = { 0 };
+	unsigned int i;
+	bool good;
+
+	*origin = hold(&q->origin.dev, q->c.name);
+	good = *origin >= 0 && check_origin_content(q) && (!q->lv || check_tags(q->c.name, &list));
+	lvm_parts_free(&list);
+	for (i = 0; good && i < q->nr_fast; i++)
+		good = q->fast[i].make || hold_part(&q->fast[i], false);
+	return good && (q->meta.make || hold_part(&q->meta, true));
+}
+
+static void let_go(struct request *q)
+{
+	unsigned int i;
+
+	for (i = 0; i <= q->nr_fast; i++) {
+		struct part *p = i < q->nr_fast ? &q->fast[i] : &q->meta;
+
+		if (p->fd >= 0)
+			close(p->fd);
+		p->fd = -1;
+	}
+}
+
 /* The volumes, tagged from the moment they exist. */
 static int make_parts(struct request *q)
 {
@@ -562,9 +632,9 @@ static int make_parts(struct request *q)
 /* What lay on them before may have left something where LVM does not look. */
 static int prepare_part(struct part *p, struct device *d)
 {
-	if (p->make && !candidate_find(&p->c))
+	if (p->make && (!candidate_find(&p->c) || !hold_part(p, false)))
 		return -1;
-	if ((p->make || p->c.carries) && wipe_all(&p->c.dev))
+	if ((p->make || p->c.carries) && wipe_all_of(&p->c.dev, p->fd))
 		return -1;
 	*d = p->c.dev;
 	return 0;
@@ -591,22 +661,20 @@ static int write_set(struct request *q)
 static int do_it(struct request *q)
 {
 	const char *name = q->c.name, *set = q->lv ? name : q->dm_name;
+	bool held;
 	int fd, r;
 
 	/* A question may have waited for its answer in between. */
 	if (!check_origin_use(q))
 		return EXIT_FAILED;
-	fd = device_open(&q->origin.dev, O_RDWR | O_EXCL);
-	if (fd < 0) {
-		err("%s: cannot be had alone: %s.", name, strerror(-fd));
-		return EXIT_FAILED;
-	}
-	if (!lock_set(q->c.hex, name)) {
+	reshape_step("convert", "checked");
+	held = hold_all(q, &fd) && lock_set(q->c.hex, name);
+	r = held ? write_set(q) : -1;
+	let_go(q);
+	if (fd >= 0)
 		close(fd);
+	if (!held)
 		return EXIT_FAILED;
-	}
-	r = write_set(q);
-	close(fd);
 	if (r > 0) {
 		err("%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s. If that says that it can only go on: tierctl activate %s",
 		    name, name, set, set);
@@ -787,6 +855,9 @@ int cmd_convert(const struct args *args)
 	unsigned int i;
 	int code = parse_arguments(&q);
 
+	for (i = 0; i < TIER_MAX_TIERS - 1; i++)
+		q.fast[i].fd = -1;
+	q.meta.fd = -1;
 	if (!code)
 		code = look_and_convert(&q);
 	for (i = 0; i < TIER_MAX_TIERS - 1; i++)

@@ -118,7 +118,7 @@ static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint
 static int copy_homeless(const struct conversion *c)
 {
 	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
-	int fast = device_open(&c->fast[0], O_RDWR | O_EXCL), r = fast < 0 ? fast : 0;
+	int fast = device_open(&c->fast[0], O_RDWR), r = fast < 0 ? fast : 0;
 	/* What is on the disk, whatever somebody's buffers say. */
 	int origin = device_open(&c->origin, O_RDONLY);
 	void *buf = block_buffer(COPY_BYTES);
@@ -271,7 +271,7 @@ int convert_clear_tier(const struct set *s, const struct device *d, uint64_t lab
 
 static int write_metadata(const struct conversion *c, const struct md_content *m)
 {
-	int fd = device_open(&c->meta, O_RDWR | O_EXCL), r = fd;
+	int fd = device_open(&c->meta, O_RDWR), r = fd;
 
 	if (fd >= 0) {
 		r = md_build(fd, c->meta.size / TIER_METADATA_BLOCK_SIZE, m);
@@ -522,8 +522,11 @@ int convert_release_volume(const struct lvm_part *p)
 
 	if (!old) {
 		/* A dry run finds it in use still. */
-		if (!global.test && !device_from_name(p->name, &d)) {
-			what = reshape_foreign(NULL, &d);
+		if (!global.test) {
+			if (device_from_name(p->name, &d))
+				what = xstrdup("what nobody can look at, as it is not active");
+			else
+				what = reshape_foreign(NULL, &d);
 			device_free(&d);
 		}
 		if (!what)

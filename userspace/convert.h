@@ -34,8 +34,8 @@ struct conversion {
 void convert_arrange(struct conversion *c, uint64_t origin_size);
 
 /*
- * Writes metadata, copies and labels, and clears the label area of the origin; nobody
- * else has the devices.  0, or, with the error said, -1 if the origin is as it was and 1
+ * Writes metadata, copies and labels, and clears the label area of the origin; the caller
+ * holds all devices.  0, or, with the error said, -1 if the origin is as it was and 1
  * if nobody can say whether it has its label.
  */
 int convert_write(const struct conversion *c);

@@ -173,13 +173,17 @@ static void attend_active(struct report *r)
 {
 	const struct set *s = r->set;
 	const struct status *st = &s->status;
+	char *resume;
 
 	if (!s->have_table) {
 		attend(r, "no_table", -1, "no table is loaded: tierctl deactivate %s, activate it again", s->name);
 		return;
 	}
-	if (s->dm.suspended)
-		attend(r, "suspended", -1, "suspended: I/O to it waits (dmsetup resume %s)", s->dm_name);
+	if (s->dm.suspended) {
+		resume = set_resume_command(s);
+		attend(r, "suspended", -1, "suspended: I/O to it waits (%s)", resume);
+		free(resume);
+	}
 	if (st->kind == STATUS_FAIL)
 		attend(r, "failed", -1, "failed: every I/O to it is an error; the kernel log says why");
 	if (st->kind == STATUS_ERROR)

@@ -258,8 +258,8 @@ static int load_records(struct set *s)
 
 struct set *need_changeable(struct set_list *list, const char *name)
 {
+	char *full, *resume;
 	struct set *s;
-	char *full;
 
 	memset(list, 0, sizeof(*list));
 	if (!lock_named(name, false))
@@ -279,9 +279,13 @@ struct set *need_changeable(struct set_list *list, const char *name)
 	}
 	if (!s)
 		return NULL;
-	if (s->dm.suspended)
-		err("%s: is suspended. Type: dmsetup resume %s", s->name, s->dm_name);
-	else if (set_missing(s))
+	if (s->dm.suspended) {
+		resume = set_resume_command(s);
+		err("%s: is suspended. Type: %s", s->name, resume);
+		free(resume);
+		return NULL;
+	}
+	if (set_missing(s))
 		err("%s: a tier is missing. Its tiers stay as they are until it is back.", s->name);
 	else if (s->status.needs_check)
 		err("%s: its metadata needs a check first.", s->name);
@@ -357,7 +361,8 @@ char *reshape_foreign(struct set *s, const struct device *d)
 		if (error)
 			what = xstrdup("what cannot be read");
 	}
-	if (!what && s && m.kind == MEMBER_NONE && !m.blank)
+	/* Of a volume that nobody has used yet lvcreate has zeroed the first block alone. */
+	if (!what && m.kind == MEMBER_NONE && !(s ? m.blank : candidate_begins_blank(d)))
 		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);
 	return what;

@@ -230,11 +230,19 @@ static int write_over_label(struct moment *m, const void *block)
 	return r;
 }
 
-/* From the label that is gone to the table that passes everything through. */
+/*
+ * From the label that is gone to the table that passes everything through.  From the
+ * resume on what is written goes past the set, and the home cannot be known by its content
+ * any more.
+ */
 static int pass_through(const struct set *s, const struct set_tier *home)
 {
 	char *reason;
 
+	/* The status of one that has failed does not say which tiers it has. */
+	if (home->id >= 0)
+		convert_set_state(s, TIER_STATE_RETIRED, home->id);
+	reshape_step("revert", "noted");
 	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
 	    dm_resume(s->dm.name, &reason)) {
 		err("%s: the data is home, but its table cannot be changed: %s. I/O to it waits. Try again.",
@@ -300,12 +308,6 @@ static int do_moment(struct moment *m)
 	}
 	if (!r) {
 		reshape_step("revert", "committed");
-		/*
-		 * From the resume on what is written goes past the set, and the home cannot
-		 * be known by its content any more.
-		 */
-		convert_set_state(m->s, TIER_STATE_RETIRED, m->home->id);
-		reshape_step("revert", "noted");
 		return pass_through(m->s, m->home);
 	}
 	if (r != -ENOTRECOVERABLE)

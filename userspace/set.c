@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/metadata.h"
+#include "lib/rules.h"
 #include "lvm-part.h"
 #include "size.h"
 #include "suggest.h"
@@ -131,6 +132,16 @@ int set_read_info(struct set *s)
 	close(fd);
 	s->have_info = !r;
 	return r;
+}
+
+char *set_resume_command(const struct set *s)
+{
+	struct set now = *s;
+
+	now.have_info = false;
+	if (!set_read_info(&now) && md_has_home(now.info.state))
+		return xasprintf("tierctl revert %s", s->name);
+	return xasprintf("dmsetup resume %s", s->dm_name);
 }
 
 static void set_uuid(struct set *s, const u8 *uuid)
@@ -369,25 +380,45 @@ static bool of_active(const struct set_list *list, const struct member *m)
 	return s && s->active;
 }
 
-/*
- * The device of a set that was a logical volume is named after it, VG-LV, also when
- * the volume group has another name by now; the volume itself is VG-LV_torig, or not
- * yet if the conversion was interrupted.
- */
-static void name_after_volume(struct set *s, const struct device *d)
+/* The name of a logical volume for device-mapper, NULL if it is none; the caller frees. */
+static char *volume_name(const struct device *d)
 {
-	char *name = device_attribute(d->dev, "dm/name"), *uuid = device_attribute(d->dev, "dm/uuid");
-	size_t len = name ? strlen(name) : 0, end = strlen(LVM_ORIGIN_SUFFIX);
-	bool moved = len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX);
+	return device_is_volume(d->dev) ? device_attribute(d->dev, "dm/name") : NULL;
+}
 
-	if (name && uuid && !strncmp(uuid, "LVM-", 4) &&
-	    (moved || (s->dm_name && !strcmp(name, s->dm_name)))) {
-		s->lv = true;
-		free(s->dm_name);
-		s->dm_name = moved ? xstrndup(name, len - end) : xstrdup(name);
-	}
+static bool ends_as_origin(const char *name)
+{
+	size_t len = strlen(name), end = strlen(LVM_ORIGIN_SUFFIX);
+
+	return len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX);
+}
+
+bool set_volume_is_origin(const struct device *d)
+{
+	char *name = volume_name(d);
+	bool is = name && ends_as_origin(name);
+
 	free(name);
-	free(uuid);
+	return is;
+}
+
+static bool is_called(const struct device *d, const char *want)
+{
+	char *name = volume_name(d);
+	bool is = name && !strcmp(name, want);
+
+	free(name);
+	return is;
+}
+
+static int tier_called(const struct set *s, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && is_called(&s->tier[i].dev, name))
+			return i;
+	return -1;
 }
 
 /* The conversion was cut short before the volume had a label. */
@@ -397,7 +428,7 @@ static void name_after_unlabelled(struct set *s)
 	struct device d;
 
 	if (name && !device_from_name(name, &d)) {
-		name_after_volume(s, &d);
+		s->lv = is_called(&d, s->dm_name);
 		device_free(&d);
 	}
 	free(name);
@@ -439,16 +470,43 @@ static void name_after_tags(struct set *s)
 	free(name);
 }
 
+/*
+ * The device of a set that was a logical volume is named after it, VG-LV; the volume itself
+ * is VG-LV_torig, or not yet if the conversion was interrupted.  With none of that name the
+ * volume group may have another one by now: tags tell, or that one tier alone ends so.
+ */
+static void name_after_volume(struct set *s)
+{
+	char *origin = s->dm_name ? xasprintf("%s" LVM_ORIGIN_SUFFIX, s->dm_name) : NULL;
+	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
+	unsigned int i, nr = 0, rank = 0;
+
+	s->lv = origin && (tier_called(s, s->dm_name) >= 0 || tier_called(s, origin) >= 0);
+	for (i = 0; !s->lv && name && i < s->nr_tiers; i++)
+		if (s->tier[i].present && set_volume_is_origin(&s->tier[i].dev)) {
+			rank = i;
+			nr++;
+		}
+	if (nr)
+		name_after_tags(s);
+	if (nr == 1 && !s->lv) {
+		free(s->dm_name);
+		s->dm_name = volume_name(&s->tier[rank].dev);
+		s->dm_name[strlen(s->dm_name) - strlen(LVM_ORIGIN_SUFFIX)] = '\0';
+		s->lv = true;
+	}
+	free(origin);
+	free(name);
+}
+
 static void finish_inactive(struct set *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++) {
-		if (s->tier[i].present)
-			name_after_volume(s, &s->tier[i].dev);
-		else
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!s->tier[i].present)
 			s->tier[i].state = '-';
-	}
+	name_after_volume(s);
 	if (!s->have_meta)
 		add_problem(s, "its metadata device is missing");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
@@ -653,21 +711,36 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	return NULL;
 }
 
+/* The group has another name by now, and the device not yet. */
+static int tagged_origin(const struct set *s)
+{
+	const struct lvm_part *origin = NULL;
+	struct lvm_parts parts = { 0 };
+	char *name = NULL;
+	int rank = -1;
+
+	if (lvm_installed() && !lvm_list_set(s->hex, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin && ends_as_origin(origin->lv)) {
+		name = dm_name_from_lv(origin->name);
+		rank = tier_called(s, name);
+	}
+	free(name);
+	lvm_parts_free(&parts);
+	return rank;
+}
+
 int set_origin(const struct set *s)
 {
-	size_t len, end = strlen(LVM_ORIGIN_SUFFIX);
-	int origin = -1;
-	unsigned int i;
 	char *name;
+	int rank;
 
-	for (i = 0; s->lv && i < s->nr_tiers; i++) {
-		name = s->tier[i].present ? device_attribute(s->tier[i].dev.dev, "dm/name") : NULL;
-		len = name ? strlen(name) : 0;
-		if (len > end && !strcmp(name + len - end, LVM_ORIGIN_SUFFIX))
-			origin = i;
-		free(name);
-	}
-	return origin;
+	if (!s->lv)
+		return -1;
+	name = xasprintf("%s" LVM_ORIGIN_SUFFIX, s->dm_name);
+	rank = tier_called(s, name);
+	free(name);
+	return rank < 0 ? tagged_origin(s) : rank;
 }
 
 unsigned int set_missing(const struct set *s)

@@ -84,6 +84,8 @@ struct set *sets_need(const struct set_list *list, const char *name);
 
 /* Rank of the logical volume that was converted, -1 if it is no such set. */
 int set_origin(const struct set *s);
+/* Whether it is a logical volume with the name of one that was converted. */
+bool set_volume_is_origin(const struct device *d);
 
 /* Rank of the tier of that id, -1 if the set has none. */
 static inline int set_rank_with(const struct set *s, unsigned int id)
@@ -109,6 +111,11 @@ unsigned int set_stale(const struct set *s);
 
 /* Reads the superblock of an active set when it is needed.  0 or -errno. */
 int set_read_info(struct set *s);
+/*
+ * What to type about a set that is suspended: if revert was killed in its moment, resuming
+ * alone would not do.  The caller frees.
+ */
+char *set_resume_command(const struct set *s);
 
 /* Chunks of an inactive set per rank; false if the metadata cannot be read. */
 bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *mapped, uint64_t *pinned);

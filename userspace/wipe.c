@@ -43,13 +43,10 @@ int wipe_superblock(const struct device *d)
 	return wipe_head(d, TIER_METADATA_BLOCK_SIZE);
 }
 
-int wipe_all(const struct device *d)
+int wipe_all_of(const struct device *d, int fd)
 {
-	int fd = open_for_wiping(d), r;
+	int r = signatures_wipe(fd);
 
-	if (fd < 0)
-		return fd;
-	r = signatures_wipe(fd);
 	if (!r)
 		r = zero_blocks(fd, 0, TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE);
 	if (r)
@@ -57,6 +54,16 @@ int wipe_all(const struct device *d)
 	/* Not every device has partitions; those that are in use were refused before. */
 	else if (ioctl(fd, BLKRRPART) < 0)
 		verbose("%s: partitions were not read again", d->name);
+	return r;
+}
+
+int wipe_all(const struct device *d)
+{
+	int fd = open_for_wiping(d), r;
+
+	if (fd < 0)
+		return fd;
+	r = wipe_all_of(d, fd);
 	close(fd);
 	return r;
 }

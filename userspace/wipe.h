@@ -14,5 +14,7 @@ int wipe_superblock(const struct device *d);
  * kernel to forget partitions.  0 or -errno, with the error said.
  */
 int wipe_all(const struct device *d);
+/* The same by a descriptor that holds the device. */
+int wipe_all_of(const struct device *d, int fd);
 
 #endif

@@ -374,6 +374,46 @@ suspended_by_others()
 }
 test_case "a set that others have suspended" suspended_by_others
 
+# What was written from there on would be lost: it is not resumed, and nobody says that it should be.
+not_resumed()
+{
+	local step
+	make_disks
+	for step in reverting committed noted; do
+		ctl create -q "$set" -f -y -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
+		io write "$dev" at=0 len=14m seed=3
+		killed "revert-$step" revert "$set"
+		fails dmsetup resume "$set"
+		matches "tier: .*: On its way back to one device: tierctl revert" "$(klog)"
+		ctl_code 1 resize "$set"
+		one_line "$set: is suspended\. type: tierctl revert $set$"
+		ctl_code 1 set "$set" migration_bandwidth=1m
+		one_line "it is suspended\. first: tierctl revert $set$"
+		ctl_code 3 status "$set"
+		matches "attention +suspended: I/O to it waits \(tierctl revert $set\)" "$output"
+		ctl_code 0 revert "$set"
+		same "" "$(json '.sets[].name' list)" "sets"
+		io check "$slow" at=0 len=14m seed=3
+	done
+}
+test_case "a set that was left suspended is not resumed without revert" not_resumed
+
+# What has been written past the set makes the device look like another one.
+killed_twice()
+{
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	killed revert-committed revert "$set"
+	killed revert-linear revert "$set"
+	io write "$dev" at=0 len=64k seed=9
+	dmsetup remove --retry "$set"
+	ctl_code 0 activate --auto
+	same "" "$(json '.sets[].name' list)" "sets"
+	io check "$slow" at=0 len=64k seed=9
+}
+test_case "killed at the moment, and once more when that goes on" killed_twice
+
 # As after a start at which disks came in another order: the name is another disk's.
 another_disk()
 {

@@ -243,6 +243,39 @@ group()
 }
 test_case "a volume group that is renamed" group
 
+# Another tier may be called as if it had been converted.
+namesake()
+{
+	converted
+	lv own_torig 8m "$vg" "${loops[1]}"
+	ctl_code 1 add -y "$vg/data" "$vg/own_torig"
+	one_line "$vg/own_torig: its name ends in _torig, .*rename it first"
+	lvrename -q "$vg" own_torig own >/dev/null
+	ctl add -q -y "$vg/data" "$vg/own"
+	lvrename -q "$vg" own own_torig >/dev/null
+	calm
+	ctl_code 1 remove "$vg/data" "$vg/data_torig"
+	one_line "$vg/data_torig: is what $vg/data was made of"
+	ctl_code 0 revert --dry-run "$vg/data"
+	matches "all of it .* goes back to $vg/data_torig\." "$output"
+	ctl deactivate -q "$vg/data"
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	# The group has another name, the set not yet.
+	vgrename -q "$vg" tt_vh >/dev/null
+	ctl_code 1 remove "$vg/data" tt_vh/data_torig
+	one_line "tt_vh/data_torig: is what $vg/data was made of"
+	ctl deactivate -q "$vg/data"
+	vg=tt_vh origin=/dev/mapper/tt_vh-data
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	data check
+	ctl_code 0 revert "$vg/data"
+	same "data own_torig " "$(lvm_names)"
+	data check
+}
+test_case "another tier whose name ends in _torig" namesake
+
 inactive()
 {
 	converted

@@ -11,6 +11,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
 # shellcheck source=lib-convert.sh
 . "$(dirname "$0")/lib-convert.sh"
 
@@ -228,5 +230,34 @@ no_label()
 	same "" "$(json '.sets[].name' list)" "sets"
 }
 test_case "a disk that cannot be labelled" no_label
+
+# What is copied to the fast device is all there is of it: no other set gets that meanwhile.
+at_once()
+{
+	local rc=0 words=(-c 64k --policy static)
+	make_disks
+	disk third 32
+	words+=(--fast "$fast" --metadata "$meta")
+	io write "$slow" at=0 len=32m seed=8
+	io write "$third" at=0 len=32m seed=9
+	stopped convert-tagged convert "$third" --name tt_other "${words[@]}"
+	unchanged "$slow" "$fast" "$meta" -- ctl_code 1 convert "$slow" --name "$set" "${words[@]}"
+	one_line "$fast: (in use|open by )"
+	go_on
+	io check /dev/mapper/tt_other at=0 len=32m seed=9
+	ctl revert -q tt_other
+	# Nor one that has been used since it was looked at
+	stopped convert-checked convert "$third" --name tt_other "${words[@]}"
+	ctl convert -q "$slow" --name "$set" "${words[@]}"
+	ctl deactivate -q "$set"
+	kill -CONT "$stopped_pid"
+	wait "$stopped_pid" || rc=$?
+	same 1 "$rc" "exit status of who came second"
+	matches "$fast: carries the label of tier id 0 of the set \"$set\"" "$(<"$tmp/stopped")"
+	io check "$third" at=0 len=32m seed=9
+	ctl activate -q "$set"
+	io check "$dev" at=0 len=32m seed=8
+}
+test_case "two at once for one fast device" at_once
 
 run_tests

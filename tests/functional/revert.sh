@@ -58,17 +58,24 @@ test_case "a logical volume that is not in use" closed
 # A volume that was made for the set, and that somebody uses by now, is no tier of it.
 foreign_volume()
 {
-	local tag words=()
+	local tag words=() used
 	make_vg
 	data write
 	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
 	for tag in $(tags data_tvol0 | tr , ' '); do words+=(--addtag "$tag"); done
-	lvcreate -q -y -n data_tvol1 -L 4m "${words[@]}" "$vg" "${loops[1]}" >/dev/null
+	for used in 1 2 3; do
+		lvcreate -q -y -n "data_tvol$used" -L 4m "${words[@]}" "$vg" "${loops[1]}" >/dev/null
+	done
 	mke2fs -q -F "/dev/$vg/data_tvol1"
-	unchanged "/dev/$vg/data_tvol1" -- ctl_code 0 revert "$vg/data"
+	io write "/dev/$vg/data_tvol2" at=0 len=64k seed=5
+	lvchange -q --setautoactivation n "$vg/data_tvol3" >/dev/null
+	lvchange -q -an "$vg/data_tvol3"
+	unchanged "/dev/$vg/data_tvol1" "/dev/$vg/data_tvol2" -- ctl_code 0 revert "$vg/data"
 	matches 'data_tvol1: was made for the set, but carries ext2.*so it stays' "$errors" warning
-	same "data data_tvol1 " "$(lvm_names)"
-	same "" "$(tags data_tvol1)" "tags of the volume that stays"
+	matches 'data_tvol2: was made for the set, but carries something unknown.*so it stays' "$errors" warning
+	matches 'data_tvol3: was made for the set, but carries what nobody can .*so it stays' "$errors" warning
+	same "data data_tvol1 data_tvol2 data_tvol3 " "$(lvm_names)"
+	for used in 1 2 3; do same "" "$(tags "data_tvol$used")" "tags of a volume that stays"; done
 	plain
 	data check
 }
