@@ -257,6 +257,31 @@ at_once()
 }
 test_case "four calls at once" at_once
 
+# LVM resumes the legs of a mirror before the mirror, and their names alone say what they are.
+leg_alone()
+{
+	local uuid=LVM-0123456789abcdefghijklmnopqrstuv0123456789abcdefghijklmnopqrstuv name table
+	disk pv 8
+	disk fast 16
+	table="0 8192 linear /dev/tt_pv 2048"
+	wrap mapped "$table"
+	ctl create "$set" -q -c 64k -m "$mapped" "$fast"
+	ctl deactivate -q "$set"
+	remove tt_mapped
+	for name in meta_rimage_0 meta_corig pvmove0 meta-real; do
+		dmsetup create "tt_vg-$name" --uuid "$uuid${name#"${name%-real}"}" --table "$table"
+		settle
+		ctl_code 0 activate --auto "$fast"
+		fails active
+		remove "tt_vg-$name"
+	done
+	# Names of volume groups are free.
+	dmsetup create tt_vg_rimage-meta --uuid "$uuid" --table "$table"
+	ctl_code 0 activate --auto "$fast"
+	wait_for 20 active
+}
+test_case "the leg of a mirrored volume is not taken for the volume" leg_alone
+
 # up_and_down NAME TABLE: often
 up_and_down()
 {
