@@ -257,6 +257,42 @@ at_once()
 }
 test_case "four calls at once" at_once
 
+# As a virtual machine does, in which the set may be active: without O_EXCL.
+hold()
+{
+	background bash -c "exec 5$1$mapped; touch $tmp/held; exec sleep 900"
+	wait_for 10 test -e "$tmp/held"
+	rm "$tmp/held"
+}
+let_go()
+{
+	kill "$last_pid"
+	wait "$last_pid" || true
+	settle
+}
+held_elsewhere()
+{
+	make_mixed
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	settle
+	hold '<>'
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	one_line "$mapped is open by .*pid $last_pid\). free it first"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate --auto "$fast"
+	one_line "$mapped is open by .*pid $last_pid\). free it first"
+	fails active
+	ctl_code 0 activate -q -r "$set"
+	ctl deactivate -q "$set"
+	let_go
+	fails active
+	hold '<'
+	ctl_code 0 activate -q "$set"
+	check_chunks 0 20 1
+	let_go
+}
+test_case "a member that somebody may write to" held_elsewhere
+
 # LVM resumes the legs of a mirror before the mirror, and their names alone say what they are.
 leg_alone()
 {
