@@ -560,11 +560,11 @@ static int make_parts(struct request *q)
 }
 
 /* What lay on them before may have left something where LVM does not look. */
-static int prepare_part(struct part *p, struct device *d)
+static int prepare_part(struct part *p, bool metadata, struct device *d)
 {
 	if (p->make && !candidate_find(&p->c))
 		return -1;
-	if ((p->make || p->c.carries) && wipe_all(&p->c.dev))
+	if (p->c.carries ? wipe_candidate(&p->c, metadata) : p->make && wipe_all(&p->c.dev))
 		return -1;
 	*d = p->c.dev;
 	return 0;
@@ -577,9 +577,9 @@ static int write_set(struct request *q)
 	if (make_parts(q))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (prepare_part(&q->fast[i], &q->c.fast[i]))
+		if (prepare_part(&q->fast[i], false, &q->c.fast[i]))
 			return -1;
-	if (prepare_part(&q->meta, &q->c.meta))
+	if (prepare_part(&q->meta, true, &q->c.meta))
 		return -1;
 	q->c.nr_fast = q->nr_fast;
 	q->c.origin = q->origin.dev;
