@@ -208,6 +208,36 @@ loop_last()
 }
 test_case "so does a loop device that gets its file" loop_last
 
+# A device that was there before is to be looked at first.
+restored()
+{
+	local loop
+	make_disks
+	truncate -s 4M "$tmp/file"
+	loop=$(losetup -f --show "$tmp/file")
+	settle
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$slow"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	ctl dump -q "$set" -o "$tmp/dump.xml"
+	away "$meta"
+	ctl restore -q "$tmp/dump.xml" "$loop"
+	settle
+	wait_for 20 is_hidden "$loop"
+	settle
+	fails active
+	ctl_code 0 activate -q -r "$set"
+	check_chunks 0 20 1
+	ctl deactivate -q "$set"
+	losetup -d "$loop"
+	settle
+	losetup "$loop" "$tmp/file"
+	wait_for 20 active
+	deactivate
+	losetup -d "$loop"
+}
+test_case "metadata that is restored activates nothing" restored
+
 left_alone()
 {
 	make_mixed
