@@ -126,6 +126,20 @@ out:
 	return good;
 }
 
+bool candidate_unchanged(const struct candidate *d, bool metadata)
+{
+	struct candidate now = { .typed = d->typed };
+	bool same = false;
+
+	if (candidate_find(&now) && candidate_look_inside(&now, metadata)) {
+		same = now.dev.dev == d->dev.dev && now.carries && !strcmp(now.carries, d->carries);
+		if (!same)
+			err("%s: is not what it was (%s) any more, and stays as it is.", d->typed, d->carries);
+	}
+	candidate_free(&now);
+	return same;
+}
+
 void candidate_free(struct candidate *d)
 {
 	device_free(&d->dev);

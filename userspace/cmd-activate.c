@@ -97,12 +97,33 @@ static bool interrupted_set(const struct set *s)
 	return !s->doubled && ((convert_unfinished(s) && !set_missing(s)) || revert_unfinished(s));
 }
 
-/* What only the user can decide or mend: false, with the error said. */
-static bool can_activate(struct set *s, const struct args *args)
+/*
+ * Whoever only has a look, as others do at boot, does not matter.  A virtual machine holds
+ * nothing exclusively, and the set may be active in it.
+ */
+static bool members_unused(const struct set *s, bool read_only)
 {
 	unsigned int i;
 	char *usage;
 
+	for (i = 0; i <= s->nr_tiers; i++) {
+		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
+
+		if (i && !s->tier[i - 1].present)
+			continue;
+		usage = read_only ? device_held(d) : device_written(d);
+		if (usage) {
+			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+			free(usage);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What only the user can decide or mend: false, with the error said. */
+static bool can_activate(struct set *s, const struct args *args)
+{
 	if (convert_unfinished(s) && !convert_committed(s)) {
 		err("%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
 		    s->name, s->lv ? "" : "DEV --name ", s->name);
@@ -124,20 +145,7 @@ static bool can_activate(struct set *s, const struct args *args)
 		return false;
 	}
 	leave_out_stale(s);
-	for (i = 0; i <= s->nr_tiers; i++) {
-		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
-
-		if (i && !s->tier[i - 1].present)
-			continue;
-		/* Whoever only has a look, as others do at boot, does not matter. */
-		usage = device_held(d);
-		if (usage) {
-			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
-			free(usage);
-			return false;
-		}
-	}
-	return true;
+	return members_unused(s, args->given[OPT_READ_ONLY]);
 }
 
 static char *build_table(const struct set *s, const struct strings *features)

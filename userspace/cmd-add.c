@@ -191,8 +191,8 @@ static int add_device(const struct args *args, struct addition *a)
 		return EXIT_FAILED;
 	if (a->leftover && global.test)
 		say("Would wipe the old label on %s.\n", a->new.dev.name);
-	if (!global.test && ((a->leftover && wipe_labels(&a->new.dev)) ||
-			     (a->new.carries && wipe_all(&a->new.dev))))
+	if (!global.test && ((a->leftover && wipe_labels(&a->new.dev, a->s->uuid)) ||
+			     (a->new.carries && wipe_candidate(&a->new, false))))
 		return EXIT_FAILED;
 	reshape_step("add", "wiped");
 	number = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));

@@ -630,9 +630,11 @@ static int make_parts(struct request *q)
 }
 
 /* What lay on them before may have left something where LVM does not look. */
-static int prepare_part(struct part *p, struct device *d)
+static int prepare_part(struct part *p, bool metadata, struct device *d)
 {
 	if (p->make && (!candidate_find(&p->c) || !hold_part(p, false)))
+		return -1;
+	if (p->c.carries && !candidate_unchanged(&p->c, metadata))
 		return -1;
 	if ((p->make || p->c.carries) && wipe_all_of(&p->c.dev, p->fd))
 		return -1;
@@ -647,9 +649,9 @@ static int write_set(struct request *q)
 	if (make_parts(q))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (prepare_part(&q->fast[i], &q->c.fast[i]))
+		if (prepare_part(&q->fast[i], false, &q->c.fast[i]))
 			return -1;
-	if (prepare_part(&q->meta, &q->c.meta))
+	if (prepare_part(&q->meta, true, &q->c.meta))
 		return -1;
 	q->c.nr_fast = q->nr_fast;
 	q->c.origin = q->origin.dev;

@@ -310,7 +310,7 @@ static bool wipe(struct creation *c)
 		if (!nth(c, i)->carries)
 			continue;
 		c->wiped = true;
-		if (wipe_all(&nth(c, i)->dev))
+		if (wipe_candidate(nth(c, i), !i))
 			return false;
 	}
 	return true;

@@ -59,13 +59,13 @@ static int wipe_set(const struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].present && wipe_labels(&s->tier[i].dev))
+		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
 			return EXIT_FAILED;
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_labels(&s->stray[i]))
+		if (wipe_labels(&s->stray[i], s->uuid))
 			return EXIT_FAILED;
 	reshape_step("destroy", "labels");
-	if (s->have_meta && wipe_superblock(&s->meta_dev))
+	if (s->have_meta && wipe_superblock(&s->meta_dev, s->uuid))
 		return EXIT_FAILED;
 	reshape_step("destroy", "metadata");
 	return EXIT_DONE;
@@ -227,7 +227,7 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		code = EXIT_FAILED;
 	for (i = 0; i < args->nr; i++) {
 		if (!code && !global.test)
-			code = wipe_labels(&m[i].dev) ? EXIT_FAILED : EXIT_DONE;
+			code = wipe_labels(&m[i].dev, member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;
 		member_free(&m[i]);
 	}
 	if (!code && !global.test)

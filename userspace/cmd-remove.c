@@ -259,7 +259,8 @@ static int add_new(struct replacement *r)
 		say("Would wipe %s (%s).\n", d->typed, d->carries);
 	if (d->carries && !global.test && !ask("Wipe %s (%s)?", d->typed, d->carries))
 		return EXIT_FAILED;
-	if (!global.test && ((r->leftover && wipe_labels(&d->dev)) || (d->carries && wipe_all(&d->dev))))
+	if (!global.test && ((r->leftover && wipe_labels(&d->dev, r->s->uuid)) ||
+			     (d->carries && wipe_candidate(d, false))))
 		return EXIT_FAILED;
 	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
 	reshape_table(r->s, &t);

@@ -502,12 +502,12 @@ static int wipe_parts(const struct set *s)
 			continue;
 		if (global.test)
 			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
-		else if (wipe_labels(&s->tier[i].dev))
+		else if (wipe_labels(&s->tier[i].dev, s->uuid))
 			return -1;
 	}
 	if (global.test)
 		say("Would wipe the metadata on %s.\n", s->meta_dev.name);
-	else if (wipe_superblock(&s->meta_dev))
+	else if (wipe_superblock(&s->meta_dev, s->uuid))
 		return -1;
 	return 0;
 }

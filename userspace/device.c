@@ -426,7 +426,16 @@ static int holder_of_partition(void *context, dev_t dev)
 	return device_for_each_holder(dev, describe_holder, context);
 }
 
-static bool process_has_open(const char *pid, dev_t dev)
+/* The mode of its link there tells what a file is open for. */
+static bool is_open(int fds, const char *fd, bool writing)
+{
+	struct stat st;
+
+	return *fd != '.' && !fstatat(fds, fd, &st, AT_SYMLINK_NOFOLLOW) &&
+	       (!writing || (st.st_mode & S_IWUSR));
+}
+
+static bool process_has_open(const char *pid, dev_t dev, bool writing)
 {
 	char *path = xasprintf("/proc/%s/fd", pid);
 	DIR *dir = opendir(path);
@@ -435,7 +444,7 @@ static bool process_has_open(const char *pid, dev_t dev)
 	struct stat st;
 
 	while (dir && !found && (e = readdir(dir)))
-		found = *e->d_name != '.' && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
+		found = is_open(dirfd(dir), e->d_name, writing) && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
 			S_ISBLK(st.st_mode) && (st.st_rdev == dev || whole_disk(st.st_rdev) == dev);
 	if (dir)
 		closedir(dir);
@@ -443,14 +452,14 @@ static bool process_has_open(const char *pid, dev_t dev)
 	return found;
 }
 
-char *device_opener(dev_t dev)
+char *device_opener(dev_t dev, bool writing)
 {
 	DIR *dir = opendir("/proc");
 	char *path, *name, *text = NULL;
 	struct dirent *e;
 
 	while (dir && !text && (e = readdir(dir))) {
-		if (!isdigit((unsigned char)*e->d_name) || !process_has_open(e->d_name, dev))
+		if (!isdigit((unsigned char)*e->d_name) || !process_has_open(e->d_name, dev, writing))
 			continue;
 		path = xasprintf("/proc/%s/comm", e->d_name);
 		name = read_line(path);
@@ -491,7 +500,7 @@ char *device_held(const struct device *d)
 	}
 	if (errno != EBUSY)
 		return xasprintf("cannot be opened: %s", strerror(errno));
-	point = device_opener(d->dev);
+	point = device_opener(d->dev, false);
 	text = point ? xasprintf("open by %s", point) : xstrdup("in use");
 	free(point);
 	return text;

@@ -39,10 +39,15 @@ char *device_held(const struct device *d);
  */
 char *device_usage(const struct device *d);
 /*
- * A process that has it or a partition of it open, "fio (pid 12)", NULL if none is
- * found; the caller frees.
+ * The same of a device that a set is going to write to: nobody else may write, whoever reads
+ * does not matter.
  */
-char *device_opener(dev_t dev);
+char *device_written(const struct device *d);
+/*
+ * A process that has it or a partition of it open, for writing if so wanted, "fio (pid
+ * 12)", NULL if none is found; the caller frees.
+ */
+char *device_opener(dev_t dev, bool writing);
 /* Where it or a partition of it is mounted, NULL if nowhere; the caller frees. */
 char *device_mount_point(dev_t dev);
 

@@ -142,6 +142,36 @@ const u8 *member_set_uuid(const struct member *m)
 	return m->kind == MEMBER_METADATA ? m->meta.uuid : m->label.set_uuid;
 }
 
+/* "LVM-", and the UUIDs of the volume group and of the volume without their hyphens */
+#define VOLUME_UUID_LEN	(4 + 32 + 32)
+
+/*
+ * A leg of a mirror and its like carry what the volume above them carries, and are there
+ * before it.  LVM adds to the UUID of most of them; names like those of the others it lets
+ * nobody use.
+ */
+static bool is_part_of_volume(dev_t dev, const char *uuid)
+{
+	static const char *const reserved[] = {
+		"/pvmove", "_cdata", "_corig", "_cvol", "_iorig", "_mimage", "_rimage", "_tdata", "_vdata",
+		"_vorigin", "_wcorig",
+	};
+	char *dm_name, *name;
+	unsigned int i;
+	bool part;
+
+	if (!uuid || strncmp(uuid, "LVM-", 4))
+		return false;
+	dm_name = device_attribute(dev, "dm/name");
+	name = dm_name ? lv_name_from_dm(dm_name) : NULL;
+	part = strlen(uuid) > VOLUME_UUID_LEN;
+	for (i = 0; name && i < sizeof(reserved) / sizeof(*reserved); i++)
+		part |= strstr(strchr(name, '/'), reserved[i]) != NULL;
+	free(name);
+	free(dm_name);
+	return part;
+}
+
 /* Devices that are never members or must not be read. */
 static bool worth_reading(dev_t dev)
 {
@@ -153,6 +183,8 @@ static bool worth_reading(dev_t dev)
 	if (suspended && !strcmp(suspended, "1"))
 		worth = false;
 	if (uuid && !strncmp(uuid, "TIER-", 5))
+		worth = false;
+	if (is_part_of_volume(dev, uuid))
 		worth = false;
 	/* Floppy and CD-ROM drives spin up, or hang, for nothing. */
 	if (major(dev) == 2 || major(dev) == 11)

@@ -49,7 +49,7 @@ struct member_list {
 /*
  * Reads every device that could be one; with all, keeps those that are not.
  * A device below another one that carries the same (a path of a multipath
- * device, a mirror's leg) is left out.
+ * device, a mirror's leg) is left out, and so is what LVM makes a volume of.
  */
 void members_scan(struct member_list *list, bool all);
 void members_free(struct member_list *list);

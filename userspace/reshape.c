@@ -31,6 +31,7 @@ static void signal_at(const char *variable, const char *step, int signal)
 
 	if (wanted && !strcmp(wanted, step)) {
 		fflush(NULL);
+		unsetenv(variable);	/* once */
 		kill(getpid(), signal);
 	}
 }
@@ -416,7 +417,7 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 		say("Would wipe the label on %s.\n", d->name);
 	} else if (m.kind == MEMBER_TIER) {
 		wait_until_free(d);
-		if (wipe_labels(d))
+		if (wipe_labels(d, s->uuid))
 			code = EXIT_FAILED;
 	}
 	member_free(&m);

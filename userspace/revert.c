@@ -568,16 +568,16 @@ static int wipe_set(const struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].present && wipe_labels(&s->tier[i].dev))
+		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
 			return -1;
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_labels(&s->stray[i]))
+		if (wipe_labels(&s->stray[i], s->uuid))
 			return -1;
 	reshape_step("revert", "wiped");
 	if (convert_set_state(s, TIER_STATE_RETIRED, home_id(s)))
 		return -1;
 	reshape_step("revert", "retired");
-	return wipe_superblock(&s->meta_dev);
+	return wipe_superblock(&s->meta_dev, s->uuid);
 }
 
 int revert_finish(const char *set_hex)

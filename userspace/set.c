@@ -811,7 +811,7 @@ char *set_usage(const struct set *s)
 	if (device_from_number(s->dm.dev, &d))
 		return xstrdup("in use");
 	text = device_usage(&d);
-	opener = text ? NULL : device_opener(d.dev);
+	opener = text ? NULL : device_opener(d.dev, false);
 	if (!text)
 		text = opener ? xasprintf("open by %s", opener) : xstrdup("in use");
 	free(opener);

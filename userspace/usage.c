@@ -19,7 +19,7 @@ static char *opened_by(const struct device *d)
 	int count = name ? dm_open_count(name) : -1;
 
 	if (count) {
-		opener = device_opener(d->dev);
+		opener = device_opener(d->dev, false);
 		if (opener)
 			text = xasprintf("open by %s", opener);
 		else if (count > 0)
@@ -30,18 +30,36 @@ static char *opened_by(const struct device *d)
 	return text;
 }
 
-char *device_usage(const struct device *d)
+static char *written_by(const struct device *d)
+{
+	char *opener = device_opener(d->dev, true), *text = opener ? xasprintf("open by %s", opener) : NULL;
+
+	free(opener);
+	return text;
+}
+
+static char *usage(const struct device *d, char *(*used_by)(const struct device *d))
 {
 	char *text = device_held(d);
 	int tries;
 
 	if (text)
 		return text;
-	text = opened_by(d);
+	text = used_by(d);
 	for (tries = 0; text && tries < LOOK_TRIES; tries++) {
 		free(text);
 		sleep_ms(LOOK_MS);
-		text = opened_by(d);
+		text = used_by(d);
 	}
 	return text;
+}
+
+char *device_usage(const struct device *d)
+{
+	return usage(d, opened_by);
+}
+
+char *device_written(const struct device *d)
+{
+	return usage(d, written_by);
 }

@@ -1,46 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wipe.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../dm-tier/dm-tier-format.h"
+#include "reshape.h"
 #include "signature.h"
 #include "util.h"
 
+/*
+ * A question may have waited for its answer while the device became another one.  What is
+ * compared once the device is open stays so: its number cannot be given away any more.
+ */
 static int open_for_wiping(const struct device *d)
 {
-	int fd = device_open(d, O_RDWR | O_EXCL);
+	int fd;
 
+	reshape_step("wipe", "begin");
+	fd = device_open(d, O_RDWR | O_EXCL);
 	if (fd < 0)
 		err("%s: cannot be opened for writing: %s.", d->name, strerror(-fd));
 	return fd;
 }
 
-static int wipe_head(const struct device *d, size_t len)
+/* What is damaged does not say whose it was. */
+static bool is_of(const struct device *d, const u8 *set_uuid)
 {
-	int fd = open_for_wiping(d), r;
+	bool is = false;
+	struct member m;
+	char *what;
+
+	member_read(d, &m);
+	if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
+		is = !memcmp(member_set_uuid(&m), set_uuid, TIER_UUID_SIZE);
+	else
+		is = m.kind == MEMBER_DAMAGED || m.blank;
+	if (!is) {
+		what = candidate_describe(&m);
+		err("%s: %s%s by now, and stays as it is.", d->name, m.kind == MEMBER_UNREADABLE ? "" : "carries ",
+		    what ? what : m.kind == MEMBER_UNREADABLE ? m.reason : "nothing of the set");
+		free(what);
+	}
+	member_free(&m);
+	return is;
+}
+
+static int wipe_head(const struct device *d, const u8 *set_uuid, size_t len)
+{
+	int fd = open_for_wiping(d), r = -ESTALE;
 
 	if (fd < 0)
 		return fd;
-	r = zero_blocks(fd, 0, len);
-	if (r)
-		err("%s: cannot be written: %s.", d->name, strerror(-r));
+	if (is_of(d, set_uuid)) {
+		r = zero_blocks(fd, 0, len);
+		if (r)
+			err("%s: cannot be written: %s.", d->name, strerror(-r));
+	}
 	close(fd);
 	return r;
 }
 
-int wipe_labels(const struct device *d)
+int wipe_labels(const struct device *d, const u8 *set_uuid)
 {
-	return wipe_head(d, TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE);
+	return wipe_head(d, set_uuid, TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE);
 }
 
-int wipe_superblock(const struct device *d)
+int wipe_superblock(const struct device *d, const u8 *set_uuid)
 {
-	return wipe_head(d, TIER_METADATA_BLOCK_SIZE);
+	return wipe_head(d, set_uuid, TIER_METADATA_BLOCK_SIZE);
 }
 
 int wipe_all_of(const struct device *d, int fd)
@@ -59,11 +92,22 @@ int wipe_all_of(const struct device *d, int fd)
 
 int wipe_all(const struct device *d)
 {
-	int fd = open_for_wiping(d), r;
+	int fd = open_for_wiping(d), r = fd;
 
-	if (fd < 0)
-		return fd;
-	r = wipe_all_of(d, fd);
-	close(fd);
+	if (fd >= 0) {
+		r = wipe_all_of(d, fd);
+		close(fd);
+	}
+	return r;
+}
+
+int wipe_candidate(const struct candidate *c, bool metadata)
+{
+	int fd = open_for_wiping(&c->dev), r = fd;
+
+	if (fd >= 0) {
+		r = candidate_unchanged(c, metadata) ? wipe_all_of(&c->dev, fd) : -ESTALE;
+		close(fd);
+	}
 	return r;
 }

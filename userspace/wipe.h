@@ -3,11 +3,14 @@
 #ifndef TIERCTL_WIPE_H
 #define TIERCTL_WIPE_H
 
-#include "device.h"
+#include "candidate.h"
 
-/* Labels (both slots) of a tier, or the superblock.  0 or -errno, with the error said. */
-int wipe_labels(const struct device *d);
-int wipe_superblock(const struct device *d);
+/*
+ * Labels (both slots) of a tier, or the superblock, if they are that set's still.  0 or
+ * -errno, with the error said.
+ */
+int wipe_labels(const struct device *d, const u8 *set_uuid);
+int wipe_superblock(const struct device *d, const u8 *set_uuid);
 
 /*
  * All that libblkid knows, and the place of superblock and labels; tells the
@@ -16,5 +19,7 @@ int wipe_superblock(const struct device *d);
 int wipe_all(const struct device *d);
 /* The same by a descriptor that holds the device. */
 int wipe_all_of(const struct device *d, int fd);
+/* The same, if it carries what it did when candidate_look_inside() saw it. */
+int wipe_candidate(const struct candidate *c, bool metadata);
 
 #endif

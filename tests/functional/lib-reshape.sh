@@ -18,7 +18,7 @@ killed()
 	same 137 "$rc" "exit status of tierctl $* at $step ($(<"$tmp/killed"))"
 }
 
-# stopped STEP ARGUMENT...: tierctl comes as far as that step, and goes on by go_on
+# stopped STEP ARGUMENT...: tierctl comes as far as that step, and goes on by go_on CODE
 stopped()
 {
 	TIERCTL_STOP_AT=$1 "$steps" "${@:2}" </dev/null >"$tmp/stopped" 2>&1 &
@@ -32,7 +32,7 @@ go_on()
 	local rc=0
 	kill -CONT "$stopped_pid"
 	wait "$stopped_pid" || rc=$?
-	same 0 "$rc" "exit status of what had been stopped ($(<"$tmp/stopped"))"
+	same "$1" "$rc" "exit status of what had been stopped ($(<"$tmp/stopped"))"
 }
 
 # name_of MAJOR:MINOR: as users call it; tt_ is left out

@@ -184,7 +184,7 @@ two_at_once()
 	same "A A" "$(info state0) $(info state1)"
 	background "$tierctl" resize "$set" </dev/null >"$tmp/second" 2>&1
 	wait_for 30 grep -q "waiting for tierctl add (process $stopped_pid)" "$tmp/second"
-	go_on
+	go_on 0
 	wait "$last_pid" || rc=$?
 	same 0 "$rc" "exit status of resize ($(<"$tmp/second"))"
 	same "third fast slow" "$(layout)"
@@ -193,6 +193,39 @@ two_at_once()
 	still_data check
 }
 test_case "two commands at the same time" two_at_once
+
+# An answer may come when the number of the device is another one's.
+number_reused()
+{
+	make_disks
+	disk third 16
+	wrap mapped "0 $(sectors_of "$fast") linear $fast 0"
+	"$1"_reused
+	stopped wipe-begin "${reused[@]}"
+	number=$(majmin /dev/mapper/tt_mapped)
+	remove tt_mapped
+	wrap other "0 $(sectors_of "$third") linear $third 0"
+	same "$number" "$(majmin /dev/mapper/tt_other)"
+	io write "$third" at=0 len=1m seed=5
+	unchanged "$third" -- go_on 1
+	matches "tt_(mapped|other): $2" "$(<"$tmp/stopped")"
+	io check "$third" at=0 len=1m seed=5
+}
+destroy_reused()
+{
+	ctl create "$set" -q -m "$meta" -c 64k /dev/mapper/tt_mapped "$slow"
+	ctl deactivate -q "$set"
+	reused=(destroy -y "$set")
+}
+create_reused()
+{
+	mke2fs -q -F /dev/mapper/tt_mapped
+	reused=(create "$set" -f -y -m "$meta" -c 64k /dev/mapper/tt_mapped "$slow")
+}
+test_case "the device became another one while a question waited: destroy" \
+	number_reused destroy "carries nothing of the set by now"
+test_case "the device became another one while a question waited: create" \
+	number_reused create "no such device"
 
 # One at a time has a metadata snapshot, and whatever ends it takes that away first.
 two_dumps()

@@ -208,6 +208,36 @@ loop_last()
 }
 test_case "so does a loop device that gets its file" loop_last
 
+# A device that was there before is to be looked at first.
+restored()
+{
+	local loop
+	make_disks
+	truncate -s 4M "$tmp/file"
+	loop=$(losetup -f --show "$tmp/file")
+	settle
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$slow"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	ctl dump -q "$set" -o "$tmp/dump.xml"
+	away "$meta"
+	ctl restore -q "$tmp/dump.xml" "$loop"
+	settle
+	wait_for 20 is_hidden "$loop"
+	settle
+	fails active
+	ctl_code 0 activate -q -r "$set"
+	check_chunks 0 20 1
+	ctl deactivate -q "$set"
+	losetup -d "$loop"
+	settle
+	losetup "$loop" "$tmp/file"
+	wait_for 20 active
+	deactivate
+	losetup -d "$loop"
+}
+test_case "metadata that is restored activates nothing" restored
+
 left_alone()
 {
 	make_mixed
@@ -256,6 +286,67 @@ at_once()
 	same rw "$(info mode)"
 }
 test_case "four calls at once" at_once
+
+# As a virtual machine does, in which the set may be active: without O_EXCL.
+hold()
+{
+	background bash -c "exec 5$1$mapped; touch $tmp/held; exec sleep 900"
+	wait_for 10 test -e "$tmp/held"
+	rm "$tmp/held"
+}
+let_go()
+{
+	kill "$last_pid"
+	wait "$last_pid" || true
+	settle
+}
+held_elsewhere()
+{
+	make_mixed
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	settle
+	hold '<>'
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	one_line "$mapped is open by .*pid $last_pid\). free it first"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate --auto "$fast"
+	one_line "$mapped is open by .*pid $last_pid\). free it first"
+	fails active
+	ctl_code 0 activate -q -r "$set"
+	ctl deactivate -q "$set"
+	let_go
+	fails active
+	hold '<'
+	ctl_code 0 activate -q "$set"
+	check_chunks 0 20 1
+	let_go
+}
+test_case "a member that somebody may write to" held_elsewhere
+
+# LVM resumes the legs of a mirror before the mirror, and their names alone say what they are.
+leg_alone()
+{
+	local uuid=LVM-0123456789abcdefghijklmnopqrstuv0123456789abcdefghijklmnopqrstuv name table
+	disk pv 8
+	disk fast 16
+	table="0 8192 linear /dev/tt_pv 2048"
+	wrap mapped "$table"
+	ctl create "$set" -q -c 64k -m "$mapped" "$fast"
+	ctl deactivate -q "$set"
+	remove tt_mapped
+	for name in meta_rimage_0 meta_corig pvmove0 meta-real; do
+		dmsetup create "tt_vg-$name" --uuid "$uuid${name#"${name%-real}"}" --table "$table"
+		settle
+		ctl_code 0 activate --auto "$fast"
+		fails active
+		remove "tt_vg-$name"
+	done
+	# Names of volume groups are free.
+	dmsetup create tt_vg_rimage-meta --uuid "$uuid" --table "$table"
+	ctl_code 0 activate --auto "$fast"
+	wait_for 20 active
+}
+test_case "the leg of a mirrored volume is not taken for the volume" leg_alone
 
 # up_and_down NAME TABLE: often
 up_and_down()

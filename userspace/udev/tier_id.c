@@ -18,7 +18,7 @@ static const char help[] =
 "Prints KEY=VALUE lines if the device carries the label of a tier or the metadata\n"
 "of a set, and nothing otherwise. Writes nothing.\n"
 "\n"
-"Exit status: 0 it does, 1 it does not or cannot be read, 2 usage.\n";
+"Exit status: 0 done, 1 it cannot be read, 2 usage.\n";
 
 /* What is read from a device must not end a line, nor mean anything to udev or a shell. */
 static bool harmless(char c)
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	close(fd);
 	/* What is damaged may be something else by now: nothing is said of it. */
 	if (m.kind != MEMBER_METADATA && m.kind != MEMBER_TIER)
-		return EXIT_FAILED;
+		return m.kind == MEMBER_UNREADABLE ? EXIT_FAILED : EXIT_DONE;
 	print_member(&m);
 	if (fflush(stdout) || ferror(stdout)) {
 		err("standard output: %s.", strerror(errno));
