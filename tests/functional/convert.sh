@@ -159,6 +159,8 @@ refusals()
 	lvremove -q -y "$vg/data_tiermeta" "$vg/fast_tvol" >/dev/null
 	# Parts are renamed in the group they are in.
 	make_loops 32
+	stays "${loops[2]}: belongs to no volume group\. type: vgextend $vg ${loops[2]}$" "$vg/data" --fast-size 4m \
+		--fast-pv "${loops[2]}"
 	vgcreate -q -y -s 512k tt_vh "${loops[2]}" >/dev/null
 	for part in fast fast_tvol meta data_tiermeta; do lv "$part" 5m tt_vh; done
 	stays "tt_vh/fast_tvol: exists" "$vg/data" --fast tt_vh/fast
@@ -176,6 +178,7 @@ refusals()
 	stays "physical volume itself.*global_filter" "$vg/data" "${by[@]}"
 	ctl_code 2 convert "$vg/data"
 	ctl_code 2 convert "$vg/data" --fast x --fast-size 4m --fast-pv "${loops[1]}"
+	one_line "one of the two"
 	ctl_code 2 convert "$vg/data" "${by[@]}" -c 3m
 	ctl_code 0 convert --abort "$vg/data"
 	matches "nothing to undo" "$output"
