@@ -429,10 +429,15 @@ events_renamed()
 	ctl rename -q "$set" tt_other
 	ctl evacuate -q tt_other 0
 	wait_for 10 said '"set":"tt_other".*"event":"evacuated"'
+	ctl remove -q tt_other 0
+	wait_for 10 said '"event":"tier_removed","tier":0,.*"tier 0 \(/dev/tt_fast\) was removed"'
+	ctl resize -q --size 9m tt_other
+	wait_for 10 said '"event":"resized".*"has 9 MiB now"'
 	ctl rename -q tt_other "$set"
+	wait_for 10 said '"set":"'"$set"'".*"event":"renamed".*"was called tt_other"'
 	kill -INT "$watcher"
 	wait "$watcher"
-	same evacuated "$(jq -r .event "$tmp/events" | paste -sd' ' -)" "events"
+	same "renamed evacuated tier_removed resized renamed" "$(jq -r .event "$tmp/events" | paste -sd' ' -)" "events"
 }
 test_case "events of a set that is renamed" events_renamed
 
