@@ -62,6 +62,7 @@ by_size()
 	ctl_code 1 convert "$vg/data" --fast-size 8m --fast-pv "${loops[1]}"
 	one_line "$vg/data: is a tiered set already"
 	ctl_code 1 rename "$vg/data" other
+	one_line "$vg/data: keeps the name of its logical volume until tierctl revert"
 	ctl_code 1 remove "$vg/data" 1
 	one_line "data_torig: is what $vg/data was made of"
 	ctl_code 0 check "$vg/data"
