@@ -200,6 +200,10 @@ heatmap()
 	# Parts of it, named in any order and twice.
 	same "5 7 20 21 22" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" 20-22 7 5 21)" "cells"
 	same "32 33" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" --offset 2m --length 128k)" "cells"
+	refuse 1 "$set: ends at 47906816 bytes \(46 mib\)" heatmap "$set" --offset 40m --length 10m
+	ctl_code 0 heatmap "$set" 7
+	matches '  1 chunk of 64 KiB$' "$(sed -n 1p <<<"$output")" "the title"
+	matches 'tt_slow$' "$(sed -n '/^tiers/p' <<<"$output")" "the legend"
 }
 test_case "heatmap without colours and as JSON" heatmap
 
