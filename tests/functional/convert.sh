@@ -66,6 +66,7 @@ by_size()
 	ctl_code 1 remove "$vg/data" 1
 	one_line "data_torig: is what $vg/data was made of"
 	ctl_code 0 check "$vg/data"
+	matches "^/dev/$vg/data_tiermeta: nothing is wrong" "$output"
 	ctl_code 0 destroy -y "$vg/data"
 	same "data " "$(lvm_names)" "volumes of a set that was destroyed"
 	same "" "$(tags data)" "tags"
