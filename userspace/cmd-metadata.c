@@ -524,6 +524,9 @@ int cmd_repair(const struct args *args)
 			say("Would repair %s to %s.\n", t.path, output);
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
+		else if (is_device && t.set)
+			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
+			    t.set->name, t.path, t.path);
 	}
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		device_free(&named[i]);
