@@ -118,9 +118,12 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	else if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
 		err("%s: carries %s. Its data would be lost: tierctl destroy that set, or repeat with --force.",
 		    d->typed, d->carries);
+	else if (unknown)
+		err("%s: carries %s. Its data would be lost: dd if=/dev/zero of=%s%s bs=8k count=1 oflag=direct, or repeat with --force.",
+		    d->typed, d->carries, *d->dev.name == '/' ? "" : "/dev/", d->dev.name);
 	else
 		err("%s: carries %s. Its data would be lost: %s it, or repeat with --force.", d->typed,
-		    d->carries, unknown ? "zero" : m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a");
+		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a");
 out:
 	member_free(&m);
 	return good;

@@ -133,9 +133,10 @@ static bool can_activate(struct set *s, const struct args *args)
 		bool finish = args->given[OPT_READ_ONLY] && interrupted_set(s);
 
 		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
+		    s->doubled ? " Take one of them away, or wipe it: tierctl destroy DEV" :
 		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " :
 		    finish ? " To finish that writes, so not with --read-only: tierctl activate " : "",
-		    s->info.state == TIER_STATE_FORMATTING || finish ? s->name : "");
+		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
 	if (metadata_stale(s))

@@ -229,7 +229,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		goto out;
 	}
 	if (!check_size(a, "add", a->size) ||
-	    !lvm_plan(args->value[OPT_PV], a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
+	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
 		goto out;
 	name = lvm_name(&a->volume);
 	a->new.typed = name;

@@ -58,7 +58,11 @@ static int parse_arguments(struct request *q)
 		err("convert: --fast-size and --fast-pv go together.");
 		return EXIT_USAGE;
 	}
-	if (args->given[OPT_FAST] == args->given[OPT_FAST_SIZE]) {
+	if (args->given[OPT_FAST] && args->given[OPT_FAST_SIZE]) {
+		err("convert: --fast and --fast-size: one of the two.");
+		return EXIT_USAGE;
+	}
+	if (!args->given[OPT_FAST] && !args->given[OPT_FAST_SIZE]) {
 		err("convert: say what to put in front: --fast DEV, or --fast-size SIZE --fast-pv PV.");
 		return EXIT_USAGE;
 	}
@@ -354,7 +358,8 @@ static bool check_fast(struct request *q)
 			err("%s: is no logical volume. Name a device to put in front: --fast DEV", q->c.name);
 			return false;
 		}
-		if (!lvm_plan(q->args->value[OPT_FAST_PV], q->fast_size, q->volume->lv, NULL, &q->fast_volume))
+		if (!lvm_plan(q->args->value[OPT_FAST_PV], q->volume->vg, q->fast_size, q->volume->lv, NULL,
+			      &q->fast_volume))
 			return false;
 		if (strcmp(q->fast_volume.vg, q->volume->vg)) {
 			err("%s: belongs to the volume group %s, not to %s.", q->args->value[OPT_FAST_PV],

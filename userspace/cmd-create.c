@@ -57,6 +57,26 @@ static int parse_length(const struct args *args, uint64_t *sectors)
 	return 0;
 }
 
+/* False with the error said.  What is no assignment, and a key of a tier, are known to tunable_parse(). */
+static bool check_key(const char *assignment, const char *policy)
+{
+	size_t len = strcspn(assignment, "=");
+	char *key = xstrndup(assignment, len), *meant;
+	struct suggestion g;
+	bool good;
+
+	suggestion_init(&g, key);
+	tunable_offer(&g, policy);
+	good = !assignment[len] || !len || strchr(key, '.') || (g.best && !strcmp(g.best, key));
+	meant = suggestion_text(&g, "");
+	if (!good)
+		err("create: --set %s: %s is no key of a set with the policy %s.%s", assignment, key,
+		    strcmp(policy, "static") ? "heat" : policy, meant);
+	free(meant);
+	free(key);
+	return good;
+}
+
 /* They are in the table so that the kernel judges them before it formats anything. */
 static int parse_settings(const struct args *args, struct creation *c)
 {
@@ -65,9 +85,11 @@ static int parse_settings(const struct args *args, struct creation *c)
 	c->tunables = xcalloc(args->settings.nr, sizeof(*c->tunables));
 	for (i = 0; i < args->settings.nr; i++) {
 		struct tunable *t = &c->tunables[i];
-		char *wrong = tunable_parse(args->settings.s[i], c->chunk_sectors, c->nr_tiers, t);
-		char value[SIZE_TEXT];
+		char value[SIZE_TEXT], *wrong;
 
+		if (!check_key(args->settings.s[i], c->table.policy))
+			return EXIT_USAGE;
+		wrong = tunable_parse(args->settings.s[i], c->chunk_sectors, c->nr_tiers, t);
 		if (wrong) {
 			err("create: --set %s %s.", args->settings.s[i], wrong);
 			free(wrong);

@@ -146,10 +146,15 @@ static void report_activation(struct watch *w, const struct set *s)
 			report_missing(w, s, i);
 }
 
+static const char *device_name(const struct set_tier *t)
+{
+	return t->present ? t->dev.name : "missing";
+}
+
 static void compare_tier(struct watch *w, const struct set *was, const struct set *now, unsigned int rank)
 {
 	const struct set_tier *t = &now->tier[rank];
-	const char *name = t->present ? t->dev.name : "missing";
+	const char *name = device_name(t);
 	int before = rank_before(was, now, rank);
 	char then;
 
@@ -175,8 +180,11 @@ static void compare_tier(struct watch *w, const struct set *was, const struct se
 static void compare_status(struct watch *w, const struct set *was, const struct set *now)
 {
 	const struct status *a = &was->status, *b = &now->status;
+	char size[SIZE_TEXT];
 	unsigned int i;
 
+	if (strcmp(was->name, now->name))
+		report_event(w, now, "renamed", -1, "was called %s", was->name);
 	if (strcmp(mode_of(was), mode_of(now)))
 		report_event(w, now, "mode", -1, "went from %s to %s", mode_of(was), mode_of(now));
 	if (!strcmp(mode_of(was), "fail") || !strcmp(mode_of(now), "fail"))
@@ -188,13 +196,14 @@ static void compare_status(struct watch *w, const struct set *was, const struct 
 		report_event(w, now, "metadata_low", -1, "%u%% of its metadata device is used",
 			     percent(b->metadata_used, b->metadata_total));
 	if (now->length != was->length)
-		report_event(w, now, "resized", -1, "has %llu bytes now",
-			     (unsigned long long)(now->length * SECTOR_SIZE));
+		report_event(w, now, "resized", -1, "has %s now",
+			     format_size(size, now->length * SECTOR_SIZE));
 	for (i = 0; i < now->nr_tiers; i++)
 		compare_tier(w, was, now, i);
 	for (i = 0; i < was->nr_tiers; i++)
 		if (rank_before(now, was, i) < 0)
-			report_event(w, now, "tier_removed", -1, "the tier that was number %u was removed", i);
+			report_event(w, now, "tier_removed", i, "tier %u (%s) was removed", i,
+				     device_name(&was->tier[i]));
 }
 
 static bool is_wanted(const struct watch *w, const struct set_list *list, const struct set *s)

@@ -100,14 +100,14 @@ static char *make_title(const struct target *t)
 	char size[SIZE_TEXT], chunk[SIZE_TEXT];
 	const struct set *s = t->set;
 	struct text title = { 0 };
+	uint64_t chunks = ranges_total(&t->chunks);
 	unsigned int i;
 
 	text_add(&title, "%s", s->name);
 	for (i = 0; i < t->nr_paths; i++)
 		text_add(&title, "%s %s", i ? "," : ":", t->path[i].path);
-	text_add(&title, "  %s  %llu chunks of %s",
-		 format_size(size, ranges_total(&t->chunks) * s->chunk_sectors * SECTOR_SIZE),
-		 (unsigned long long)ranges_total(&t->chunks),
+	text_add(&title, "  %s  %llu chunk%s of %s", format_size(size, chunks * s->chunk_sectors * SECTOR_SIZE),
+		 (unsigned long long)chunks, chunks == 1 ? "" : "s",
 		 format_size(chunk, s->chunk_sectors * SECTOR_SIZE));
 	make_printable(title.s);
 	return title.s;

@@ -51,6 +51,20 @@ static bool is_file(const char *name)
 	return !stat(name, &st) && S_ISREG(st.st_mode);
 }
 
+/* It is named in messages: as users call it, if that can be opened. */
+static void call_by_name(struct device *d)
+{
+	char *path = xasprintf("%s%s", *d->name == '/' ? "" : "/dev/", d->name);
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == d->dev) {
+		free(d->path);
+		d->path = path;
+	} else {
+		free(path);
+	}
+}
+
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
@@ -84,6 +98,8 @@ static bool find_target(struct target *t, const char *name)
 		err("%s: its metadata device is missing.", t->set->name);
 		return false;
 	}
+	if (t->set)
+		call_by_name(&t->set->meta_dev);
 	t->path = t->set ? t->set->meta_dev.path : name;
 	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
 		return true;
@@ -155,13 +171,16 @@ static void free_target(struct target *t)
 }
 
 /* Paths of the tiers that are there, in order of rank. */
-static unsigned int tier_paths(const struct set *s, const char *paths[TIER_MAX_TIERS])
+static unsigned int tier_paths(struct set *s, const char *paths[TIER_MAX_TIERS])
 {
 	unsigned int i, nr = 0;
 
-	for (i = 0; s && i < s->nr_tiers; i++)
-		if (s->tier[i].present && s->tier[i].dev.path)
-			paths[nr++] = s->tier[i].dev.path;
+	for (i = 0; s && i < s->nr_tiers; i++) {
+		if (!s->tier[i].present || !s->tier[i].dev.path)
+			continue;
+		call_by_name(&s->tier[i].dev);
+		paths[nr++] = s->tier[i].dev.path;
+	}
 	return nr;
 }
 
@@ -494,6 +513,8 @@ int cmd_repair(const struct args *args)
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {
+		if (is_device)
+			call_by_name(&d);
 		run.output = is_device ? d.path : output;
 		/* Without records the order of the tiers is not known. */
 		run.nr_tiers = named_tiers(args, named, paths);
@@ -503,6 +524,9 @@ int cmd_repair(const struct args *args)
 			say("Would repair %s to %s.\n", t.path, output);
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
+		else if (is_device && t.set)
+			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
+			    t.set->name, t.path, t.path);
 	}
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		device_free(&named[i]);

@@ -472,8 +472,7 @@ static bool forget_pins(struct pins *pins, const struct set *s, const char *name
 	return true;
 }
 
-static bool unpin_path(const struct mounts *mounts, const struct set *s, const struct target_path *p,
-		       uint64_t *total)
+static bool unpin_path(const struct mounts *mounts, const struct set *s, const struct target_path *p)
 {
 	struct ranges chunks = { 0 };
 	char *handle, *path;
@@ -502,7 +501,6 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 		good = pins_write(&pins);
 	if (fd >= 0 && pins.root >= 0)
 		pins_close(&pins);
-	*total += ranges_total(&chunks);
 	ranges_free(&chunks);
 	return good;
 }
@@ -510,7 +508,7 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 int cmd_unpin(const struct args *args)
 {
 	struct mounts mounts = { 0 };
-	uint64_t total = 0;
+	uint64_t pinned;
 	unsigned int i;
 	struct target t;
 	int code = target_parse(args, "unpin", TARGET_SYNC | TARGET_EMPTY, &t), lock = -1;
@@ -518,18 +516,21 @@ int cmd_unpin(const struct args *args)
 	if (code)
 		goto out;
 	lock = lock_pins(t.set);
+	set_refresh(t.set);
+	pinned = t.set->status.pinned;
 	if (t.nr_paths) {
 		mounts_read(&mounts);
 		for (i = 0; i < t.nr_paths; i++)
-			if (!unpin_path(&mounts, t.set, &t.path[i], &total))
+			if (!unpin_path(&mounts, t.set, &t.path[i]))
 				code = EXIT_FAILED;
 	}
-	total += ranges_total(&t.numbered);
 	if (send_ranges(t.set, &t.numbered, "unpin", ""))
 		code = EXIT_FAILED;
-	if (!code && !global.test)
-		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)total,
-		    total == 1 ? "" : "s");
+	if (!code && !global.test && !set_refresh(t.set)) {
+		pinned -= pinned < t.set->status.pinned ? pinned : t.set->status.pinned;
+		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)pinned,
+		    pinned == 1 ? "" : "s");
+	}
 out:
 	unlock_pins(lock);
 	mounts_free(&mounts);

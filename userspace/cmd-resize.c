@@ -237,6 +237,14 @@ static struct set *find_either(struct set_list *list, const char *from, const ch
 		return need_changeable(list, to);
 	}
 	sets_free(list);
+	s = need_known(list, from) ? sets_find(list, from) : NULL;
+	if (!s)
+		return NULL;
+	if (!s->active && is_name(s->name)) {
+		err("%s: not active. Type: tierctl activate --name %s %s", s->name, to, s->name);
+		return NULL;
+	}
+	sets_free(list);
 	return need_changeable(list, from);
 }
 
@@ -293,7 +301,7 @@ int cmd_rename(const struct args *args)
 	s = find_either(&list, from, to);
 	code = EXIT_FAILED;
 	if (s && strcmp(s->name, s->dm.name)) {
-		err("%s: is named by its logical volume.", s->name);
+		err("%s: keeps the name of its logical volume until tierctl revert.", s->name);
 	} else if (s && !strcmp(s->dm.name, to)) {
 		/* An earlier call got as far as the device. */
 		if (!strcmp(s->info.name, to))

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "size.h"
 #include "util.h"
@@ -333,14 +332,6 @@ int lvm_extend(const char *name, uint64_t sectors)
 /*
  * Metadata
  */
-
-/* A device has many names. */
-static bool same_device(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_rdev == y.st_rdev);
-}
 
 bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m)

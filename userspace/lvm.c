@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,12 +62,12 @@ static void become(const char *const *argv, int out)
 	_exit(127);
 }
 
-/* The last line that says something, without LVM's indentation. */
+/* The last line that says something, without LVM's indentation and full stop. */
 static char *last_line(const char *text)
 {
 	const char *end = text + strlen(text), *start;
 
-	while (end > text && isspace((unsigned char)end[-1]))
+	while (end > text && (isspace((unsigned char)end[-1]) || end[-1] == '.'))
 		end--;
 	for (start = end; start > text && start[-1] != '\n'; start--)
 		;
@@ -197,6 +198,13 @@ static bool volume_exists(const char *vg, const char *lv, const char *all)
 	return there;
 }
 
+bool same_device(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_rdev == y.st_rdev);
+}
+
 /* A set's name may have letters that a volume's may not. */
 static char *free_name(const char *vg, const char *set_name, const char *all)
 {
@@ -218,14 +226,16 @@ static char *free_name(const char *vg, const char *set_name, const char *all)
 	return lv;
 }
 
-bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v)
+bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_name, const char *lv,
+	      struct lvm_volume *v)
 {
+	/* All of them: of what is none, pvs would say no more than that. */
 	const char *const pvs[] = {
 		"pvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
-		"pv_free,vg_extent_size,vg_name", pv, NULL
+		"pv_free,vg_extent_size,pv_name,vg_name", NULL
 	};
 	const char *const lvs[] = { "lvs", "--noheadings", "--separator", "/", "-o", "vg_name,lv_name", NULL };
-	char *output = NULL, *line, *save, *word[3], a[SIZE_TEXT], b[SIZE_TEXT], *c;
+	char *output = NULL, *line, *save, *word[4], a[SIZE_TEXT], b[SIZE_TEXT], *c;
 	uint64_t room, extent = 0;
 	struct text all = { 0 };
 	bool good = false;
@@ -234,15 +244,15 @@ bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *l
 	if (lvm_run(pvs, &output))
 		return false;
 	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (split(line, word, 3) == 3 && !parse_number(word[0], &room) &&
-		    !parse_number(word[1], &extent) && extent) {
-			v->vg = xstrdup(word[2]);
+		if (split(line, word, 4) == 4 && !parse_number(word[0], &room) &&
+		    !parse_number(word[1], &extent) && extent && same_device(word[2], pv)) {
+			v->vg = xstrdup(word[3]);
 			break;
 		}
 	}
 	free(output);
 	if (!v->vg) {
-		err("%s: belongs to no volume group. Type: vgextend VG %s", pv, pv);
+		err("%s: belongs to no volume group. Type: vgextend %s %s", pv, vg, pv);
 		return false;
 	}
 	v->size = (size + extent - 1) / extent * extent;

@@ -31,11 +31,16 @@ void lvm_volume_free(struct lvm_volume *v);
 /* "VG/LV"; the caller frees. */
 char *lvm_name(const struct lvm_volume *v);
 
+/* A device has many names. */
+bool same_device(const char *a, const char *b);
+
 /*
  * What lvcreate would need: the volume group of the physical volume, and room.
- * Rounds the size up to whole extents.  false with the error said.
+ * Rounds the size up to whole extents.  false with the error said, which names the
+ * group that is wanted.
  */
-bool lvm_plan(const char *pv, uint64_t size, const char *set_name, const char *lv, struct lvm_volume *v);
+bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_name, const char *lv,
+	      struct lvm_volume *v);
 
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);

@@ -213,13 +213,13 @@ static int run(const struct command *c, int argc, char **argv)
 		goto out;
 	}
 
+	if (global.json)
+		json_start(c->name);
 	if (geteuid()) {
 		err("%s: only root can do that.", c->name);
 		code = EXIT_FAILED;
-		goto out;
+		goto report;
 	}
-	if (global.json)
-		json_start(c->name);
 	lock_as(c->name);
 	dm_start();
 	if (!may_do_without_dm(c) && dm_ask(&reason)) {
@@ -232,6 +232,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (code == EXIT_DONE && dm_failed())
 		code = EXIT_FAILED;
 	dm_stop();
+report:
 	if (global.json)
 		json_finish();
 out:

@@ -159,15 +159,16 @@ static void print_legend(const struct picture *p, enum depth depth)
 	unsigned int rank;
 	double per_cell = p->nr_cells ? (double)ranges_total(p->chunks) / p->nr_cells : 0;
 
-	fputs("tiers      ", stdout);
+	fputs("tiers    ", stdout);
 	for (rank = 0; rank < p->set->nr_tiers; rank++) {
 		const struct set_tier *t = &p->set->tier[rank];
 
+		fputs("  ", stdout);
 		if (depth != DEPTH_NONE) {
 			set_background(depth, tier_colour(p, rank, LEVELS / 2));
 			fputs("  \033[0m ", stdout);
 		}
-		printf("%c %s  ", rank_letter(rank), t->present ? t->dev.name : "missing");
+		printf("%c %s", rank_letter(rank), t->present ? t->dev.name : "missing");
 	}
 	printf("\nheat       \"%s\", %s\n", ramp,
 	       p->hottest > 0 ? "from none to the hottest" : "there is none");

@@ -207,6 +207,8 @@ static void show_moving(const struct report *r)
 	if (limit && !parse_number(limit, &kib) && kib)
 		printf("%s %s/s allowed", r->have_rates ? " of" : ";", format_size(allowed, kib * 1024));
 	putchar('\n');
+	if (r->pinned)
+		printf("pinned            %s\n", format_size(moved, r->pinned * s->chunk_sectors * SECTOR_SIZE));
 	if (r->evacuating >= 0)
 		printf("evacuating        tier %d: %s to move\n", r->evacuating,
 		       format_size(moved, r->used[r->evacuating] * s->chunk_sectors * SECTOR_SIZE));

@@ -39,12 +39,18 @@ static int range_from_bytes(const struct set *s, const struct args *args, struct
 	return 0;
 }
 
-static int add_range(struct target *t, const struct range *range)
+static int add_range(struct target *t, const struct range *range, bool bytes)
 {
 	uint64_t chunks = t->set->status.chunks;
+	char size[SIZE_TEXT];
 
 	if (range->first >= chunks || range->count > chunks - range->first) {
-		err("%s: its chunks are 0 to %llu.", t->set->name, (unsigned long long)chunks - 1);
+		if (bytes)
+			err("%s: ends at %llu bytes (%s).", t->set->name,
+			    (unsigned long long)t->set->length * SECTOR_SIZE,
+			    format_size(size, t->set->length * SECTOR_SIZE));
+		else
+			err("%s: its chunks are 0 to %llu.", t->set->name, (unsigned long long)chunks - 1);
 		return EXIT_FAILED;
 	}
 	ranges_add(&t->numbered, range->first, range->count);
@@ -111,7 +117,7 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 		/* Chunks of which set, if none was named?  "./7" is the file of that name in any case. */
 		r = from && !looks_like_path(word) ? parse_range(word, &range.first, &range.count) : -1;
 		if (!r) {
-			code = add_range(t, &range);
+			code = add_range(t, &range, false);
 		} else if (!looks_like_path(word) && !strchr(word, '/') && stat(word, &st)) {
 			err("%s is not CHUNK or FIRST-LAST, and no file.", word);
 			code = EXIT_USAGE;
@@ -160,7 +166,7 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 	if (bytes) {
 		code = range_from_bytes(t->set, args, &range);
 		if (!code)
-			code = add_range(t, &range);
+			code = add_range(t, &range, true);
 	} else if (t->all) {
 		ranges_add(&t->numbered, 0, t->set->status.chunks);
 	} else {

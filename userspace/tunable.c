@@ -33,6 +33,9 @@ static const struct known tier_keys[] = {
 	{ NULL, 0, 0, 0 },
 };
 
+/* As in heat-engine.c. */
+static const char *const heat_keys[] = { "half_life", "admit", "headroom", NULL };
+
 static const struct known *find(const struct known *list, const char *key)
 {
 	for (; list->key; list++)
@@ -150,6 +153,17 @@ char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int
 	if (wrong)
 		tunable_free(t);
 	return wrong;
+}
+
+void tunable_offer(struct suggestion *g, const char *policy)
+{
+	const char *const *key = heat_keys;
+	const struct known *k;
+
+	for (k = target_keys; k->key; k++)
+		suggestion_offer(g, k->key);
+	while (strcmp(policy, "static") && *key)
+		suggestion_offer(g, *key++);
 }
 
 char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)

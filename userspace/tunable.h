@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "suggest.h"
+
 struct tunable {
 	char *key;
 	uint64_t value;		/* in the kernel's unit */
@@ -19,6 +21,8 @@ struct tunable {
  */
 char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int nr_tiers,
 		    struct tunable *t);
+/* The keys that a set with that policy has, but those of tiers. */
+void tunable_offer(struct suggestion *g, const char *policy);
 /* "64 MiB/s" of what the kernel calls 65536, "no limit"; NULL if the number says it all. */
 char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors);
 void tunable_free(struct tunable *t);

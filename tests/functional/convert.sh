@@ -64,9 +64,11 @@ by_size()
 	ctl_code 1 convert "$vg/data" --fast-size 8m --fast-pv "${loops[1]}"
 	one_line "$vg/data: is a tiered set already"
 	ctl_code 1 rename "$vg/data" other
+	one_line "$vg/data: keeps the name of its logical volume until tierctl revert"
 	ctl_code 1 remove "$vg/data" 1
 	one_line "data_torig: is what $vg/data was made of"
 	ctl_code 0 check "$vg/data"
+	matches "^/dev/$vg/data_tiermeta: nothing is wrong" "$output"
 	ctl_code 0 destroy -y "$vg/data"
 	same "data " "$(lvm_names)" "volumes of a set that was destroyed"
 	same "" "$(tags data)" "tags"
@@ -161,6 +163,8 @@ refusals()
 	lvremove -q -y "$vg/data_tiermeta" "$vg/fast_tvol" >/dev/null
 	# Parts are renamed in the group they are in.
 	make_loops 32
+	stays "${loops[2]}: belongs to no volume group\. type: vgextend $vg ${loops[2]}$" "$vg/data" --fast-size 4m \
+		--fast-pv "${loops[2]}"
 	vgcreate -q -y -s 512k tt_vh "${loops[2]}" >/dev/null
 	for part in fast fast_tvol meta data_tiermeta; do lv "$part" 5m tt_vh; done
 	stays "tt_vh/fast_tvol: exists" "$vg/data" --fast tt_vh/fast
@@ -178,6 +182,7 @@ refusals()
 	stays "physical volume itself.*global_filter" "$vg/data" "${by[@]}"
 	ctl_code 2 convert "$vg/data"
 	ctl_code 2 convert "$vg/data" --fast x --fast-size 4m --fast-pv "${loops[1]}"
+	one_line "one of the two"
 	ctl_code 2 convert "$vg/data" "${by[@]}" -c 3m
 	ctl_code 0 convert --abort "$vg/data"
 	matches "nothing to undo" "$output"

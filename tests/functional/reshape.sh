@@ -547,6 +547,7 @@ misuse()
 		ctl_code 1 $command
 		one_line 'not active'
 	done
+	one_line "type: tierctl activate --name tt_other $set$"
 	dd if="$slow" of="$tmp/slow" bs=1M status=none
 	disk_gone slow
 	everything=("$meta" "$fast" "$third")

@@ -200,6 +200,10 @@ heatmap()
 	# Parts of it, named in any order and twice.
 	same "5 7 20 21 22" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" 20-22 7 5 21)" "cells"
 	same "32 33" "$(json '[.sets[0].cells[].first | tostring] | join(" ")' heatmap "$set" --offset 2m --length 128k)" "cells"
+	refuse 1 "$set: ends at 47906816 bytes \(46 mib\)" heatmap "$set" --offset 40m --length 10m
+	ctl_code 0 heatmap "$set" 7
+	matches '  1 chunk of 64 KiB$' "$(sed -n 1p <<<"$output")" "the title"
+	matches 'tt_slow$' "$(sed -n '/^tiers/p' <<<"$output")" "the legend"
 }
 test_case "heatmap without colours and as JSON" heatmap
 
@@ -429,10 +433,15 @@ events_renamed()
 	ctl rename -q "$set" tt_other
 	ctl evacuate -q tt_other 0
 	wait_for 10 said '"set":"tt_other".*"event":"evacuated"'
+	ctl remove -q tt_other 0
+	wait_for 10 said '"event":"tier_removed","tier":0,.*"tier 0 \(/dev/tt_fast\) was removed"'
+	ctl resize -q --size 9m tt_other
+	wait_for 10 said '"event":"resized".*"has 9 MiB now"'
 	ctl rename -q tt_other "$set"
+	wait_for 10 said '"set":"'"$set"'".*"event":"renamed".*"was called tt_other"'
 	kill -INT "$watcher"
 	wait "$watcher"
-	same evacuated "$(jq -r .event "$tmp/events" | paste -sd' ' -)" "events"
+	same "renamed evacuated tier_removed resized renamed" "$(jq -r .event "$tmp/events" | paste -sd' ' -)" "events"
 }
 test_case "events of a set that is renamed" events_renamed
 

@@ -100,6 +100,8 @@ row $usage 'feature|fly' $new -m $meta2 --feature fly $third
 row $usage 'frob=1|frob' $new -m $meta2 -c 64k --set frob $third
 row $usage 'migration_depth' $new -m $meta2 -c 64k --set migration_depth=0 $third
 row $usage 'migration_depth' $new -m $meta2 -c 64k --set migration_depth=many $third
+row $usage 'no key .*heat\. did you mean migration_bandwidth\?$' $new -m $meta2 -c 64k --set migration_bandwith=64m $third
+row $usage 'no key .*policy static\.$' $new -m $meta2 -c 64k --policy static --set headroom=5 --dry-run $third
 row $usage 'tier1' $new -m $meta2 -c 64k --set tier1.reserve=1 $third
 row $usage 'name' create 'a b' -m $meta2 $third
 row $usage 'name' create '' -m $meta2 $third

@@ -65,6 +65,11 @@ test_case "create with every option" create_options
 create_over_signature()
 {
 	make_disks
+	dd if=/dev/urandom of="$fast" bs=4k seek=1 count=1 oflag=direct status=none
+	unchanged "${everything[@]}" -- ctl_code 1 create "$set" -m "$meta" -c 64k "$fast" "$slow"
+	one_line 'tt_fast: carries something unknown.*: dd if=/dev/zero of=/dev/tt_fast bs=8k count=1 oflag=direct, or .*--force'
+	dd if=/dev/zero of="$fast" bs=8k count=1 oflag=direct status=none
+	ctl_code 0 create --dry-run "$set" -m "$meta" -c 64k "$fast" "$slow"
 	mke2fs -q -F -L photos "$fast"
 	unchanged "${everything[@]}" -- ctl_code 1 create "$set" -m "$meta" -c 64k "$fast" "$slow"
 	one_line 'tt_fast: carries ext2.*photos.*wipefs.*--force'
@@ -591,11 +596,15 @@ pins()
 	ctl_code 0 pin "$set" 2-4 --tier 1
 	same 3 "$(info pinned)"
 	same 3 "$(json '.sets[0].chunks.pinned' status "$set")"
+	matches 'pinned +192 KiB' "$(ctl status "$set")" "status"
 	ctl_code 0 unpin -t "$set" 2-4
 	ctl_code 0 unpin "$set" --offset 128k --length 64k
 	same 2 "$(info pinned)"
 	ctl_code 0 unpin "$set" 0-730
+	same "$set: 2 chunks may move again." "$output"
 	same 0 "$(info pinned)"
+	ctl_code 0 unpin "$set" 0-730
+	same "$set: 0 chunks may move again." "$output"
 	# More than there is room for
 	ctl_code 0 pin "$set" 0-399 --tier 0
 	matches 'tier 0 has room for 240 chunks, not for 400 chunks' "$errors"

@@ -348,13 +348,14 @@ by_tierctl()
 	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
 	ctl_code 1 activate "$set"
-	matches 'two devices say that they are its metadata' "$errors"
+	matches "two devices say that they are its metadata: $meta and $meta2\. .*: tierctl destroy DEV$" "$errors"
 	ctl_code 0 destroy --dry-run "$set"
 	matches "metadata on $meta" "$output"
 	matches "is left of it on $meta2" "$output"
 	unchanged "$fast" -- ctl_code 1 repair "$meta" "$fast" -y
 	one_line "$fast: carries the label of tier id 0 of the set"
 	ctl_code 0 repair "$meta" "$meta2" -y
+	matches "$set: $meta holds metadata of it, too: .* dd if=/dev/zero of=$meta bs=4k count=1 oflag=direct$" "$output"
 	good "$meta2"
 	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
 	ctl_code 0 activate "$set"

@@ -61,12 +61,13 @@ case \$* in
 *)		exec "$(realpath "$tierctl")" "\$@" ;;
 esac
 EOF
-chmod +x "$bin/tierctl"
+printf '#!/bin/sh\necho "  vg/slow"\n' >"$bin/lvs"
+chmod +x "$bin/tierctl" "$bin/lvs"
 
 # missing WANTED OFFERED: those that are not there
 missing() { comm -23 <(sort -u <<<"$1") <(sort -u <<<"$2") | paste -sd' ' -; }
 
-# offers KIND WORD...: a set, a file, a rank, a key or a format is among what $shell offers,
+# offers KIND WORD...: a set, a file, a rank, a key, a format and so on is among what $shell offers,
 # or, with "no KIND", none is.
 offers()
 {
@@ -83,6 +84,9 @@ offers()
 	rank)	regex='[01]' want=2 ;;
 	key)	regex='migration_depth' want=1 ;;
 	format)	regex='xml\|json' want=2 ;;
+	volume)	regex=vg/slow want=1 ;;
+	policy)	regex='heat\|static' want=2 ;;
+	command) regex='create\|wait' want=2 ;;
 	esac
 	[ -z "$no" ] || want=0
 	got=$(cd "$folder" && "${shell}_offers" "$@" | grep -cx "$regex")
@@ -157,6 +161,17 @@ for shell in bash zsh fish; do
 		offers no set dump photos $option ''
 	done
 	offers no set wait --timeout ''
+	if [ "$shell" = bash ]; then
+		offers policy create --policy =
+		offers policy create --policy = ''
+		offers command help ''
+		offers volume convert ''
+		offers volume create -m ''
+		offers no volume scan ''
+		left=$(bash_offers pin photos --tier '' | paste -sd' ' -)
+		[ "$left" = "0 1" ]
+		point $? "bash offers the ranks that a set has ($left)"
+	fi
 	for program in $tools; do
 		left=$(missing "$("$bin/$program" --help | grep -o -- '--[a-z-]*')" "$("${shell}_offers" --)")
 		[ -z "$left" ]

@@ -18,6 +18,11 @@ _tierctl_ranks()
 	tierctl get "$1" 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p'
 }
 
+_tierctl_volumes()
+{
+	lvs --noheadings --separator / -o vg_name,lv_name 2>/dev/null | tr -d ' '
+}
+
 # Options with a value: one of a few, a file, and what nobody can guess.
 _tierctl_choice='--policy|--feature|--format|--tier|--at|--evacuated'
 _tierctl_file='-m|--metadata|--pv|--fast|--fast-pv|-o|--output|--svg|--png|--auto'
@@ -47,7 +52,13 @@ _tierctl()
 	local words files='' given
 
 	COMPREPLY=()
-	if [ "$COMP_CWORD" -eq 1 ]; then
+	# Bash makes three words of --policy=heat.
+	if [ "$cur" = = ]; then
+		cur=
+	elif [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	if [ "$COMP_CWORD" -eq 1 ] || [ "$COMP_CWORD:$command" = 2:help ]; then
 		words=$(tierctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 		mapfile -t COMPREPLY < <(compgen -W "$words --help --version" -- "$cur")
 		return
@@ -74,12 +85,17 @@ _tierctl()
 		return
 		;;
 	--tier|--at|--evacuated)
-		mapfile -t COMPREPLY < <(compgen -W '0 1 2 3' -- "$cur")
+		_tierctl_given
+		words=
+		[ "$prev" = --at ] || [ ${#given[@]} = 0 ] || words=$(_tierctl_ranks "${given[0]}")
+		mapfile -t COMPREPLY < <(compgen -W "${words:-0 1 2 3}" -- "$cur")
 		return
 		;;
 	esac
 	if [[ $prev == @($_tierctl_file) ]]; then
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		words=
+		[[ $prev != @(-m|--metadata|--fast) ]] || words=$(_tierctl_volumes)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"; compgen -f -- "$cur")
 		compopt -o filenames 2>/dev/null
 		return
 	fi
@@ -87,7 +103,11 @@ _tierctl()
 	_tierctl_given
 	words=
 	case $command in
-	convert|create|restore|scan)
+	convert|create)
+		files=1
+		words=$(_tierctl_volumes)
+		;;
+	restore|scan)
 		files=1
 		;;
 	pin|unpin|migrate|explain|heatmap|check|dump|repair|destroy)
