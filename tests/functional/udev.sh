@@ -203,7 +203,8 @@ loop_last()
 	wait_for 20 active
 	shown is_hidden "$loop"
 	check_chunks 0 20 1
-	deactivate
+	ctl destroy -q -y "$set"
+	settle
 	losetup -d "$loop"
 }
 test_case "so does a loop device that gets its file" loop_last
@@ -233,7 +234,8 @@ restored()
 	settle
 	losetup "$loop" "$tmp/file"
 	wait_for 20 active
-	deactivate
+	ctl destroy -q -y "$set"
+	settle
 	losetup -d "$loop"
 }
 test_case "metadata that is restored activates nothing" restored
