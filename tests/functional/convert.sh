@@ -248,7 +248,7 @@ at_once()
 	stopped convert-tagged convert "$third" --name tt_other "${words[@]}"
 	unchanged "$slow" "$fast" "$meta" -- ctl_code 1 convert "$slow" --name "$set" "${words[@]}"
 	one_line "$fast: (in use|open by )"
-	go_on
+	go_on 0
 	io check /dev/mapper/tt_other at=0 len=32m seed=9
 	ctl revert -q tt_other
 	# Nor one that has been used since it was looked at
