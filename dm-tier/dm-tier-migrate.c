@@ -262,7 +262,7 @@ void tier_release_held(struct tier_set *set)
 		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD))
 			continue;
 		m->cancelled = true;
-		m->pressing = false;
+		WRITE_ONCE(m->pressing, false);
 		change_word(set, m->chunk, TIER_WORD_HELD, 0);
 		bio_list_merge(&set->deferred, &m->held);
 		bio_list_init(&m->held);
@@ -471,7 +471,7 @@ static bool hold_writes(struct tier_migration *m)
 static void press(struct tier_migration *m)
 {
 	spin_lock_irq(&m->set->lock);
-	m->pressing = !m->cancelled;
+	WRITE_ONCE(m->pressing, !m->cancelled);
 	spin_unlock_irq(&m->set->lock);
 }
 
@@ -494,14 +494,14 @@ static void step_copy(struct tier_migration *m)
 		return;
 	}
 	/* One that holds writes back does not wait for its budget; the next one pays. */
-	wait = m->pressing ? 0 : tier_budget_wait(set);
+	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set);
 	if (wait) {
 		/* Not long: a cancel is looked for when the wait is over. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		queue_delayed_work(set->wq, &m->work, min(wait, HZ / 10UL));
 		return;
 	}
-	if (m->pressing) {
+	if (READ_ONCE(m->pressing)) {
 		spin_lock_irq(&set->lock);
 		m->quota = min_t(int, m->quota + m->last_run, TIER_STEP_PIECES);
 		m->last_run = 0;
