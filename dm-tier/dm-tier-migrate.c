@@ -222,6 +222,7 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 	struct tier_migration *m = container_of(wait, struct tier_migration, flush);
 	struct tier_set *set = m->set;
 	unsigned long flags;
+	bool go_on;
 
 	spin_lock_irqsave(&set->lock, flags);
 	/* What a flush before this one could not write, the device may have dropped. */
@@ -230,14 +231,16 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 		status = BLK_STS_IOERR;
 	m->error = blk_status_to_errno(status);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
-	if (!status && !m->cancelled) {
+	go_on = !status && !m->cancelled;
+	if (go_on) {
 		m->committing = true;
 		if (TIER_MUTANT(place_freed_before_commit))
 			__tier_free_place(m->from, m->from_place);
 		__tier_queue_op(set, &m->op);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
-	if (!m->committing)
+	/* Else it belongs to the commit. */
+	if (!go_on)
 		next_step(m, step_abort);
 }
 
@@ -519,7 +522,8 @@ static void step_copy(struct tier_migration *m)
 	if (min(left, m->nr_pieces) > TIER_STEP_PIECES) {
 		if (m->passes >= PASSES_UNTIL_PRESSING)
 			press(m);
-		next_step(m, step_copy);
+		/* With nothing to copy, there is nothing to do until a write ends. */
+		queue_delayed_work(set->wq, &m->work, bitmap_empty(m->dirty, m->nr_pieces));
 		return;
 	}
 	if (hold_writes(m))
