@@ -353,15 +353,14 @@ char *reshape_foreign(struct set *s, const struct device *d)
 	int error;
 
 	member_read(d, &m);
-	if (m.kind == MEMBER_UNREADABLE)
+	/* A label may have outlived what was written over the rest of it. */
+	what = signatures_find(d->path, &error);
+	if (error || m.kind == MEMBER_UNREADABLE) {
+		free(what);
 		what = xstrdup("what cannot be read");
-	else if (s ? !reshape_is_leftover(s, &m) : m.kind != MEMBER_DAMAGED)
-		what = candidate_describe(&m);
-	if (!what) {
-		what = signatures_find(d->path, &error);
-		if (error)
-			what = xstrdup("what cannot be read");
 	}
+	if (!what && (s ? !reshape_is_leftover(s, &m) : m.kind != MEMBER_DAMAGED))
+		what = candidate_describe(&m);
 	/* Of a volume that nobody has used yet lvcreate has zeroed the first block alone. */
 	if (!what && m.kind == MEMBER_NONE && !(s ? m.blank : candidate_begins_blank(d)))
 		what = xstrdup("something unknown in its first 8 KiB");
