@@ -300,10 +300,11 @@ flush_error_before()
 	wrap b "$(tier_table good "$slow")"
 	tiers=("$a" "$b")
 	activate
+	# The first move uses up what has been saved of it.
+	msg set migration_bandwidth 1024
 	write_chunks 0 2 1 block=1m
 	move 1 1 1
 	io sync "$dev"
-	msg set migration_bandwidth 1024
 	msg migrate 0 1 1
 	nap 1
 	tier b flushes
