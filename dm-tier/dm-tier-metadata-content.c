@@ -51,10 +51,13 @@ static int __resize_array(struct dm_array_info *info, u64 *root,
 
 	r = dm_array_resize(info, *root, old_size, new_size, &zero, root);
 	/* The library forgets the last block of an array that now ends where it begins. */
-	if (!r && new_size < old_size && !(new_size % per_block) && old_size / per_block == last)
+	if (!r && new_size < old_size && !(new_size % per_block) && old_size / per_block == last) {
 		r = dm_btree_remove(&info->btree_info, *root, &last, root);
-	/* Another version of it may not. */
-	return r == -ENODATA ? 0 : r;
+		/* Another version of it may not. */
+		if (r == -ENODATA)
+			r = 0;
+	}
+	return r;
 }
 
 int __tier_md_create_content(struct tier_metadata *md)
@@ -338,10 +341,12 @@ static int __walk_array_range(struct dm_array_info *info, u64 root, u64 nr,
 
 	r = dm_array_cursor_begin(info, root, &cursor);
 	/* Block by block: before 6.1.128 a skip over more than one went astray. */
-	for (i = 0; !r && i < first; i += per_block)
+	for (i = 0; !r && i < first; i += per_block) {
+		cond_resched();
 		r = !block_in_place(&cursor, i, nr) ? -EILSEQ :
 		    dm_array_cursor_skip(&cursor, per_block - 1) ? :
 		    dm_array_cursor_next(&cursor);
+	}
 	for (i = first; !r; i++) {
 		if (!cursor.index) {
 			if (i >= nr || !block_in_place(&cursor, i, nr)) {

@@ -248,7 +248,9 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed);
 
 bool tier_migration_hangs(struct tier_migration *m)
 {
-	return ktime_get_ns() - READ_ONCE(m->progress_ns) > TIER_STALL_NS;
+	s64 since = ktime_get_ns() - READ_ONCE(m->progress_ns);
+
+	return since > (s64)TIER_STALL_NS;
 }
 
 /*
@@ -261,8 +263,10 @@ void tier_release_held(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->migrations, list) {
-		if (m->committing || !tier_migration_hangs(m) ||
-		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD))
+		/* One that has ended is none of the chunk's any more. */
+		if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
+		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD) ||
+		    !tier_migration_hangs(m))
 			continue;
 		m->cancelled = true;
 		WRITE_ONCE(m->pressing, false);

@@ -675,9 +675,6 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	bool fresh;
 	int r;
 
-	r = set->active ? check_state(tt) : 0;
-	if (r)
-		return r;
 	if (set->active && old == tt) {
 		r = recheck_sizes(set);
 		if (r || (!grown(set) && !renamed(set)))
@@ -787,9 +784,11 @@ int tier_set_preresume(struct tier_target *tt)
 	int r;
 
 	mutex_lock(&set->config);
-	if (set->active)
+	/* Before anything is committed, which would say that the set is live. */
+	r = set->active ? check_state(tt) : 0;
+	if (!r && set->active)
 		settle_births(set);
-	r = bind(set, tt);
+	r = r ? : bind(set, tt);
 	if (!r && tier_set_frozen(set))
 		tier_set_leave_full(set);
 	else if (!r)
