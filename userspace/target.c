@@ -46,9 +46,9 @@ static int add_range(struct target *t, const struct range *range, bool bytes)
 
 	if (range->first >= chunks || range->count > chunks - range->first) {
 		if (bytes)
-			err("%s: ends at %llu bytes (%s).", t->set->name,
+			err("%s: ends at %llu bytes (%s), with chunk %llu.", t->set->name,
 			    (unsigned long long)t->set->length * SECTOR_SIZE,
-			    format_size(size, t->set->length * SECTOR_SIZE));
+			    format_size(size, t->set->length * SECTOR_SIZE), (unsigned long long)chunks - 1);
 		else
 			err("%s: its chunks are 0 to %llu.", t->set->name, (unsigned long long)chunks - 1);
 		return EXIT_FAILED;
