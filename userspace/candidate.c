@@ -132,12 +132,16 @@ out:
 bool candidate_unchanged(const struct candidate *d, bool metadata)
 {
 	struct candidate now = { .typed = d->typed };
+	const char *was, *is;
 	bool same = false;
 
 	if (candidate_find(&now) && candidate_look_inside(&now, metadata)) {
-		same = now.dev.dev == d->dev.dev && now.carries && !strcmp(now.carries, d->carries);
+		was = d->carries ?: "nothing";
+		is = now.carries ?: "nothing";
+		same = now.dev.dev == d->dev.dev && !strcmp(is, was);
 		if (!same)
-			err("%s: is not what it was (%s) any more, and stays as it is.", d->typed, d->carries);
+			err("%s: is not what it was any more (then it carried %s, now %s), and stays as it is. Try again.",
+			    d->typed, was, is);
 	}
 	candidate_free(&now);
 	return same;

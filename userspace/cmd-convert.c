@@ -564,21 +564,15 @@ static int hold(const struct device *d, const char *name)
 
 static bool hold_part(struct part *p, bool metadata)
 {
-	struct candidate now = { .typed = p->c.typed, .dev = p->c.dev };
 	struct lvm_parts list = { 0 };
 	bool good;
 
 	p->fd = hold(&p->c.dev, p->c.typed);
 	if (p->fd < 0 || p->make)
 		return p->fd >= 0;
-	good = candidate_look_inside(&now, metadata);
-	if (good && (!now.carries != !p->c.carries || (now.carries && strcmp(now.carries, p->c.carries)))) {
-		err("%s: carries %s by now. Try again.", p->c.typed, now.carries ? now.carries : "nothing");
-		good = false;
-	}
-	good = good && (!p->volume || check_tags(p->c.dev.name, &list));
+	good = candidate_unchanged(&p->c, metadata) &&
+	       (!p->volume || check_tags(p->c.dev.name, &list));
 	lvm_parts_free(&list);
-	free(now.carries);
 	return good;
 }
 
@@ -635,11 +629,9 @@ static int make_parts(struct request *q)
 }
 
 /* What lay on them before may have left something where LVM does not look. */
-static int prepare_part(struct part *p, bool metadata, struct device *d)
+static int prepare_part(struct part *p, struct device *d)
 {
 	if (p->make && (!candidate_find(&p->c) || !hold_part(p, false)))
-		return -1;
-	if (p->c.carries && !candidate_unchanged(&p->c, metadata))
 		return -1;
 	if ((p->make || p->c.carries) && wipe_all_of(&p->c.dev, p->fd))
 		return -1;
@@ -654,9 +646,9 @@ static int write_set(struct request *q)
 	if (make_parts(q))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (prepare_part(&q->fast[i], false, &q->c.fast[i]))
+		if (prepare_part(&q->fast[i], &q->c.fast[i]))
 			return -1;
-	if (prepare_part(&q->meta, true, &q->c.meta))
+	if (prepare_part(&q->meta, &q->c.meta))
 		return -1;
 	q->c.nr_fast = q->nr_fast;
 	q->c.origin = q->origin.dev;
