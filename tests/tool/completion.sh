@@ -37,6 +37,7 @@ zsh_offers()
 	zsh -f -c '
 		_describe() { [[ $1 != -o ]] || shift; local w; for w in ${(P)2}; do print -r -- ${w%%:*}; done }
 		_files() { print -l -- *(N) }
+		compset() { words[CURRENT]=${words[CURRENT]#*=} }
 		. $0
 		[[ " $(head -n 1 $0) " == *" $1 "* ]] || exit
 		words=("$@")
@@ -85,7 +86,7 @@ offers()
 	key)	regex='migration_depth' want=1 ;;
 	format)	regex='xml\|json' want=2 ;;
 	volume)	regex=vg/slow want=1 ;;
-	policy)	regex='heat\|static' want=2 ;;
+	policy)	regex='\(--policy=\)\?\(heat\|static\)' want=2 ;;
 	command) regex='create\|wait' want=2 ;;
 	esac
 	[ -z "$no" ] || want=0
@@ -161,17 +162,20 @@ for shell in bash zsh fish; do
 		offers no set dump photos $option ''
 	done
 	offers no set wait --timeout ''
+	# Bash makes three words of --policy=heat.
 	if [ "$shell" = bash ]; then
 		offers policy create --policy =
 		offers policy create --policy = ''
-		offers command help ''
-		offers volume convert ''
-		offers volume create -m ''
-		offers no volume scan ''
-		left=$(bash_offers pin photos --tier '' | paste -sd' ' -)
-		[ "$left" = "0 1" ]
-		point $? "bash offers the ranks that a set has ($left)"
+	else
+		offers policy create --policy=
 	fi
+	offers command help ''
+	offers volume convert ''
+	offers volume create -m ''
+	offers no volume scan ''
+	left=$("${shell}_offers" pin photos --tier '' | sed 's/ .*//' | sort -u | paste -sd' ' -)
+	[ "$left" = "0 1" ]
+	point $? "$shell offers the ranks that a set has ($left)"
 	for program in $tools; do
 		left=$(missing "$("$bin/$program" --help | grep -o -- '--[a-z-]*')" "$("${shell}_offers" --)")
 		[ -z "$left" ]

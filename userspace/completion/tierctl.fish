@@ -28,6 +28,10 @@ function __tierctl_sets
 	tierctl list --json 2>/dev/null | sed -n 's|^      "name": *"\([A-Za-z0-9#+.:=@_/-]*\)",$|\1|p'
 end
 
+function __tierctl_volumes
+	lvs --noheadings --separator / -o vg_name,lv_name 2>/dev/null | tr -d ' '
+end
+
 # Options with a value: one of a few, a file, and what nobody can guess.
 set -g __tierctl_choice --policy --feature --format --tier --at --evacuated
 set -g __tierctl_file -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
@@ -59,18 +63,55 @@ function __tierctl_ranks
 	tierctl get $given[1] 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p'
 end
 
-function __tierctl_after
-	set -l words (commandline -opc)
-	contains -- $words[-1] $argv
+# The values of the option $argv[1], where they are few.
+function __tierctl_values
+	set -l given (__tierctl_given)
+	set -l ranks
+	switch $argv[1]
+	case --policy
+		printf '%s\n' heat static
+	case --feature
+		printf '%s\n' paused no_discard_passdown skip_zeroing
+	case --format
+		printf '%s\n' xml json
+	case --tier --evacuated
+		test (count $given) -eq 0; or set ranks (__tierctl_ranks)
+		test (count $ranks) -gt 0; or set ranks 0 1 2 3
+		printf '%s\n' $ranks
+	case --at
+		printf '%s\n' 0 1 2 3
+	end
 end
 
-# What the word is that is being typed: command, option, nothing, file, rank, or else
-# words for those that the command takes.
+# The option whose value is being typed: "--at 1"
+function __tierctl_option
+	set -l words (commandline -opc)
+	echo -- $words[-1]
+end
+
+# "--at=1", which is one word
+function __tierctl_assigned
+	set -l option (string replace -r '=.*' '' -- (commandline -ct))
+	for value in (__tierctl_values $option)
+		echo -- $option=$value
+	end
+end
+
+function __tierctl_after
+	contains -- (__tierctl_option) $argv
+end
+
+# What the word is that is being typed: command, option, assigned, nothing, file, volume, rank,
+# or else words for those that the command takes.
 function __tierctl_place
 	set -l words (commandline -opc)
 	set -l n (count $words)
-	if test $n -lt 2
+	if test $n -lt 2; or test $n -eq 2 -a $words[-1] = help
 		echo command
+		return
+	end
+	if string match -q -- "--*=*" (commandline -ct)
+		echo assigned
 		return
 	end
 	if string match -q -- "-*" (commandline -ct)
@@ -79,6 +120,7 @@ function __tierctl_place
 	end
 	if contains -- $words[-1] $__tierctl_file
 		echo file
+		not contains -- $words[-1] -m --metadata --fast; or echo volume
 		return
 	end
 	if contains -- $words[-1] $__tierctl_choice
@@ -91,7 +133,9 @@ function __tierctl_place
 	end
 	set n (count (__tierctl_given))
 	switch $words[2]
-	case convert create restore scan
+	case convert create
+		printf '%s\n' volume file
+	case restore scan
 		echo file
 	case pin unpin migrate explain heatmap check dump repair destroy
 		printf '%s\n' set file
@@ -122,10 +166,9 @@ complete -c tierctl -n '__tierctl_at set' -a '(__tierctl_sets)'
 complete -c tierctl -n '__tierctl_at key' -a '(__tierctl_keys)'
 complete -c tierctl -n '__tierctl_at rank' -a '(__tierctl_ranks)'
 complete -c tierctl -n '__tierctl_at file' -F
-complete -c tierctl -n '__tierctl_after --policy' -a 'heat static'
-complete -c tierctl -n '__tierctl_after --feature' -a 'paused no_discard_passdown skip_zeroing'
-complete -c tierctl -n '__tierctl_after --format' -a 'xml json'
-complete -c tierctl -n '__tierctl_after --tier --at --evacuated' -a '0 1 2 3'
+complete -c tierctl -n '__tierctl_at volume' -a '(__tierctl_volumes)'
+complete -c tierctl -n '__tierctl_at value' -a '(__tierctl_values (__tierctl_option))'
+complete -c tierctl -n '__tierctl_at assigned' -a '(__tierctl_assigned)'
 
 function __tier_tool_options
 	set -l words (commandline -opc)
