@@ -32,7 +32,8 @@ for rule in /usr/lib/udev/rules.d/*{block,storage,dm,lvm,probe,bcache,md,mpath}*
 	ln -s /dev/null "$rules/${rule##*/}"
 	masked+=("$rules/${rule##*/}")
 done
-udevadm control --reload
+reload_rules() { [ ! -e /run/udev/control ] || udevadm control --reload; }
+reload_rules
 
 clean()
 {
@@ -43,7 +44,7 @@ clean()
 		echo '-:tc/*' >>/sys/kernel/tracing/kprobe_events
 	fi 2>/dev/null
 	rm -f "${masked[@]}"
-	udevadm control --reload
+	reload_rules
 	rmmod nbd
 }
 trap clean EXIT
