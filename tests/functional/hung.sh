@@ -6,6 +6,8 @@
 # one more bio to it blocks, stops nobody on the other tiers.
 #
 # A multipath device that queues while its only path is failed is such a tier.
+#
+# stock kernels only: dm-multipath sends requests to null_blk, which may sleep, where it may not
 # timeout=120
 
 # shellcheck source=lib.sh

@@ -178,6 +178,7 @@ dm_last()
 	wait_for 20 active
 	check_chunks 0 20 1
 	# The resume of a member is its coming, too.
+	settle
 	ctl deactivate -q "$set"
 	settle
 	fails active
