@@ -66,6 +66,7 @@ void __tier_free_place(struct tier *t, u64 place)
 	lockdep_assert_held(&t->set->lock);
 	if (!WARN_ON_ONCE(!__test_and_clear_bit(bit, t->used_map)))
 		t->used--;
+	t->room_seq++;
 }
 
 /* First writes that found no place try again. */

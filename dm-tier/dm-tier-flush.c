@@ -176,10 +176,11 @@ static void end_cycle(struct tier_set *set, blk_status_t status)
  */
 bool tier_flush_lost(struct tier_set *set)
 {
+	bool lost = set->flush_lost;
 	unsigned int i;
-	bool lost = false;
 
 	lockdep_assert_held(&set->lock);
+	set->flush_lost = false;
 	for (i = 0; i < set->nr_tiers; i++) {
 		lost |= set->tiers[i]->flush_lost;
 		set->tiers[i]->flush_lost = false;

@@ -22,6 +22,7 @@ struct tier_birth {
 	struct bio_list bios;		/* writes that wait for the zeroing */
 	struct bio *whole;		/* a write that covers the chunk, or NULL */
 	bool by_command;		/* zeroed by WRITE ZEROES */
+	struct llist_node to_zero;	/* that was refused */
 	bool for_zeroes;		/* nobody writes, it is the zeroes that are wanted */
 	bool fua;			/* of `whole`; a tier without a cache has it cleared */
 	blk_status_t status;
@@ -52,9 +53,34 @@ static void birth_written(struct tier_birth *b, blk_status_t status)
 	queue_work(set->wq, &set->io_work);
 }
 
+/*
+ * What refuses WRITE ZEROES may take zeroes in pages, though it still says that it knows the
+ * command: so a dm device whose own device has turned out not to.
+ */
+static void do_zero(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, zero_work);
+	struct tier_set *set = t->set;
+	struct tier_birth *b, *next;
+	int r;
+
+	llist_for_each_entry_safe(b, next, llist_del_all(&t->to_zero), to_zero) {
+		r = blkdev_issue_zeroout(t->bdev, tier_place_sector(set, b->place),
+					 set->chunk_sectors, GFP_NOIO, 0);
+		birth_written(b, errno_to_blk_status(r));
+	}
+}
+
 static void zeroed(int read_err, unsigned long write_err, void *context)
 {
-	birth_written(context, write_err ? BLK_STS_IOERR : BLK_STS_OK);
+	struct tier_birth *b = context;
+
+	if (write_err && b->by_command) {
+		llist_add(&b->to_zero, &b->tier->to_zero);
+		queue_work(b->set->wq, &b->tier->zero_work);
+	} else {
+		birth_written(b, write_err ? BLK_STS_IOERR : BLK_STS_OK);
+	}
 }
 
 static void zeroed_unnoticed(int read_err, unsigned long write_err, void *context)
@@ -101,7 +127,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	struct tier *t;
 
 	lockdep_assert_held(&set->lock);
-	if (set->home && tier_open(set->home)) {
+	if (set->home && tier_open(set->home) && !births_hang(set->home)) {
 		*place = TIER_NO_PLACE;
 		if (set->home->nr_births >= MAX_BIRTHS)
 			return set->home;
@@ -376,19 +402,14 @@ void tier_drop_births(struct tier *t)
 	drop_births(t->set, &t->set->unwritten);
 }
 
-/*
- * The place did not take the data: another tier may, unless the write itself is invalid.
- * A device that turned out not to know WRITE ZEROES has not failed; it gets zeroes in
- * pages next time.
- */
+/* The place did not take the data: another tier may, unless the write itself is invalid. */
 static void birth_failed(struct tier_set *set, struct tier_birth *b)
 {
-	bool rejected = b->by_command && !bdev_write_zeroes_sectors(b->tier->bdev);
 	struct bio *bio = b->whole;
 	bool invalid = bio && b->status == BLK_STS_INVAL;
 
 	/* Whatever the device calls it, it does not take plain writes. */
-	if (!rejected && !invalid)
+	if (!invalid)
 		tier_note_error(b->tier, true, BLK_STS_IOERR);
 	if (bio) {
 		bio->bi_iter = tier_bio_io(bio)->iter;
@@ -431,6 +452,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 		   tier_reason_bits(TIER_REASON_FIRST_WRITE));
 	strays = pin && tier_word_pin(pin) - 1 != b->tier->rec.id;
 	set->mapped++;
+	xa_erase(&set->copy_failed, b->chunk);
 	end_birth(set, b);
 	if (TIER_MUTANT(birth_unflushed))
 		__tier_queue_op(set, &b->op);
@@ -551,6 +573,12 @@ static void do_io(struct work_struct *work)
 	tier_pass_down_unmapped(set);
 	do_deferred(set);
 	wake_up(&set->idle_wait);
+}
+
+void tier_io_init_tier(struct tier *t)
+{
+	init_llist_head(&t->to_zero);
+	INIT_WORK(&t->zero_work, do_zero);
 }
 
 int tier_io_init(struct tier_set *set)

@@ -346,8 +346,15 @@ static int do_pin(struct call *c)
 static int do_unpin(struct call *c)
 {
 	u32 first, nr;
+	int r;
 
-	return parse_range(c, &first, &nr) ? : change_pins(c->set, first, nr, 0);
+	r = parse_range(c, &first, &nr) ? : change_pins(c->set, first, nr, 0);
+	if (r)
+		return r;
+	/* They may make room for others now. */
+	tier_mark_astray(c->set);
+	tier_kick_mover(c->set);
+	return 0;
 }
 
 static int do_evacuate(struct call *c)

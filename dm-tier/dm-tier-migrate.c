@@ -124,6 +124,10 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 	if (!--m->writers && m->waiting_for_writers) {
 		m->waiting_for_writers = false;
 		next_step(m, step_last);
+	} else if (m->waiting_for_writers) {
+		/* The device answers: the next ones wait again, or there would be no last one. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		change_word(set, m->chunk, 0, TIER_WORD_HELD);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
 }
@@ -279,7 +283,8 @@ void tier_release_held(struct tier_set *set)
 }
 
 /* One of the two may be dead: what else there is to move goes first. */
-static bool pair_hangs(struct tier_set *set, struct tier *from, struct tier *to)
+static bool __pair_hangs(struct tier_set *set, const struct tier *from,
+			 const struct tier *to)
 {
 	struct tier_migration *m;
 
@@ -288,6 +293,16 @@ static bool pair_hangs(struct tier_set *set, struct tier *from, struct tier *to)
 		if (m->from == from && m->to == to && tier_migration_hangs(m))
 			return true;
 	return false;
+}
+
+bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to)
+{
+	bool hangs;
+
+	spin_lock_irq(&set->lock);
+	hangs = __pair_hangs(set, from, to);
+	spin_unlock_irq(&set->lock);
+	return hangs;
 }
 
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
@@ -311,12 +326,14 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	}
 	m->from = set->by_id[tier_word_id(word)];
 	m->from_place = tier_word_place(word);
-	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place)) {
+	/* One that is about to leave can be asked for once it has left. */
+	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place) &&
+	    !(word & TIER_WORD_MOVING)) {
 		r = -ENOENT;
 		goto out;
 	}
 	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
-	    pair_hangs(set, m->from, to)) {
+	    __pair_hangs(set, m->from, to)) {
 		r = -EAGAIN;
 		goto out;
 	}

@@ -85,6 +85,19 @@ static bool wear_allows(struct tier_set *set, struct tier *to)
 	return true;
 }
 
+bool tier_wear_left(struct tier_set *set, struct tier *t)
+{
+	bool left;
+
+	if (!tier_tier_tunable(set, t->rec.rank, TIER_TIER_ENDURANCE))
+		return true;
+	spin_lock_irq(&set->lock);
+	refill_wear(set, t);
+	left = t->wear_left >= set->chunk_sectors;
+	spin_unlock_irq(&set->lock);
+	return left;
+}
+
 void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sectors)
 {
 	struct tier *to = m->to;
@@ -140,7 +153,8 @@ static void measure(struct tier_set *set)
 		/* A cost so high that nothing moves would never be measured again. */
 		chunk_ns = READ_ONCE(t->chunk_ns);
 		if (chunk_ns && ktime_get_ns() - READ_ONCE(t->copied_ns) > FADE_NS) {
-			WRITE_ONCE(t->chunk_ns, chunk_ns - chunk_ns / 8);
+			WRITE_ONCE(t->chunk_ns, max(chunk_ns - chunk_ns / 8,
+						    READ_ONCE(t->least_chunk_ns)));
 			WRITE_ONCE(t->copied_ns, ktime_get_ns());
 		}
 		if (nr < t->last_sampled + 8)
@@ -157,6 +171,16 @@ static void measure(struct tier_set *set)
 }
 
 /* ---- requests ---- */
+
+/* A pin or a request that kept chunks where they are may have gone. */
+static void may_go(struct tier_set *set)
+{
+	unsigned int rank;
+
+	lockdep_assert_held(&set->lock);
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		set->tiers[rank]->room_seq++;
+}
 
 /* Those it has moved already count: they shall not make room for the others. */
 static bool chunk_requested(struct tier_set *set, u32 chunk, u8 id)
@@ -221,6 +245,7 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 	spin_lock_irq(&set->lock);
 	supersede(set, first, q->end, &rest);
 	list_add_tail(&q->list, &set->requests);
+	may_go(set);
 	spin_unlock_irq(&set->lock);
 	kfree(rest);
 	tier_kick_mover(set);
@@ -247,6 +272,7 @@ void tier_drop_requests(struct tier_set *set, const struct tier *to)
 	list_for_each_entry(q, &set->requests, list)
 		if (q->id == to->rec.id)
 			q->dropped = true;
+	may_go(set);
 	spin_unlock_irq(&set->lock);
 }
 
@@ -274,9 +300,10 @@ void tier_free_requests(struct tier_set *set)
 	tier_forget_missed(set);
 }
 
-/* The tier that a chunk displaced from `from` goes to: the nearest with room. */
+/* The tier that a chunk displaced from `from` goes to: the nearest with room that answers. */
 static struct tier *refuge(struct tier_set *set, const struct tier *from)
 {
+	struct tier *t, *hangs = NULL;
 	int rank = from->rec.rank;
 	int distance, side;
 
@@ -286,25 +313,32 @@ static struct tier *refuge(struct tier_set *set, const struct tier *from)
 
 			if (there < 0 || there >= (int)set->nr_tiers)
 				continue;
-			if (tier_open(set->tiers[there]) &&
-			    tier_free_places(set->tiers[there]))
-				return set->tiers[there];
+			t = set->tiers[there];
+			if (!tier_open(t) || !tier_free_places(t))
+				continue;
+			if (!tier_pair_hangs(set, from, t))
+				return t;
+			hangs = hangs ? : t;
 		}
 	}
-	return NULL;
+	return hangs;
 }
 
-static bool movable(struct tier_set *set, u32 chunk, u8 id)
+/* May a chunk leave this tier for another one?  *later: not now, but soon. */
+static bool movable(struct tier_set *set, u32 chunk, u8 id, bool *later)
 {
 	u64 word = tier_get_word(set, chunk);
 
-	return (word & TIER_ENTRY_MAPPED) && tier_word_id(word) == id &&
-	       !tier_word_pin(word) &&
-	       !(word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) &&
-	       !chunk_requested(set, chunk, id);
+	if (!(word & TIER_ENTRY_MAPPED) || tier_word_id(word) != id ||
+	    tier_word_pin(word) || chunk_requested(set, chunk, id))
+		return false;
+	if (!(word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))
+		return true;
+	*later = true;
+	return false;
 }
 
-/* Whether a place of this tier is about to become free. */
+/* Whether a place of this tier is about to become free, as far as devices answer. */
 static bool departures(struct tier_set *set, const struct tier *t)
 {
 	struct tier_migration *m;
@@ -312,31 +346,39 @@ static bool departures(struct tier_set *set, const struct tier *t)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->migrations, list)
-		found |= m->from == t && m->to != t;
+		found |= m->from == t && m->to != t && !tier_migration_hangs(m);
 	spin_unlock_irq(&set->lock);
 	return found;
+}
+
+/* Whether a look at all chunks found none that may make room, and nothing has changed since. */
+static bool stuck(const struct tier *t)
+{
+	return t->stuck_seq == READ_ONCE(t->room_seq);
 }
 
 /* Starts to move something unpinned away from a full tier.  0, -ENOSPC, or try again. */
 static int make_room(struct tier_set *set, struct tier *t)
 {
 	struct tier *to = refuge(set, t);
+	u32 seq = READ_ONCE(t->room_seq);
+	bool found = false, later = false;
 	unsigned int tries;
-	bool found = false;
 	u32 chunk = 0;
 	u32 i;
 	int r;
 
 	if (departures(set, t))
 		return 0;
-	if (!to)
+	/* To look at all chunks takes its time: not again before something has changed. */
+	if (!to || stuck(t))
 		return -ENOSPC;
 	mutex_lock(&set->policy_lock);
 	for (tries = 0; !found && tries < VICTIM_TRIES; tries++) {
 		if (!set->policy || !set->policy_type->victim ||
 		    !set->policy_type->victim(set->policy, t->rec.rank, &chunk))
 			break;
-		found = movable(set, chunk, t->rec.id);
+		found = movable(set, chunk, t->rec.id, &later);
 	}
 	mutex_unlock(&set->policy_lock);
 	/* The policy has no opinion: the first that may go, from a random start. */
@@ -345,13 +387,19 @@ static int make_room(struct tier_set *set, struct tier *t)
 
 		for (i = 0; !found && i < set->nr_chunks && READ_ONCE(set->running); i++) {
 			chunk = (start + (u64)i) % set->nr_chunks;
-			found = movable(set, chunk, t->rec.id);
+			found = movable(set, chunk, t->rec.id, &later);
 			if (!(i & 0xffff))
 				cond_resched();
 		}
 	}
-	if (!found)
+	if (!found && later) {
+		tier_commit_births(set);
+		return -EAGAIN;
+	}
+	if (!found) {
+		t->stuck_seq = seq;
 		return -ENOSPC;
+	}
 	r = tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
 	/* It has gone meanwhile, or `to` was closed: that says nothing of who needs the room. */
 	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
@@ -508,6 +556,7 @@ static bool next_request(struct tier_set *set)
 		if ((q->dropped || q->first >= q->end) && !q->in_flight) {
 			list_del(&q->list);
 			kfree(q);
+			may_go(set);
 		}
 	}
 	idle = list_empty(&set->requests);
@@ -550,17 +599,21 @@ static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *rea
 	struct tier *at = set->by_id[tier_word_id(word)];
 	unsigned int pin = tier_word_pin(word);
 	struct tier *to;
+	bool leaves;
 
 	if (!(word & TIER_ENTRY_MAPPED) || !tier_present(at))
 		return NULL;
+	leaves = READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE;
 	if (pin && pin - 1 != at->rec.id) {
 		to = set->by_id[pin - 1];
-		if (to && tier_open(to)) {
+		/* One that has to leave anyway does not wait where nobody makes room. */
+		if (to && tier_open(to) &&
+		    !(leaves && (stuck(to) || tier_pair_hangs(set, at, to)))) {
 			*reason = TIER_REASON_PIN;
 			return to;
 		}
 	}
-	if (READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE) {
+	if (leaves) {
 		*reason = TIER_REASON_EVACUATE;
 		return refuge(set, at);
 	}
@@ -574,6 +627,7 @@ void tier_mark_astray(struct tier_set *set)
 	spin_lock_irqsave(&set->lock, flags);
 	set->astray = true;
 	set->astray_seq++;
+	may_go(set);
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
@@ -707,6 +761,8 @@ static void average_copy(struct tier *t, u64 ns)
 	if (old)
 		ns = (old * 7ULL + min_t(u64, ns, old * 4ULL)) / 8;
 	WRITE_ONCE(t->chunk_ns, clamp_t(u64, ns, 1, U32_MAX));
+	/* Nor does it cost nothing after a quiet night. */
+	WRITE_ONCE(t->least_chunk_ns, READ_ONCE(t->chunk_ns) / 8);
 	WRITE_ONCE(t->copied_ns, ktime_get_ns());
 }
 
@@ -742,11 +798,14 @@ void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool m
 		return;
 	spin_lock_irq(&set->lock);
 	q->in_flight--;
-	/* Stopped by a suspend or for want of room, not by a fault: it is still to be done. */
-	if (!moved && !m->error && (m->stopped || tier_set_frozen(set))) {
-		if (q->first > m->chunk && m->chunk >= q->low && m->chunk < q->end)
-			q->first = m->chunk;
-	}
+	/*
+	 * Stopped by a suspend or for want of room, not by a fault: it is still to be done,
+	 * by that part of the request that has the chunk if it was cut in two.
+	 */
+	if (!moved && !m->error && (m->stopped || tier_set_frozen(set)))
+		list_for_each_entry(q, &set->requests, list)
+			if (q->id == m->to->rec.id && m->chunk >= q->low && m->chunk < q->end)
+				q->first = min(q->first, m->chunk);
 	spin_unlock_irq(&set->lock);
 }
 

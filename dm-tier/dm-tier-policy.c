@@ -161,7 +161,8 @@ bool tier_note_access(struct tier_set *set, struct bio *bio)
 		tier_kick_mover(set);
 	} else if (!READ_ONCE(set->observe_armed)) {
 		WRITE_ONCE(set->observe_armed, 1);
-		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
+		/* Sooner than the idle scan that may be due. */
+		mod_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
 	}
 	return !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
 	       bio_sectors(bio) <= TIER_PIECE_SECTORS;
@@ -252,7 +253,7 @@ void tier_policy_refresh(struct tier_set *set)
 		v->random_ns = t->random_ns;
 		v->stream_ns = 0;
 		v->chunk_ns = READ_ONCE(t->chunk_ns);
-		v->open = tier_open(t);
+		v->open = tier_open(t) && tier_wear_left(set, t);
 	}
 }
 

@@ -106,6 +106,7 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 	t->rec = *rec;
 	tier_flush_init_tier(t);
 	tier_map_init_tier(t);
+	tier_io_init_tier(t);
 	t->stats = alloc_percpu(struct tier_stats);
 	if (!t->stats)
 		goto bad_stats;
@@ -125,7 +126,9 @@ static void destroy_tier(struct tier *t)
 	srcu_barrier(&t->readers);
 	cancel_work_sync(&t->flush_work);
 	cancel_work_sync(&t->outbox_work);
+	cancel_work_sync(&t->zero_work);
 	tier_drop_births(t);
+	t->set->flush_lost |= t->flush_lost;
 	cleanup_srcu_struct(&t->readers);
 	tier_alloc_exit(t);
 	free_percpu(t->stats);
@@ -400,6 +403,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		t->bdev = tt->devs[i] ? tt->devs[i]->bdev : NULL;
 		t->used = 0;
 		t->hint = 0;
+		t->room_seq++;
 		r = tier_alloc_init(t);
 		if (r)
 			return r;

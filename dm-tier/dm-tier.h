@@ -101,11 +101,15 @@ struct tier {
 	unsigned long *used_map;	/* bit = place - first_place */
 	u64 used;
 	u64 hint;
+	u32 room_seq;			/* counts what may let chunks make room here; set->lock */
+	u32 stuck_seq;			/* room_seq when none might; of the mover */
 
 	/* First writes; set->lock. */
 	unsigned int nr_births;		/* in progress or born */
 	u64 birth_ns;			/* when one ended last, or the first one began */
 	struct bio_list crowded;	/* those that have to wait for their turn */
+	struct llist_head to_zero;	/* those whose WRITE ZEROES was refused */
+	struct work_struct zero_work;
 
 	/* Flush; set->lock. */
 	bool flushing;
@@ -129,7 +133,7 @@ struct tier {
 
 	u32 random_ns;			/* of the mover */
 	/* Means of measurements, of which one may get lost: no lock. */
-	u32 chunk_ns;
+	u32 chunk_ns, least_chunk_ns;
 	u64 copied_ns;			/* when chunk_ns changed last */
 	u64 last_sampled_ns, last_sampled;
 	u64 wear_left;			/* sectors migration may still write; set->lock */
@@ -305,6 +309,7 @@ struct tier_set {
 	bool cycle_running;
 	atomic_t cycle_pending;
 	blk_status_t cycle_status;
+	bool flush_lost;		/* as of tiers that are gone; set->lock */
 	struct tier_flush_wait cycle_wait[TIER_MAX_TIERS];
 	struct work_struct cycle_work;
 
@@ -515,6 +520,7 @@ bool tier_flush_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */
 void tier_requeue_births(struct tier_set *set);
 void __tier_retry_deferred(struct tier_set *set);
+void tier_io_init_tier(struct tier *t);
 /* Gives up the births of a tier; suspended. */
 void tier_drop_births(struct tier *t);
 /* Takes a bio that cannot be mapped at once. */
@@ -589,6 +595,8 @@ struct dm_kcopyd_client *tier_copier(struct tier_set *set, struct tier *from, st
 void tier_free_copiers(struct tier_set *set);
 /* It made no progress for 5 seconds; set->lock held. */
 bool tier_migration_hangs(struct tier_migration *m);
+/* Whether a move between the two hangs; takes set->lock. */
+bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
 /* Gives up the moves that hang while they hold writes back; sends these on. */
 void tier_release_held(struct tier_set *set);
 /* Guards a write; called by the map.  True: the bio was taken (held back). */
@@ -622,6 +630,8 @@ void tier_bound_requests(struct tier_set *set);
 void tier_free_requests(struct tier_set *set);
 /* Sectors may be copied now: 0, or how long to wait, in jiffies. */
 unsigned long tier_budget_wait(struct tier_set *set);
+/* Whether endurance lets migration write a chunk to this tier now; takes set->lock. */
+bool tier_wear_left(struct tier_set *set, struct tier *t);
 void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sectors);
 void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool moved);
 

@@ -521,7 +521,7 @@ static bool serve(struct heat_engine *e, struct heat_candidate *c, u32 price,
 	struct plan best = { .to = TIER_NOWHERE };
 	u32 chunk = c->chunk;
 
-	if (from == TIER_NOWHERE || !from || busy(e, chunk)) {
+	if (from == TIER_NOWHERE || !from) {
 		drop(e, c);
 		return false;
 	}
@@ -583,6 +583,11 @@ static bool promote(struct heat_engine *e, u32 price, struct tier_move *move)
 		if (!c)
 			return false;
 		limit = c->score;
+		/* What cannot move now, however hot, does not take the others' tries. */
+		if (busy(e, c->chunk)) {
+			drop(e, c);
+			continue;
+		}
 		if (waits(e, c))
 			continue;
 		if (serve(e, c, price, move))

@@ -295,4 +295,75 @@ guarded()
 }
 test_case "latency_guard: the policy waits while reads take longer" guarded
 
+# What has been written first stays where it is until it is committed, which takes seconds on
+# a tier whose flushes do: who needs room there waits, and does not fail.
+uncommitted()
+{
+	disk meta 4
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	wrap b "$(tier_table good "$fast")"
+	tiers=("$b" "$slow")
+	core=(migration_bandwidth 0)
+	activate
+	swap b "0 $(sectors_of "$fast") delay $fast 0 0 $fast 0 0 $fast 0 60000"
+	write_chunks 0 260 1 block=1m
+	same 240 "$(info used0)" "places used of the fast tier"
+	msg migrate 240 20 0
+	nap 5
+	same "0 0" "$(info failed) $(info promotions)" "failed migrations, promotions"
+	swap b "$(tier_table good "$fast")"
+	wait_for 60 all_on_rank 240 20 0
+	same 0 "$(info failed)" "failed migrations"
+	check_chunks 0 260 1 block=1m
+}
+test_case "room on a tier where nothing is committed yet" uncommitted
+
+# slow_writes: a set of two tiers, the slower of which takes 7 s for each write from now on;
+# chunk 0 lies on tier $1.
+slow_writes()
+{
+	make_disks
+	wrap b "0 $(sectors_of "$slow") linear $slow 0"
+	tiers=("$fast" "$b")
+	core=(migration_bandwidth 0)
+	activate
+	write_chunks 0 1 1
+	[ "$1" = 0 ] || move 0 1 1
+	io sync "$dev"
+	swap b "0 $(sectors_of "$slow") delay $slow 0 0 $slow 0 7000"
+}
+
+# A chunk that is never without a write: those that come later wait until the last one has
+# ended, though that takes longer than a device is given to answer.
+never_quiet()
+{
+	local i
+	slow_writes 1
+	for i in 0 1 2; do
+		background fio --name="w$i" --filename="$dev" --size="$(at_chunk 1)" --bs=4k --rw=write \
+			--direct=1 --time_based --runtime=600 --startdelay=$((2 * i)) --output=/dev/null
+	done
+	nap 8
+	msg migrate 0 1 0
+	wait_for 30 all_on_rank 0 1 0
+	wait_for 30 settled
+}
+test_case "a chunk that moves while slow writes to it never end" never_quiet
+
+# The last word counts, also for a chunk that is just on its way.
+changed_mind()
+{
+	slow_writes 0
+	msg migrate 0 1 1
+	wait_for 5 in_motion
+	msg migrate 0 1 0
+	wait_for 60 came_back
+	wait_for 60 settled
+	same 1 "$(on_rank 0 1 0)" "chunks on the tier asked for last"
+	check_chunks 0 1 1
+}
+came_back() { [ "$(info promotions)" = 1 ]; }
+test_case "a chunk is asked back while it moves away" changed_mind
+
 run_tests

@@ -300,8 +300,8 @@ flush_error_before()
 	wrap b "$(tier_table good "$slow")"
 	tiers=("$a" "$b")
 	activate
-	# The first move uses up what has been saved of it.
-	msg set migration_bandwidth 1024
+	# The first move uses up what has been saved of it; the second one takes 8 s or more.
+	msg set migration_bandwidth $((1024 / patience))
 	write_chunks 0 2 1 block=1m
 	move 1 1 1
 	io sync "$dev"

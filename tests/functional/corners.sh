@@ -176,7 +176,7 @@ scsi_gone()
 	same "A 0 A 0" "$(info state0) $(info errors0) $(info state1) $(info errors1)" \
 		"states and errors of the tiers"
 	deactivate
-	remove tt_a tt_b
+	remove "$@" tt_a tt_b
 	wait_for 20 modprobe -qr scsi_debug
 }
 
@@ -197,6 +197,26 @@ refused_first_write()
 	scsi_gone
 }
 test_case "WRITE ZEROES is refused: first write" refused_first_write
+
+# The device in between says that it knows the command, whatever becomes of it.
+unsupported_first_write()
+{
+	make_scsi
+	deactivate
+	wrap c "0 32768 linear /dev/mapper/tt_a 0"
+	tiers[0]=/dev/mapper/tt_c
+	activate
+	disk fast 16
+	dmsetup load tt_a --table "0 32768 linear $fast 0"
+	dmsetup resume tt_a
+	io write "$dev" at="$(at_chunk 1)" len=4k seed=1
+	knows_zeroes /dev/mapper/tt_c
+	io check "$dev" at="$(at_chunk 1)" len=4k seed=1
+	io check "$dev" at=$(($(at_chunk 1) + 4096)) len=60k seed=0
+	all_on_rank 1 1 0 || fail "it is not on the fast tier"
+	scsi_gone tt_c
+}
+test_case "WRITE ZEROES is not supported below any more: first write" unsupported_first_write
 
 # Whoever wants zeroes gets the refusal, and sends pages.
 refused_zeroes()

@@ -322,6 +322,29 @@ evacuate()
 }
 test_case "evacuate empties and closes a tier, admit opens it" evacuate
 
+# More is pinned to a tier than it has places: what lies elsewhere for that reason leaves a
+# tier that is evacuated all the same.
+evacuate_pinned()
+{
+	make_disks
+	disk third 32
+	tiers=("$fast" "$slow" "$third")
+	length=$((400 * 128))
+	activate
+	msg pin 0 260 0
+	write_chunks 0 260 1 block=1m
+	same 240 "$(info used0)" "places used on the tier of the pins"
+	same 20 "$(info used1)" "places used on the next"
+	msg evacuate 1
+	wait_for 60 all_on_rank 240 20 2
+	same 0 "$(info used1)" "places used on the tier that was evacuated"
+	# Once there is room, they follow their pins.
+	msg unpin 0 20
+	wait_for 60 all_on_rank 240 20 0
+	check_chunks 0 260 1 block=1m
+}
+test_case "evacuate what is pinned to a tier that is full" evacuate_pinned
+
 admit_midway()
 {
 	disk meta 4
