@@ -146,15 +146,14 @@ static int undo_remove(struct set *s, const char *word)
 	return admit(s, rank);
 }
 
-/* Fills in *dev, and EXIT_DONE, if there is a tier to take out. */
-static int start_remove(const struct args *args, struct set *s, dev_t *dev)
+/* Fills in *tier, and EXIT_DONE, if there is a tier to take out. */
+static int start_remove(const struct args *args, struct set *s, struct device *tier)
 {
 	const char *word = args->word[1];
 	struct device d;
 	int rank, code = -1;
 	uint64_t n;
 
-	*dev = 0;
 	if (!parse_number(word, &n)) {
 		code = finish_all(s);
 		if (code == EXIT_DONE)
@@ -164,7 +163,7 @@ static int start_remove(const struct args *args, struct set *s, dev_t *dev)
 	if (code < 0) {
 		rank = reshape_find(s, word);
 		if (rank >= 0) {
-			*dev = s->tier[rank].dev.dev;
+			device_copy(tier, &s->tier[rank].dev);
 			return EXIT_DONE;
 		}
 		if (parse_number(word, &n) && !device_from_name(word, &d)) {
@@ -180,21 +179,23 @@ int cmd_remove(const struct args *args)
 	struct set_list list;
 	struct set *s = need_changeable(&list, args->word[0]);
 	int code = EXIT_FAILED;
+	struct device tier = { 0 };
 	char *again, *back;
-	dev_t dev = 0;
 
 	if (s && args->given[OPT_ABORT])
 		code = undo_remove(s, args->word[1]);
 	else if (s)
-		code = start_remove(args, s, &dev);
+		code = start_remove(args, s, &tier);
 	sets_free(&list);
-	if (code || !dev)
+	if (code || !tier.name)
 		return code;
-	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
-	back = xasprintf("tierctl remove --abort %s %s", args->word[0], args->word[1]);
-	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again, back);
+	/* By then the rank may be another one's. */
+	again = xasprintf("tierctl remove %s %s", args->word[0], tier.name);
+	back = xasprintf("tierctl remove --abort %s %s", args->word[0], tier.name);
+	code = reshape_take_out(args->word[0], tier.dev, args->given[OPT_BACKGROUND], again, back);
 	free(again);
 	free(back);
+	device_free(&tier);
 	return code;
 }
 
@@ -320,8 +321,10 @@ static int start_replace(struct replacement *r)
 		return code ? code : -1;
 	}
 	if (r->new_rank != r->old + 1) {
-		err("%s: %s is tier %d of it already. To take tier %d out: tierctl remove %s %d", s->name,
-		    r->new.typed, r->new_rank, r->old, s->name, r->old);
+		const char *old = s->tier[r->old].dev.name;
+
+		err("%s: %s is tier %d of it already. To take %s out: tierctl remove %s %s", s->name,
+		    r->new.typed, r->new_rank, old, s->name, old);
 		return EXIT_FAILED;
 	}
 	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
@@ -329,12 +332,12 @@ static int start_replace(struct replacement *r)
 	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
 }
 
-/* One way or, with --abort, the other. */
-static int take_out(const struct args *args, dev_t dev, bool abort)
+/* One way or, with --abort, the other.  The rank of the old one may be another one's by then. */
+static int take_out(const struct args *args, dev_t dev, const char *old, bool abort)
 {
 	const char *const *w = args->word;
-	char *there = xasprintf("tierctl replace %s %s %s", w[0], w[1], w[2]);
-	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], w[1], w[2]);
+	char *there = xasprintf("tierctl replace %s %s %s", w[0], old, w[2]);
+	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], old, w[2]);
 	int code = reshape_take_out(w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
 				    abort ? there : back);
 
@@ -374,7 +377,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		code = admit(s, r->old);
 	if (code || global.test)
 		return code;
-	return take_out(args, r->new.dev.dev, true);
+	return take_out(args, r->new.dev.dev, s->tier[r->old].dev.name, true);
 }
 
 /* A rank may stand for what an earlier call has put there. */
@@ -396,7 +399,7 @@ int cmd_replace(const struct args *args)
 {
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
 	int code = EXIT_FAILED;
-	dev_t old = 0;
+	struct device old = { 0 };
 
 	r.s = need_changeable(&r.list, args->word[0]);
 	if (r.s && candidate_find(&r.new) && differ(&r)) {
@@ -404,11 +407,12 @@ int cmd_replace(const struct args *args)
 		r.new_rank = reshape_rank(r.s, r.new.dev.dev);
 		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);
 		if (!code && !args->given[OPT_ABORT] && (!global.test || r.new_rank >= 0))
-			old = r.s->tier[r.old].dev.dev;
+			device_copy(&old, &r.s->tier[r.old].dev);
 	}
 	candidate_free(&r.new);
 	sets_free(&r.list);
-	if (code || !old)
-		return code < 0 ? EXIT_DONE : code;
-	return take_out(args, old, false);
+	if (!code && old.name)
+		code = take_out(args, old.dev, old.name, false);
+	device_free(&old);
+	return code < 0 ? EXIT_DONE : code;
 }
