@@ -265,6 +265,32 @@ killed_destroy()
 }
 test_case "killed while a volume that was converted is destroyed" killed_destroy
 
+# Of a set that was not converted
+destroy_made()
+{
+	local step
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	for step in '' metadata; do
+		set_of "$vg/meta" "$vg/fast" "$vg/slow"
+		ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+		if [ "$step" ]; then
+			killed "destroy-$step" destroy -y "$set"
+			lvs "$vg/tt_set_tvol0" >/dev/null
+			ctl_code 1 destroy "$vg/tt_set_tvol0"
+			matches 'Finish that' "$errors"
+			ctl_code 0 destroy -y "$vg/tt_set_tvol0"
+		else
+			ctl_code 0 destroy -y "$set"
+		fi
+		same "fast meta slow " "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ' | sort | tr '\n' ' ')" \
+			"volumes and tags"
+	done
+}
+test_case "destroy removes the volumes that were made for the set" destroy_made
+
 raid1_lv()
 {
 	make_vg
