@@ -22,15 +22,17 @@ static int clean(struct set *s, const struct device *d)
 	return code;
 }
 
-/* A volume made for the set, or given to it, that is none of its tiers. */
-static bool is_fast(const struct set *s, const struct device *d, bool *made)
+/* Whether it is a volume made for the set, or given to it, that is none of its tiers; -1: LVM cannot say. */
+static int is_fast(const struct set *s, const struct device *d, bool *made)
 {
 	struct lvm_parts fast;
 	bool found = false;
 	unsigned int i;
 
-	if (reshape_rank(s, d->dev) >= 0 || lvm_list_fast(s->hex, &fast))
+	if (reshape_rank(s, d->dev) >= 0 || !device_is_volume(d->dev))
 		return false;
+	if (lvm_list_fast(s->hex, &fast))
+		return -1;
 	for (i = 0; i < fast.nr && !found; i++) {
 		found = !strcmp(fast.part[i].name, d->name);
 		*made = lvm_was_made(&fast.part[i]);
@@ -48,14 +50,16 @@ static int finish_device(struct set *s, const struct device *d)
 	struct member m;
 	bool left, made;
 	char *foreign;
+	int fast;
 
 	member_read(d, &m);
 	left = reshape_is_leftover(s, &m);
 	member_free(&m);
 	if (left)
 		return clean(s, d);
-	if (!is_fast(s, d, &made))
-		return -1;
+	fast = is_fast(s, d, &made);
+	if (fast <= 0)
+		return fast ? EXIT_FAILED : -1;
 	foreign = reshape_foreign(s, d);
 	if (!foreign)
 		return clean(s, d);
