@@ -251,6 +251,16 @@ static bool check_new(struct replacement *r)
 	return r->leftover || candidate_look_inside(d, false);
 }
 
+/* The rest of a dry run, as the set is not what it would be by then. */
+static int say_way_out(struct set *s, struct table *t, unsigned int rank)
+{
+	send_message(s, "evacuate %u", rank);
+	say("Would wait until tier %u is empty.\n", rank);
+	table_drop(t, rank);
+	reshape_reload(s, t, s->dm.length, "drop");
+	return reshape_clean_device(s, &s->tier[rank].dev);
+}
+
 static int add_new(struct replacement *r)
 {
 	struct candidate *d = &r->new;
@@ -272,12 +282,7 @@ static int add_new(struct replacement *r)
 	table_insert(&t, r->old + 1, number);
 	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
 	if (!failed && global.test) {
-		/* What follows, as the set is not what it would be by then. */
-		send_message(r->s, "evacuate %d", r->old);
-		say("Would wait until tier %d is empty.\n", r->old);
-		table_drop(&t, r->old);
-		reshape_reload(r->s, &t, r->s->dm.length, "drop");
-		reshape_clean_device(r->s, &r->s->tier[r->old].dev);
+		say_way_out(r->s, &t, r->old);
 	} else if (!failed) {
 		say("%s: %s added as tier %d, which becomes %d.\n", r->s->name, d->dev.name, r->old + 1, r->old);
 	}
@@ -356,6 +361,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	struct set *s = r->s;
 	int code = EXIT_DONE;
 	struct member m;
+	struct table t;
 	uint64_t n;
 	bool left;
 
@@ -377,9 +383,21 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		    number ? "DEV, which is the old device" : r->old_word);
 		return EXIT_FAILED;
 	}
-	if (s->tier[r->old].state == 'E')
+	if (s->tier[r->old].state == 'E') {
 		code = admit(s, r->old);
-	if (code || global.test)
+		if (!code && global.test) {
+			reshape_table(s, &t);
+			code = say_way_out(s, &t, r->new_rank);
+			table_free(&t);
+			return code;
+		}
+	} else if (s->tier[r->new_rank].state != 'E' && !global.test &&
+		   /* It may have been cut short before either was being emptied. */
+		   !ask("%s: no replacement is under way. Empty tier %d (%s) and take it out all the same?", s->name,
+			r->new_rank, r->new.dev.name)) {
+		code = EXIT_FAILED;
+	}
+	if (code)
 		return code;
 	return take_out(args, r->new.dev.dev, s->tier[r->old].dev.name, true);
 }

@@ -336,6 +336,31 @@ replace_tier()
 }
 test_case "replace, by rank and by device, and again" replace_tier
 
+# There is nothing to go back to: that would be a remove.
+replace_abort_of_none()
+{
+	make_small
+	unchanged "${everything[@]}" -- ctl_code 1 replace --abort "$set" 0 "$slow"
+	one_line "no replacement is under way. empty tier 1 \($slow\)"
+	same "A A" "$(info state0) $(info state1)" "states"
+	unchanged "${everything[@]}" -- ctl_code 0 replace --abort -t "$set" 0 "$slow"
+	matches "evacuate 1.*until tier 1 is empty.* 128 1 $(majmin "$fast") .*wipe the label on $slow" \
+		"${output//$'\n'/ }" "steps"
+	ctl_code 0 replace --abort -y "$set" 0 "$slow"
+	same fast "$(layout)"
+	still_data check
+	# With the old one on its way out
+	ctl_code 0 replace --background "$set" 0 "$slow"
+	ctl_code 0 replace --abort -t "$set" "$fast" "$slow"
+	matches "admit 0.*evacuate 1.*until tier 1 is empty.* 128 1 $(majmin "$fast") .*wipe the label on $slow" \
+		"${output//$'\n'/ }" "steps"
+	same "E A" "$(info state0) $(info state1)" "states"
+	ctl_code 0 replace --abort "$set" "$fast" "$slow"
+	same fast "$(layout)"
+	still_data check
+}
+test_case "replace --abort says all it does, and asks where nothing is replaced" replace_abort_of_none
+
 # Interrupted, undone, which is interrupted, and done all the same
 replace_back_and_forth()
 {
