@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lvm-part.h"
@@ -17,6 +18,16 @@ bool candidate_find(struct candidate *d)
 	if (r)
 		device_not_found(d->typed, r);
 	return !r;
+}
+
+bool candidate_find_made(struct candidate *d)
+{
+	if (!candidate_find(d))
+		return false;
+	if (!strcmp(d->dev.name, d->typed))
+		return true;
+	err("%s: names %s, and not the logical volume that was made.", d->typed, d->dev.name);
+	return false;
 }
 
 bool candidate_usable(const struct candidate *d, const struct set_list *sets)

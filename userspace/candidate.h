@@ -13,6 +13,8 @@ struct candidate {
 
 /* All of these say the error. */
 bool candidate_find(struct candidate *d);
+/* The same of a logical volume that was made for a set: nothing else may be wiped in its place. */
+bool candidate_find_made(struct candidate *d);
 /* Whether it is free: not in use, not read-only, not a set.  No --force helps against that. */
 bool candidate_usable(const struct candidate *d, const struct set_list *sets);
 /* Fills in what it carries, which is refused without --force. */

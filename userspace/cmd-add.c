@@ -220,7 +220,7 @@ static int add_volume(const struct args *args, struct addition *a)
 	if (a->have_volume) {
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
-		if (candidate_find(&a->new))
+		if (candidate_find_made(&a->new))
 			code = add_device(args, a);
 		goto out;
 	}
@@ -244,7 +244,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		goto out;
 	}
 	/* What lay there before may have left a label where LVM does not look. */
-	if (candidate_find(&a->new) && !wipe_all(&a->new.dev) && check_device(a)) {
+	if (candidate_find_made(&a->new) && !wipe_all(&a->new.dev) && check_device(a)) {
 		path = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
 		code = load_table(a, path);
 		free(path);
@@ -275,7 +275,7 @@ static int undo(const struct args *args, struct addition *a)
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
 	}
-	if (!candidate_find(&a->new)) {
+	if (!(name ? candidate_find_made(&a->new) : candidate_find(&a->new))) {
 		code = EXIT_FAILED;
 	} else {
 		rank = reshape_rank(s, a->new.dev.dev);

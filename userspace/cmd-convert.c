@@ -631,7 +631,7 @@ static int make_parts(struct request *q)
 /* What lay on them before may have left something where LVM does not look. */
 static int prepare_part(struct part *p, struct device *d)
 {
-	if (p->make && (!candidate_find(&p->c) || !hold_part(p, false)))
+	if (p->make && (!candidate_find_made(&p->c) || !hold_part(p, false)))
 		return -1;
 	if ((p->make || p->c.carries) && wipe_all_of(&p->c.dev, p->fd))
 		return -1;

@@ -84,6 +84,19 @@ static bool was_volume(const struct set *s)
 	return was;
 }
 
+/* Whatever is no LV does not make us run LVM. */
+static bool has_volumes(const struct set *s)
+{
+	bool has = false;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		has |= s->tier[i].present && device_is_volume(s->tier[i].dev.dev);
+	for (i = 0; i < s->nr_stray; i++)
+		has |= device_is_volume(s->stray[i].dev);
+	return has && lvm_installed();
+}
+
 static int destroy_set(struct set *s)
 {
 	char *reason;
@@ -107,32 +120,49 @@ static int destroy_set(struct set *s)
 	code = wipe_set(s);
 	if (!code)
 		schedule_forget(s->hex);
-	/* The volume that was converted gets its name back. */
+	/* The volume that was converted gets its name back; those that were made go. */
 	if (!code && (s->lv || was_volume(s)))
 		code = revert_finish(s->hex);
+	else if (!code && has_volumes(s) && convert_release_volumes(s->hex))
+		code = EXIT_FAILED;
 	if (!code)
 		say("%s: destroyed.\n", s->name);
 	return code;
 }
 
-/* The volume that was converted, by its name now, has no label any more, and nothing else has one. */
+/* An inactive one cannot be looked at. */
+static bool has_no_label(const struct lvm_part *p)
+{
+	struct member m;
+	struct device d;
+	bool none;
+
+	if (device_from_name(p->name, &d))
+		return false;
+	member_read(&d, &m);
+	none = m.kind == MEMBER_NONE;
+	member_free(&m);
+	device_free(&d);
+	return none;
+}
+
+/*
+ * The volume that was converted, by its name now, has no label any more, or, if there was
+ * none, those that were made; and nothing else has one.
+ */
 static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
 {
 	const struct lvm_part *origin;
 	struct lvm_parts parts;
-	struct member m;
-	struct device d;
-	bool apart = false;
+	unsigned int i;
+	bool apart;
 
 	if (convert_find(sets, set_hex) || lvm_list_set(set_hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
-	if (origin && !device_from_name(origin->name, &d)) {
-		member_read(&d, &m);
-		apart = m.kind == MEMBER_NONE;
-		member_free(&m);
-		device_free(&d);
-	}
+	apart = origin ? has_no_label(origin) : parts.nr;
+	for (i = 0; !origin && apart && i < parts.nr; i++)
+		apart = has_no_label(&parts.part[i]);
 	lvm_parts_free(&parts);
 	return apart;
 }

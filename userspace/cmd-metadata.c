@@ -296,6 +296,10 @@ static bool may_overwrite_file(const char *path)
 {
 	struct stat st;
 
+	if (!stat(path, &st) && S_ISBLK(st.st_mode)) {
+		err("%s: is a block device. Its path begins with / or ./", path);
+		return false;
+	}
 	if (!stat(path, &st))
 		return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
 	return output_may_create(path);

@@ -22,15 +22,17 @@ static int clean(struct set *s, const struct device *d)
 	return code;
 }
 
-/* A volume made for the set, or given to it, that is none of its tiers. */
-static bool is_fast(const struct set *s, const struct device *d, bool *made)
+/* Whether it is a volume made for the set, or given to it, that is none of its tiers; -1: LVM cannot say. */
+static int is_fast(const struct set *s, const struct device *d, bool *made)
 {
 	struct lvm_parts fast;
 	bool found = false;
 	unsigned int i;
 
-	if (reshape_rank(s, d->dev) >= 0 || lvm_list_fast(s->hex, &fast))
+	if (reshape_rank(s, d->dev) >= 0 || !device_is_volume(d->dev))
 		return false;
+	if (lvm_list_fast(s->hex, &fast))
+		return -1;
 	for (i = 0; i < fast.nr && !found; i++) {
 		found = !strcmp(fast.part[i].name, d->name);
 		*made = lvm_was_made(&fast.part[i]);
@@ -48,14 +50,16 @@ static int finish_device(struct set *s, const struct device *d)
 	struct member m;
 	bool left, made;
 	char *foreign;
+	int fast;
 
 	member_read(d, &m);
 	left = reshape_is_leftover(s, &m);
 	member_free(&m);
 	if (left)
 		return clean(s, d);
-	if (!is_fast(s, d, &made))
-		return -1;
+	fast = is_fast(s, d, &made);
+	if (fast <= 0)
+		return fast ? EXIT_FAILED : -1;
 	foreign = reshape_foreign(s, d);
 	if (!foreign)
 		return clean(s, d);
@@ -146,15 +150,14 @@ static int undo_remove(struct set *s, const char *word)
 	return admit(s, rank);
 }
 
-/* Fills in *dev, and EXIT_DONE, if there is a tier to take out. */
-static int start_remove(const struct args *args, struct set *s, dev_t *dev)
+/* Fills in *tier, and EXIT_DONE, if there is a tier to take out. */
+static int start_remove(const struct args *args, struct set *s, struct device *tier)
 {
 	const char *word = args->word[1];
 	struct device d;
 	int rank, code = -1;
 	uint64_t n;
 
-	*dev = 0;
 	if (!parse_number(word, &n)) {
 		code = finish_all(s);
 		if (code == EXIT_DONE)
@@ -164,7 +167,7 @@ static int start_remove(const struct args *args, struct set *s, dev_t *dev)
 	if (code < 0) {
 		rank = reshape_find(s, word);
 		if (rank >= 0) {
-			*dev = s->tier[rank].dev.dev;
+			device_copy(tier, &s->tier[rank].dev);
 			return EXIT_DONE;
 		}
 		if (parse_number(word, &n) && !device_from_name(word, &d)) {
@@ -180,21 +183,23 @@ int cmd_remove(const struct args *args)
 	struct set_list list;
 	struct set *s = need_changeable(&list, args->word[0]);
 	int code = EXIT_FAILED;
+	struct device tier = { 0 };
 	char *again, *back;
-	dev_t dev = 0;
 
 	if (s && args->given[OPT_ABORT])
 		code = undo_remove(s, args->word[1]);
 	else if (s)
-		code = start_remove(args, s, &dev);
+		code = start_remove(args, s, &tier);
 	sets_free(&list);
-	if (code || !dev)
+	if (code || !tier.name)
 		return code;
-	again = xasprintf("tierctl remove %s %s", args->word[0], args->word[1]);
-	back = xasprintf("tierctl remove --abort %s %s", args->word[0], args->word[1]);
-	code = reshape_take_out(args->word[0], dev, args->given[OPT_BACKGROUND], again, back);
+	/* By then the rank may be another one's. */
+	again = xasprintf("tierctl remove %s %s", args->word[0], tier.name);
+	back = xasprintf("tierctl remove --abort %s %s", args->word[0], tier.name);
+	code = reshape_take_out(args->word[0], tier.dev, args->given[OPT_BACKGROUND], again, back);
 	free(again);
 	free(back);
+	device_free(&tier);
 	return code;
 }
 
@@ -246,6 +251,16 @@ static bool check_new(struct replacement *r)
 	return r->leftover || candidate_look_inside(d, false);
 }
 
+/* The rest of a dry run, as the set is not what it would be by then. */
+static int say_way_out(struct set *s, struct table *t, unsigned int rank)
+{
+	send_message(s, "evacuate %u", rank);
+	say("Would wait until tier %u is empty.\n", rank);
+	table_drop(t, rank);
+	reshape_reload(s, t, s->dm.length, "drop");
+	return reshape_clean_device(s, &s->tier[rank].dev);
+}
+
 static int add_new(struct replacement *r)
 {
 	struct candidate *d = &r->new;
@@ -267,12 +282,7 @@ static int add_new(struct replacement *r)
 	table_insert(&t, r->old + 1, number);
 	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
 	if (!failed && global.test) {
-		/* What follows, as the set is not what it would be by then. */
-		send_message(r->s, "evacuate %d", r->old);
-		say("Would wait until tier %d is empty.\n", r->old);
-		table_drop(&t, r->old);
-		reshape_reload(r->s, &t, r->s->dm.length, "drop");
-		reshape_clean_device(r->s, &r->s->tier[r->old].dev);
+		say_way_out(r->s, &t, r->old);
 	} else if (!failed) {
 		say("%s: %s added as tier %d, which becomes %d.\n", r->s->name, d->dev.name, r->old + 1, r->old);
 	}
@@ -320,8 +330,10 @@ static int start_replace(struct replacement *r)
 		return code ? code : -1;
 	}
 	if (r->new_rank != r->old + 1) {
-		err("%s: %s is tier %d of it already. To take tier %d out: tierctl remove %s %d", s->name,
-		    r->new.typed, r->new_rank, r->old, s->name, r->old);
+		const char *old = s->tier[r->old].dev.name;
+
+		err("%s: %s is tier %d of it already. To take %s out: tierctl remove %s %s", s->name,
+		    r->new.typed, r->new_rank, old, s->name, old);
 		return EXIT_FAILED;
 	}
 	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
@@ -329,12 +341,12 @@ static int start_replace(struct replacement *r)
 	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
 }
 
-/* One way or, with --abort, the other. */
-static int take_out(const struct args *args, dev_t dev, bool abort)
+/* One way or, with --abort, the other.  The rank of the old one may be another one's by then. */
+static int take_out(const struct args *args, dev_t dev, const char *old, bool abort)
 {
 	const char *const *w = args->word;
-	char *there = xasprintf("tierctl replace %s %s %s", w[0], w[1], w[2]);
-	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], w[1], w[2]);
+	char *there = xasprintf("tierctl replace %s %s %s", w[0], old, w[2]);
+	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], old, w[2]);
 	int code = reshape_take_out(w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
 				    abort ? there : back);
 
@@ -349,6 +361,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	struct set *s = r->s;
 	int code = EXIT_DONE;
 	struct member m;
+	struct table t;
 	uint64_t n;
 	bool left;
 
@@ -370,11 +383,23 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		    number ? "DEV, which is the old device" : r->old_word);
 		return EXIT_FAILED;
 	}
-	if (s->tier[r->old].state == 'E')
+	if (s->tier[r->old].state == 'E') {
 		code = admit(s, r->old);
-	if (code || global.test)
+		if (!code && global.test) {
+			reshape_table(s, &t);
+			code = say_way_out(s, &t, r->new_rank);
+			table_free(&t);
+			return code;
+		}
+	} else if (s->tier[r->new_rank].state != 'E' && !global.test &&
+		   /* It may have been cut short before either was being emptied. */
+		   !ask("%s: no replacement is under way. Empty tier %d (%s) and take it out all the same?", s->name,
+			r->new_rank, r->new.dev.name)) {
+		code = EXIT_FAILED;
+	}
+	if (code)
 		return code;
-	return take_out(args, r->new.dev.dev, true);
+	return take_out(args, r->new.dev.dev, s->tier[r->old].dev.name, true);
 }
 
 /* A rank may stand for what an earlier call has put there. */
@@ -396,7 +421,7 @@ int cmd_replace(const struct args *args)
 {
 	struct replacement r = { .old_word = args->word[1], .new.typed = args->word[2] };
 	int code = EXIT_FAILED;
-	dev_t old = 0;
+	struct device old = { 0 };
 
 	r.s = need_changeable(&r.list, args->word[0]);
 	if (r.s && candidate_find(&r.new) && differ(&r)) {
@@ -404,11 +429,12 @@ int cmd_replace(const struct args *args)
 		r.new_rank = reshape_rank(r.s, r.new.dev.dev);
 		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);
 		if (!code && !args->given[OPT_ABORT] && (!global.test || r.new_rank >= 0))
-			old = r.s->tier[r.old].dev.dev;
+			device_copy(&old, &r.s->tier[r.old].dev);
 	}
 	candidate_free(&r.new);
 	sets_free(&r.list);
-	if (code || !old)
-		return code < 0 ? EXIT_DONE : code;
-	return take_out(args, old, false);
+	if (!code && old.name)
+		code = take_out(args, old.dev, old.name, false);
+	device_free(&old);
+	return code < 0 ? EXIT_DONE : code;
 }

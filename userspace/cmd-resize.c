@@ -126,7 +126,10 @@ static bool check_smaller(const struct resizing *z)
 /* LVM shows the size of the volume that keeps the name of the set. */
 static int show_size(const struct set *s, uint64_t length)
 {
-	return s->lv && lvm_fit_placeholder(s->hex, length * SECTOR_SIZE) ? EXIT_FAILED : EXIT_DONE;
+	if (!s->lv || !lvm_fit_placeholder(s->hex, length * SECTOR_SIZE))
+		return EXIT_DONE;
+	err("%s: has its size, but LVM does not show it. The same command again mends that.", s->name);
+	return EXIT_FAILED;
 }
 
 static int resize(const struct args *args, struct set *s)
@@ -157,7 +160,7 @@ static int resize(const struct args *args, struct set *s)
 	reshape_table(s, &t);
 	failed = reshape_reload(s, &t, z.length, "resize");
 	table_free(&t);
-	if (failed || show_size(s, z.length))
+	if (failed)
 		return EXIT_FAILED;
 	if (!global.test && z.length == s->dm.length)
 		say("%s: larger tiers are in use; the set stays at %s.\n", s->name,
@@ -165,7 +168,7 @@ static int resize(const struct args *args, struct set *s)
 	else if (!global.test)
 		say("%s: from %s to %s.\n", s->name, format_size(a, s->dm.length * SECTOR_SIZE),
 		    format_size(b, z.length * SECTOR_SIZE));
-	return EXIT_DONE;
+	return show_size(s, z.length);
 }
 
 int cmd_resize(const struct args *args)

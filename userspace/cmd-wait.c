@@ -217,11 +217,11 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		putchar('\n');
 	if (code == EXIT_DETACHED && rank >= 0)
 		warn("%s: detached, the work goes on. To wait again: tierctl wait --evacuated %d %s",
-		     s->name, rank, s->name);
+		     s->name, w.rank, s->name);
 	else if (code == EXIT_DETACHED)
 		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
 	else if (code == EXIT_DONE && rank >= 0)
-		say("%s: tier %d is empty.\n", s->name, rank);
+		say("%s: tier %d is empty.\n", s->name, w.rank);
 	else if (code == EXIT_DONE)
 		say("%s: nothing moves.\n", s->name);
 	return code;

@@ -180,6 +180,11 @@ int device_from_number(dev_t dev, struct device *d)
 	return 0;
 }
 
+static bool is_path(const char *name)
+{
+	return *name == '/' || !strncmp(name, "./", 2) || !strncmp(name, "../", 3);
+}
+
 int device_from_name(const char *name, struct device *d)
 {
 	struct stat st;
@@ -189,11 +194,14 @@ int device_from_name(const char *name, struct device *d)
 	memset(d, 0, sizeof(*d));
 	if (parse_devno(name, &dev))
 		return device_from_number(dev, d);
-	if (strchr(name, '/') && !stat(name, &st))
+	if (is_path(name) && !stat(name, &st))
 		return S_ISBLK(st.st_mode) ? device_from_number(st.st_rdev, d) : -ENOTBLK;
 
-	/* VG/LV: udev's link, or the node that is there without udev. */
-	if (*name != '/' && *name != '.' && strchr(name, '/')) {
+	/*
+	 * VG/LV: udev's link, or the node that is there without udev.  Never what has that name
+	 * in the working directory, which anybody may have put there.
+	 */
+	if (!is_path(name) && strchr(name, '/')) {
 		char *link = xasprintf("/dev/%s", name);
 		char *dm_name = dm_name_from_lv(name);
 		char *node = xasprintf("/dev/mapper/%s", dm_name);
@@ -217,6 +225,8 @@ void device_not_found(const char *name, int error)
 		err("%s: is no block device.", name);
 	else if (!strchr(name, '/') && !stat(path, &st) && S_ISBLK(st.st_mode))
 		err("%s: no such device. Did you mean %s?", name, path);
+	else if (!is_path(name) && strchr(name, '/') && !stat(name, &st) && S_ISBLK(st.st_mode))
+		err("%s: no such device. Did you mean ./%s?", name, name);
 	else
 		err("%s: no such device.", name);
 	free(path);

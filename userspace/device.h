@@ -18,7 +18,7 @@ struct device {
 
 /* Fill *d, which device_free() empties.  -ENOENT, -ENOTBLK, -EIO. */
 int device_from_number(dev_t dev, struct device *d);
-/* By path, by VG/LV or by major:minor. */
+/* By path, which begins with /, ./ or ../, by VG/LV or by major:minor. */
 int device_from_name(const char *name, struct device *d);
 /* Says what error device_from_name() had. */
 void device_not_found(const char *name, int error);

@@ -422,8 +422,10 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_free(&m);
 	reshape_step("clean", "wiped");
 	/* Whatever is no LV does not make us run LVM. */
-	if (code || !device_is_volume(d->dev) || lvm_list_fast(s->hex, &fast))
+	if (code || !device_is_volume(d->dev))
 		return code;
+	if (lvm_list_fast(s->hex, &fast))
+		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && !code; i++)
 		if (!strcmp(fast.part[i].name, d->name))
 			code = release_volume(&fast.part[i]) ? EXIT_FAILED : EXIT_DONE;

@@ -265,6 +265,84 @@ killed_destroy()
 }
 test_case "killed while a volume that was converted is destroyed" killed_destroy
 
+# Then nobody knows whether the volume was made for the set.
+no_lvs()
+{
+	local bin=$tmp/bin
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+	mkdir "$bin"
+	printf '#!/bin/sh\necho "no lvs" >&2\nexit 5\n' >"$bin/lvs"
+	chmod +x "$bin/lvs"
+	PATH=$bin:$PATH ctl_code 1 remove "$set" "$vg/tt_set_tvol0"
+	matches 'no lvs' "$errors"
+	[[ $output != *'and free'* ]] || fail "$output"
+	same "vg-fast vg-slow" "$(layout)"
+	PATH=$bin:$PATH ctl_code 1 replace "$set" "$vg/tt_set_tvol0" "$vg/fast"
+	matches 'no lvs' "$errors"
+	lvs "$vg/tt_set_tvol0" >/dev/null
+	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
+	fails lvs "$vg/tt_set_tvol0"
+	still_data check
+}
+test_case "remove when LVM does not answer" no_lvs
+
+# A link in the working directory has the name that the new volume gets.
+planted()
+{
+	make_vg
+	make_disks
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	io write "$fast" at=0 len=1m seed=5
+	mkdir -p "$tmp/here/$vg"
+	cd "$tmp/here"
+	ln -s "$fast" "$vg/tt_set_tvol0"
+	touch "$vg/tt_set_tvol1"
+	unchanged "$fast" -- ctl_code 0 add "$set" --size 12m --pv "${loops[0]}" --at 0
+	ctl_code 0 add "$set" --size 8m --pv "${loops[1]}" --at 0
+	same "vg-tt_set_tvol1 vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
+	ctl_code 1 scan "$vg/none"
+	ln -s "$fast" "$vg/none"
+	ctl_code 1 scan "$vg/none"
+	one_line "no such device. did you mean ./$vg/none"
+	io check "$fast" at=0 len=1m seed=5
+	cd /
+}
+test_case "what has a volume's name in the working directory is none" planted
+
+# Of a set that was not converted
+destroy_made()
+{
+	local step
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	for step in '' metadata; do
+		set_of "$vg/meta" "$vg/fast" "$vg/slow"
+		ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+		if [ "$step" ]; then
+			killed "destroy-$step" destroy -y "$set"
+			lvs "$vg/tt_set_tvol0" >/dev/null
+			ctl_code 1 destroy "$vg/tt_set_tvol0"
+			matches 'Finish that' "$errors"
+			ctl_code 0 destroy -y "$vg/tt_set_tvol0"
+		else
+			ctl_code 0 destroy -y "$set"
+		fi
+		same "fast meta slow " "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ' | sort | tr '\n' ' ')" \
+			"volumes and tags"
+	done
+}
+test_case "destroy removes the volumes that were made for the set" destroy_made
+
 raid1_lv()
 {
 	make_vg

@@ -75,6 +75,25 @@ sizes()
 }
 test_case "volumes that are extended, and a name that is reduced" sizes
 
+# The set has its new size, and says so.
+resized_without_lvm()
+{
+	local bin=$tmp/bin
+	converted
+	mkdir "$bin"
+	printf '#!/bin/sh\necho "no lvresize" >&2\nexit 5\n' >"$bin/lvresize"
+	chmod +x "$bin/lvresize"
+	PATH=$bin:$PATH ctl_code 1 resize --size 29m "$vg/data"
+	matches 'from 24 MiB to 29 MiB' "$output"
+	matches 'no lvresize.*LVM does not show it' "${errors//$'\n'/ }"
+	same 59392 "$(sectors_of "$origin")"
+	flagged placeholder_reduced "$vg/data" attention
+	ctl_code 0 resize --size 29m "$vg/data"
+	calm
+	data check
+}
+test_case "resize when LVM cannot" resized_without_lvm
+
 reduced()
 {
 	converted

@@ -49,6 +49,12 @@ kill_row()
 	if [ "$how" = abort ]; then
 		again=("${words[0]}" --abort "${words[@]:1}")
 		want="fast slow"
+		# Nothing tells the new tier from one that replaces nothing.
+		if [ "$name-$step" = replace-add-done ]; then
+			ctl_code 1 "${again[@]}"
+			matches 'no replacement is under way' "$errors"
+			again+=(-y)
+		fi
 	fi
 	ctl_code 0 "${again[@]}"
 	if [ "$name" = rename ]; then

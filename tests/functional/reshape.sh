@@ -144,6 +144,7 @@ remove_detached()
 {
 	make_small --set migration_bandwidth=200k
 	ctl_code 0 remove --background "$set" 1
+	matches "to see how far it is: tierctl remove $set $slow$" "$output"
 	same E "$(info state1)"
 	ctl_code 0 remove --abort "$set" 1
 	same "A A" "$(info state0) $(info state1)"
@@ -159,7 +160,7 @@ remove_detached()
 	kill -INT "$(<"$tmp/pid")"
 	wait $!
 	same 130 "$(<"$tmp/rc")" "exit status when interrupted ($(<"$tmp/remove"))"
-	matches "to finish: tierctl remove $set 1" "$(<"$tmp/remove")"
+	matches "to finish: tierctl remove $set $slow\. To go back: tierctl remove --abort $set $slow$" "$(<"$tmp/remove")"
 	same E "$(info state1)"
 	ctl set -q "$set" migration_bandwidth=0
 	ctl_code 0 remove "$set" 1
@@ -266,6 +267,7 @@ one_waits()
 	ctl set -q "$set" migration_bandwidth=0
 	wait "$remove" || rc=$?
 	same 0 "$rc" "exit status of remove ($(<"$tmp/remove"))"
+	matches "tier 1 is empty" "$(<"$tmp/remove")" "the rank it has by then"
 	same "third slow" "$(layout)"
 	still_data check
 
@@ -334,17 +336,42 @@ replace_tier()
 }
 test_case "replace, by rank and by device, and again" replace_tier
 
+# There is nothing to go back to: that would be a remove.
+replace_abort_of_none()
+{
+	make_small
+	unchanged "${everything[@]}" -- ctl_code 1 replace --abort "$set" 0 "$slow"
+	one_line "no replacement is under way. empty tier 1 \($slow\)"
+	same "A A" "$(info state0) $(info state1)" "states"
+	unchanged "${everything[@]}" -- ctl_code 0 replace --abort -t "$set" 0 "$slow"
+	matches "evacuate 1.*until tier 1 is empty.* 128 1 $(majmin "$fast") .*wipe the label on $slow" \
+		"${output//$'\n'/ }" "steps"
+	ctl_code 0 replace --abort -y "$set" 0 "$slow"
+	same fast "$(layout)"
+	still_data check
+	# With the old one on its way out
+	ctl_code 0 replace --background "$set" 0 "$slow"
+	ctl_code 0 replace --abort -t "$set" "$fast" "$slow"
+	matches "admit 0.*evacuate 1.*until tier 1 is empty.* 128 1 $(majmin "$fast") .*wipe the label on $slow" \
+		"${output//$'\n'/ }" "steps"
+	same "E A" "$(info state0) $(info state1)" "states"
+	ctl_code 0 replace --abort "$set" "$fast" "$slow"
+	same fast "$(layout)"
+	still_data check
+}
+test_case "replace --abort says all it does, and asks where nothing is replaced" replace_abort_of_none
+
 # Interrupted, undone, which is interrupted, and done all the same
 replace_back_and_forth()
 {
 	make_small
 	ctl set -q "$set" migration_bandwidth=200k
 	detached replace "$set" 1 "$third"
-	matches "to finish: tierctl replace $set 1 $third\. To go back: tierctl replace --abort $set 1 $third$" "$(<"$tmp/said")"
+	matches "to finish: tierctl replace $set $slow $third\. To go back: tierctl replace --abort $set $slow $third$" "$(<"$tmp/said")"
 	wait_for 30 has_moved
 	ctl set -q "$set" migration_bandwidth=16k
 	detached replace --abort "$set" 1 "$third"
-	matches "to finish: tierctl replace --abort $set 1 $third\. To go back: tierctl replace $set 1 $third$" "$(<"$tmp/said")"
+	matches "to finish: tierctl replace --abort $set $slow $third\. To go back: tierctl replace $set $slow $third$" "$(<"$tmp/said")"
 	same "A E" "$(info state1) $(info state2)"
 	ctl set -q "$set" migration_bandwidth=0
 	ctl_code 0 replace "$set" 1 "$third"
@@ -511,7 +538,7 @@ misuse()
 	no 1 '2 is none' replace "$set" 2 "$third"
 	no 1 'small' replace "$set" 0 "$spare"
 	no 1 'tt_none' replace "$set" 0 /dev/tt_none
-	no 1 'tier 0 of it already' replace "$set" 1 "$fast"
+	no 1 "tier 0 of it already. to take $slow out: tierctl remove $set $slow" replace "$set" 1 "$fast"
 	no 1 'metadata of tt_set' replace "$set" 0 "$meta"
 	no 2 'unit' resize "$set" --size 20
 	no 2 'multiple of 4k' resize "$set" --size 0k
