@@ -29,16 +29,6 @@ static int open_recorded(const char *path, dev_t *dev)
 	return -1;
 }
 
-static int rank_of_id(const struct set *s, unsigned int id)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].id == (int)id)
-			return i;
-	return -1;
-}
-
 static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned int rank)
 {
 	char rest[16];
@@ -86,7 +76,7 @@ static struct pin *new_entry(struct pins *pins, const char *handle, const char *
 	return pin;
 }
 
-static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int rank,
+static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int tier_id,
 		       const struct target_path *p)
 {
 	char *handle, *path;
@@ -105,7 +95,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 	}
 	if (good) {
 		pin = new_entry(&pins, handle, s->hex);
-		pin->tier_id = s->tier[rank].id;
+		pin->tier_id = tier_id;
 		pin->handle = handle;
 		pin->path = path;
 		ranges_add_all(&pin->chunks, &p->where.chunks);
@@ -132,22 +122,26 @@ static void warn_of_room(const struct set *s, const struct ranges *chunks, unsig
 static int pin_target(const struct args *args)
 {
 	struct mounts mounts = { 0 };
-	unsigned int i, rank;
+	unsigned int i, id, rank;
 	struct target t;
-	int code = target_with_rank(args, "pin", &t, &rank), lock = -1;
+	int code = target_with_tier(args, "pin", &t, &id), lock = -1;
 
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
 		where_warn(&t.path[i].where, t.path[i].path);
-	warn_of_room(t.set, &t.chunks, rank);
 	lock = lock_pins(t.set);
-	code = pin_ranges(t.set, &t.chunks, rank) ? EXIT_FAILED : EXIT_DONE;
+	code = EXIT_FAILED;
+	if (!rank_now(t.set, id, &rank))
+		goto out;
+	warn_of_room(t.set, &t.chunks, rank);
+	if (!pin_ranges(t.set, &t.chunks, rank))
+		code = EXIT_DONE;
 	if (code || global.test)
 		goto out;
 	mounts_read(&mounts);
 	for (i = 0; i < t.nr_paths; i++)
-		if (!record_pin(&mounts, t.set, rank, &t.path[i]))
+		if (!record_pin(&mounts, t.set, id, &t.path[i]))
 			code = EXIT_FAILED;
 	unlock_pins(lock);
 	lock = -1;
@@ -171,7 +165,6 @@ struct refresh {
 	struct pins pins;
 	struct refreshed {
 		struct set *set;	/* NULL: left as it is */
-		unsigned int rank;
 		bool gone;
 		char *name;	/* for messages */
 		struct ranges now;
@@ -196,9 +189,9 @@ static bool look_again(struct refresh *r, unsigned int i)
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
 	struct set *s = set_of_pin(&r->list, pin);
-	int rank = s ? rank_of_id(s, pin->tier_id) : -1, fd;
 	struct where w;
 	char *path;
+	int fd;
 
 	e->name = pins_name(&r->pins, pin->path);
 	if (!s) {
@@ -208,12 +201,11 @@ static bool look_again(struct refresh *r, unsigned int i)
 	}
 	if (!check_active(s))
 		return false;
-	if (rank < 0) {
+	if (set_rank_with(s, pin->tier_id) < 0) {
 		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
 		    e->name, s->name);
 		return false;
 	}
-	e->rank = rank;
 	fd = pin_open(&r->pins, pin, &path);
 	if (fd == -ENOENT) {
 		e->set = s;
@@ -255,8 +247,11 @@ static bool mend(struct refresh *r, unsigned int i)
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
 	struct ranges stale = { 0 }, fresh = { 0 }, keep = { 0 };
+	unsigned int rank;
 	bool good;
 
+	if (!rank_now(e->set, pin->tier_id, &rank))
+		return false;
 	ranges_add_all(&stale, &pin->chunks);
 	/* The set may have become smaller since. */
 	ranges_cut(&stale, e->set->status.chunks);
@@ -264,7 +259,7 @@ static bool mend(struct refresh *r, unsigned int i)
 	ranges_subtract(&stale, &keep);
 	ranges_add_all(&fresh, &e->now);
 	ranges_subtract(&fresh, &pin->chunks);
-	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, e->rank);
+	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, rank);
 	if (good && !global.test) {
 		say("%s: %s%s pinned", e->name, e->gone ? "gone, " : "",
 		    count_chunks(&fresh).text);

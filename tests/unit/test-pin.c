@@ -111,10 +111,16 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 	return 0;
 }
 
-int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank)
+int target_with_tier(const struct args *args, const char *command, struct target *t, unsigned int *id)
 {
-	*rank = 0;
+	*id = 0;
 	return target_parse(args, command, 0, t);
+}
+
+bool rank_now(struct set *s, unsigned int id, unsigned int *rank)
+{
+	*rank = id;
+	return !set_refresh(s);
 }
 
 void target_free(struct target *t) { ranges_free(&t->chunks); }
