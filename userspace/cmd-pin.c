@@ -242,11 +242,30 @@ static void pinned_afterwards(const struct refresh *r, const struct set *s, stru
 	ranges_settle(chunks);
 }
 
+/* A chunk that files pinned to different tiers share is the one's that was pinned last. */
+static void leave_to_others(const struct refresh *r, unsigned int i, struct ranges *chunks)
+{
+	const struct pin *pin = &r->pins.pin[i];
+	unsigned int j;
+
+	for (j = i + 1; j < r->pins.nr; j++) {
+		const struct pin *other = &r->pins.pin[j];
+
+		if (!strcmp(other->set, pin->set) && other->tier_id != pin->tier_id)
+			ranges_subtract(chunks, r->entry[j].set ? &r->entry[j].now : &other->chunks);
+	}
+}
+
+/*
+ * What is recorded is pinned once more: the kernel forgets pins when it drops a tier,
+ * and another file system on the set may have let go of a chunk that lies in both.
+ */
 static bool mend(struct refresh *r, unsigned int i)
 {
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
-	struct ranges stale = { 0 }, fresh = { 0 }, keep = { 0 };
+	struct ranges stale = { 0 }, keep = { 0 }, mine = { 0 };
+	unsigned long long before, nr;
 	unsigned int rank;
 	bool good;
 
@@ -257,19 +276,21 @@ static bool mend(struct refresh *r, unsigned int i)
 	ranges_cut(&stale, e->set->status.chunks);
 	pinned_afterwards(r, e->set, &keep);
 	ranges_subtract(&stale, &keep);
-	ranges_add_all(&fresh, &e->now);
-	ranges_subtract(&fresh, &pin->chunks);
-	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, rank);
+	ranges_add_all(&mine, &e->now);
+	leave_to_others(r, i, &mine);
+	good = !send_ranges(e->set, &stale, "unpin", "") && !set_refresh(e->set);
+	before = e->set->status.pinned;
+	good = good && !pin_ranges(e->set, &mine, rank) && !set_refresh(e->set);
 	if (good && !global.test) {
-		say("%s: %s%s pinned", e->name, e->gone ? "gone, " : "",
-		    count_chunks(&fresh).text);
+		nr = e->set->status.pinned < before ? 0 : e->set->status.pinned - before;
+		say("%s: %s%llu chunk%s pinned", e->name, e->gone ? "gone, " : "", nr, nr == 1 ? "" : "s");
 		say(", %s unpinned.\n", count_chunks(&stale).text);
 		ranges_free(&pin->chunks);
 		ranges_add_all(&pin->chunks, &e->now);
 	}
 	ranges_free(&stale);
-	ranges_free(&fresh);
 	ranges_free(&keep);
+	ranges_free(&mine);
 	return good;
 }
 

@@ -324,6 +324,11 @@ refresh()
 	# Chunks that two files share stay pinned for the one.
 	ctl_code 0 unpin "$mnt/b"
 	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
+	# What the set has forgotten, as when a tier was taken out.
+	msg unpin 0 731
+	ctl_code 0 pin --refresh
+	matches 'moved: [1-9][0-9]* chunks pinned' "$output"
+	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
 	# What is below a directory that is pinned is not unpinned alone.
 	before=$(info pinned)
 	ctl_code 1 unpin "$mnt/moved/new"
@@ -333,6 +338,28 @@ refresh()
 	same 0 "$(info pinned)"
 }
 test_case "pin --refresh follows files" refresh
+
+# A chunk at the border of two files is the one's that was pinned last.
+border()
+{
+	make_mounted
+	marked "$mnt/a" 90 MARKER-A
+	marked "$mnt/b" 90 MARKER-B
+	ctl pin -q --tier 1 "$mnt/a"
+	ctl pin -q --tier 0 "$mnt/b"
+	both=$(comm -12 <(found MARKER-A | tr ' ' '\n' | sort) <(found MARKER-B | tr ' ' '\n' | sort))
+	[ -n "$both" ] || fail "the files share no chunk: $(found MARKER-A), $(found MARKER-B)"
+	msg unpin 0 731
+	ctl_code 0 pin --refresh
+	same "$(all_of MARKER-A MARKER-B | wc -w)" "$(info pinned)" "number of pinned chunks"
+	for n in $(all_of MARKER-A MARKER-B); do
+		chunk_info "$n"
+		want=1
+		[[ " $(found MARKER-B) " != *" $n "* ]] || want=0
+		same "$want" "${C[pin]}" "pin of chunk $n"
+	done
+}
+test_case "pin --refresh of files that share a chunk" border
 
 # The record is of this file system, and root's alone.
 strange_record()
@@ -424,11 +451,7 @@ one_at_a_time()
 {
 	make_mounted
 	marked "$mnt/a" 100 MARKER-A
-	hex=$(json '.sets[0].uuid' list | tr -d -)
-	mkdir -p /run/dm-tier
-	flock "/run/dm-tier/$hex.pins" sleep 1000 &
-	holder=$!
-	wait_for 10 fails flock -n "/run/dm-tier/$hex.pins" true
+	hold_pins
 	for command in "pin --refresh" "pin --tier 1 $mnt/a" "unpin $mnt/a"; do
 		# shellcheck disable=SC2086	# words
 		{
@@ -439,12 +462,50 @@ one_at_a_time()
 	done
 	# The words of the last one.
 	same 124 "$rc" "timeout's own status"
-	pkill -P "$holder" -x sleep
-	wait "$holder" || true
+	let_pins_go
 	ctl_code 0 pin --tier 1 "$mnt/a"
 	is "$(info pinned) > 0"
 }
+hold_pins()
+{
+	hex=$(json '.sets[0].uuid' list | tr -d -)
+	mkdir -p /run/dm-tier
+	flock "/run/dm-tier/$hex.pins" sleep 1000 &
+	holder=$!
+	wait_for 10 fails flock -n "/run/dm-tier/$hex.pins" true
+}
+let_pins_go()
+{
+	pkill -P "$holder" -x sleep
+	wait "$holder" || true
+}
 test_case "who pins waits for another" one_at_a_time
+
+# A tier is added in front while a pin waits.
+shifted()
+{
+	make_mounted
+	disk third 8
+	marked "$mnt/a" 100 MARKER-A
+	want=$(found MARKER-A)
+	hold_pins
+	ctl pin -v --tier 1 "$mnt/a" >"$tmp/said" 2>&1 &
+	pinner=$!
+	wait_for 30 grep -q 'waiting for another' "$tmp/said"
+	ctl add -q "$set" "$third" --at 0
+	let_pins_go
+	wait "$pinner"
+	pinned_are "$want" 2
+	hold_pins
+	ctl pin -v --refresh >"$tmp/said" 2>&1 &
+	pinner=$!
+	wait_for 30 grep -q 'waiting for another' "$tmp/said"
+	ctl remove -q "$set" 0
+	let_pins_go
+	wait "$pinner"
+	pinned_are "$want" 1
+}
+test_case "a tier has another rank by the time it is pinned to" shifted
 
 read_only_fs()
 {

@@ -304,6 +304,8 @@ int main(void)
 	ok(!unpin() && !nr_pinned() && !record.nr, "and unpinned");
 
 	pin(10, 10);
+	pinned[12] = false;
+	ok(!refresh() && nr_pinned() == 10, "what the set has forgotten is pinned again");
 	file_gone = refuse_unpin = true;
 	ok(refresh() == EXIT_FAILED && nr_pinned() == 10 && record.nr == 1,
 	   "a file that is gone stays on record while its chunks cannot be unpinned");
