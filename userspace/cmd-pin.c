@@ -183,13 +183,24 @@ static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
 	return NULL;
 }
 
-/* Where a recorded file is now.  False with the error said: it is left as it is. */
+/* Below a directory; what was pinned for them, and nobody knows which that was, stays. */
+static bool all_seen(const struct refreshed *e, const struct where *w)
+{
+	if (!w->failed)
+		return true;
+	err("%s: %llu file%s or director%s could not be looked at (-v names them): what was pinned before stays so.",
+	    e->name, (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
+	return false;
+}
+
+/* Where a recorded file is now.  False with the error said; without a set it is left as it is. */
 static bool look_again(struct refresh *r, unsigned int i)
 {
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
 	struct set *s = set_of_pin(&r->list, pin);
 	struct where w;
+	bool whole = false;
 	char *path;
 	int fd;
 
@@ -222,10 +233,15 @@ static bool look_again(struct refresh *r, unsigned int i)
 	if (where_is_open(&r->finder, fd, e->name, s, &w)) {
 		e->set = s;
 		ranges_add_all(&e->now, &w.chunks);
+		whole = all_seen(e, &w);
+		if (!whole)
+			ranges_add_all(&e->now, &pin->chunks);
+		ranges_settle(&e->now);
+		ranges_cut(&e->now, s->status.chunks);
 		where_free(&w);
 	}
 	close(fd);
-	return e->set;
+	return whole;
 }
 
 /* What is pinned for files of the set after the refresh. */
