@@ -428,7 +428,10 @@ static int cmd_refresh(const struct args *args)
 		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
 			;
 		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
-		if (!s || !wanted(args, &r, s, dev) || !mounts_have_root(mounts, dev))
+		if (!s || !wanted(args, &r, s, dev))
+			continue;
+		/* Nobody asked for it: without its root it is not looked at. */
+		if (!args->nr && !mounts_have_root(mounts, dev))
 			continue;
 		lock = lock_pins(s);
 		r.failed |= !refresh_file_system(&r, dev);
