@@ -10,8 +10,9 @@
 #include "size.h"
 #include "util.h"
 
-int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank)
+int target_with_tier(const struct args *args, const char *command, struct target *t, unsigned int *id)
 {
+	unsigned int rank;
 	int code;
 
 	memset(t, 0, sizeof(*t));
@@ -21,9 +22,24 @@ int target_with_rank(const struct args *args, const char *command, struct target
 		return EXIT_USAGE;
 	}
 	code = target_parse(args, command, TARGET_SYNC, t);
-	if (!code && !parse_rank(t->set, args->value[OPT_TIER], rank))
+	if (!code && !parse_rank(t->set, args->value[OPT_TIER], &rank))
 		code = EXIT_FAILED;
+	if (!code)
+		*id = t->set->tier[rank].id;
 	return code;
+}
+
+bool rank_now(struct set *s, unsigned int id, unsigned int *rank)
+{
+	if (set_refresh(s)) {
+		err("%s: is gone.", s->name);
+		return false;
+	}
+	for (*rank = 0; *rank < s->status.nr_tiers; ++*rank)
+		if (s->status.tier[*rank].id == id)
+			return true;
+	err("%s: the tier was taken out meanwhile.", s->name);
+	return false;
 }
 
 int send_ranges(const struct set *s, const struct ranges *chunks, const char *message, const char *rest)
@@ -47,10 +63,10 @@ int send_ranges(const struct set *s, const struct ranges *chunks, const char *me
 
 int cmd_migrate(const struct args *args)
 {
-	unsigned int i, rank;
+	unsigned int i, id, rank;
 	struct target t;
 	char rest[32];
-	int code = target_with_rank(args, "migrate", &t, &rank);
+	int code = target_with_tier(args, "migrate", &t, &id);
 
 	if (!code && args->given[OPT_HOME] && t.nr_paths) {
 		err("migrate: --home is for chunks that are named by number.");
@@ -60,8 +76,12 @@ int cmd_migrate(const struct args *args)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
 		where_warn(&t.path[i].where, t.path[i].path);
+	code = EXIT_FAILED;
+	if (!rank_now(t.set, id, &rank))
+		goto out;
 	snprintf(rest, sizeof(rest), " %u%s", rank, args->given[OPT_HOME] ? " home" : "");
-	code = send_ranges(t.set, &t.chunks, "migrate", rest) ? EXIT_FAILED : EXIT_DONE;
+	if (!send_ranges(t.set, &t.chunks, "migrate", rest))
+		code = EXIT_DONE;
 	if (code || global.test)
 		goto out;
 	if (args->given[OPT_WAIT])

@@ -29,16 +29,6 @@ static int open_recorded(const char *path, dev_t *dev)
 	return -1;
 }
 
-static int rank_of_id(const struct set *s, unsigned int id)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].id == (int)id)
-			return i;
-	return -1;
-}
-
 static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned int rank)
 {
 	char rest[16];
@@ -86,7 +76,7 @@ static struct pin *new_entry(struct pins *pins, const char *handle, const char *
 	return pin;
 }
 
-static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int rank,
+static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int tier_id,
 		       const struct target_path *p)
 {
 	char *handle, *path;
@@ -105,7 +95,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 	}
 	if (good) {
 		pin = new_entry(&pins, handle, s->hex);
-		pin->tier_id = s->tier[rank].id;
+		pin->tier_id = tier_id;
 		pin->handle = handle;
 		pin->path = path;
 		ranges_add_all(&pin->chunks, &p->where.chunks);
@@ -132,22 +122,26 @@ static void warn_of_room(const struct set *s, const struct ranges *chunks, unsig
 static int pin_target(const struct args *args)
 {
 	struct mounts mounts = { 0 };
-	unsigned int i, rank;
+	unsigned int i, id, rank;
 	struct target t;
-	int code = target_with_rank(args, "pin", &t, &rank), lock = -1;
+	int code = target_with_tier(args, "pin", &t, &id), lock = -1;
 
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
 		where_warn(&t.path[i].where, t.path[i].path);
-	warn_of_room(t.set, &t.chunks, rank);
 	lock = lock_pins(t.set);
-	code = pin_ranges(t.set, &t.chunks, rank) ? EXIT_FAILED : EXIT_DONE;
+	code = EXIT_FAILED;
+	if (!rank_now(t.set, id, &rank))
+		goto out;
+	warn_of_room(t.set, &t.chunks, rank);
+	if (!pin_ranges(t.set, &t.chunks, rank))
+		code = EXIT_DONE;
 	if (code || global.test)
 		goto out;
 	mounts_read(&mounts);
 	for (i = 0; i < t.nr_paths; i++)
-		if (!record_pin(&mounts, t.set, rank, &t.path[i]))
+		if (!record_pin(&mounts, t.set, id, &t.path[i]))
 			code = EXIT_FAILED;
 	unlock_pins(lock);
 	lock = -1;
@@ -171,7 +165,6 @@ struct refresh {
 	struct pins pins;
 	struct refreshed {
 		struct set *set;	/* NULL: left as it is */
-		unsigned int rank;
 		bool gone;
 		char *name;	/* for messages */
 		struct ranges now;
@@ -190,15 +183,26 @@ static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
 	return NULL;
 }
 
-/* Where a recorded file is now.  False with the error said: it is left as it is. */
+/* Below a directory; what was pinned for them, and nobody knows which that was, stays. */
+static bool all_seen(const struct refreshed *e, const struct where *w)
+{
+	if (!w->failed)
+		return true;
+	err("%s: %llu file%s or director%s could not be looked at (-v names them): what was pinned before stays so.",
+	    e->name, (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
+	return false;
+}
+
+/* Where a recorded file is now.  False with the error said; without a set it is left as it is. */
 static bool look_again(struct refresh *r, unsigned int i)
 {
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
 	struct set *s = set_of_pin(&r->list, pin);
-	int rank = s ? rank_of_id(s, pin->tier_id) : -1, fd;
 	struct where w;
+	bool whole = false;
 	char *path;
+	int fd;
 
 	e->name = pins_name(&r->pins, pin->path);
 	if (!s) {
@@ -208,12 +212,11 @@ static bool look_again(struct refresh *r, unsigned int i)
 	}
 	if (!check_active(s))
 		return false;
-	if (rank < 0) {
+	if (set_rank_with(s, pin->tier_id) < 0) {
 		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
 		    e->name, s->name);
 		return false;
 	}
-	e->rank = rank;
 	fd = pin_open(&r->pins, pin, &path);
 	if (fd == -ENOENT) {
 		e->set = s;
@@ -230,10 +233,15 @@ static bool look_again(struct refresh *r, unsigned int i)
 	if (where_is_open(&r->finder, fd, e->name, s, &w)) {
 		e->set = s;
 		ranges_add_all(&e->now, &w.chunks);
+		whole = all_seen(e, &w);
+		if (!whole)
+			ranges_add_all(&e->now, &pin->chunks);
+		ranges_settle(&e->now);
+		ranges_cut(&e->now, s->status.chunks);
 		where_free(&w);
 	}
 	close(fd);
-	return e->set;
+	return whole;
 }
 
 /* What is pinned for files of the set after the refresh. */
@@ -250,31 +258,55 @@ static void pinned_afterwards(const struct refresh *r, const struct set *s, stru
 	ranges_settle(chunks);
 }
 
+/* A chunk that files pinned to different tiers share is the one's that was pinned last. */
+static void leave_to_others(const struct refresh *r, unsigned int i, struct ranges *chunks)
+{
+	const struct pin *pin = &r->pins.pin[i];
+	unsigned int j;
+
+	for (j = i + 1; j < r->pins.nr; j++) {
+		const struct pin *other = &r->pins.pin[j];
+
+		if (!strcmp(other->set, pin->set) && other->tier_id != pin->tier_id)
+			ranges_subtract(chunks, r->entry[j].set ? &r->entry[j].now : &other->chunks);
+	}
+}
+
+/*
+ * What is recorded is pinned once more: the kernel forgets pins when it drops a tier,
+ * and another file system on the set may have let go of a chunk that lies in both.
+ */
 static bool mend(struct refresh *r, unsigned int i)
 {
 	struct pin *pin = &r->pins.pin[i];
 	struct refreshed *e = &r->entry[i];
-	struct ranges stale = { 0 }, fresh = { 0 }, keep = { 0 };
+	struct ranges stale = { 0 }, keep = { 0 }, mine = { 0 };
+	unsigned long long before, nr;
+	unsigned int rank;
 	bool good;
 
+	if (!rank_now(e->set, pin->tier_id, &rank))
+		return false;
 	ranges_add_all(&stale, &pin->chunks);
 	/* The set may have become smaller since. */
 	ranges_cut(&stale, e->set->status.chunks);
 	pinned_afterwards(r, e->set, &keep);
 	ranges_subtract(&stale, &keep);
-	ranges_add_all(&fresh, &e->now);
-	ranges_subtract(&fresh, &pin->chunks);
-	good = !send_ranges(e->set, &stale, "unpin", "") && !pin_ranges(e->set, &fresh, e->rank);
+	ranges_add_all(&mine, &e->now);
+	leave_to_others(r, i, &mine);
+	good = !send_ranges(e->set, &stale, "unpin", "") && !set_refresh(e->set);
+	before = e->set->status.pinned;
+	good = good && !pin_ranges(e->set, &mine, rank) && !set_refresh(e->set);
 	if (good && !global.test) {
-		say("%s: %s%s pinned", e->name, e->gone ? "gone, " : "",
-		    count_chunks(&fresh).text);
+		nr = e->set->status.pinned < before ? 0 : e->set->status.pinned - before;
+		say("%s: %s%llu chunk%s pinned", e->name, e->gone ? "gone, " : "", nr, nr == 1 ? "" : "s");
 		say(", %s unpinned.\n", count_chunks(&stale).text);
 		ranges_free(&pin->chunks);
 		ranges_add_all(&pin->chunks, &e->now);
 	}
 	ranges_free(&stale);
-	ranges_free(&fresh);
 	ranges_free(&keep);
+	ranges_free(&mine);
 	return good;
 }
 
@@ -396,7 +428,10 @@ static int cmd_refresh(const struct args *args)
 		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
 			;
 		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
-		if (!s || !wanted(args, &r, s, dev) || !mounts_have_root(mounts, dev))
+		if (!s || !wanted(args, &r, s, dev))
+			continue;
+		/* Nobody asked for it: without its root it is not looked at. */
+		if (!args->nr && !mounts_have_root(mounts, dev))
 			continue;
 		lock = lock_pins(s);
 		r.failed |= !refresh_file_system(&r, dev);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,6 +160,11 @@ static bool systemctl(const char *what, const char *option, const char *unit)
 	return true;
 }
 
+static bool systemd_runs(void)
+{
+	return !access("/run/systemd/system", F_OK);
+}
+
 /* Whole or not at all; with --dry-run says it.  False with the error said. */
 static bool write_unit(const char *path, const struct text *t)
 {
@@ -233,17 +237,50 @@ static bool write_timer(const struct schedule *d)
 	return good;
 }
 
-static bool uninstall(const struct schedule *d)
+static bool remove_unit(const char *path)
 {
-	bool good = systemctl("disable", "--now", d->unit);
-
 	if (global.test) {
-		say("Would remove %s and %s.\n", d->timer, d->service);
-	} else if ((unlink(d->timer) && errno != ENOENT) || (unlink(d->service) && errno != ENOENT)) {
-		err("%s: %s.", d->timer, strerror(errno));
-		good = false;
+		say("Would remove %s.\n", path);
+	} else if (unlink(path) && errno != ENOENT) {
+		err("%s: %s.", path, strerror(errno));
+		return false;
 	}
-	return systemctl("daemon-reload", NULL, NULL) && good;
+	return true;
+}
+
+/* Also of a timer whose file somebody has removed, or where systemd does not run. */
+static bool remove_timer(const struct schedule *d)
+{
+	const char *now = systemd_runs() ? "--now" : NULL;
+
+	if (!access(d->timer, F_OK) && !systemctl("disable", now, d->unit))
+		return false;
+	return remove_unit(d->timer) && (!now || systemctl("daemon-reload", NULL, NULL));
+}
+
+/* Of a set that is gone, or has had no hours: nothing stays, whatever systemd says. */
+static void forget(const struct schedule *d)
+{
+	if (!remove_timer(d)) {
+		remove_unit(d->timer);
+		systemctl("daemon-reload", NULL, NULL);
+	}
+	remove_unit(d->service);
+}
+
+/*
+ * The service goes last: the hours are known by it, and so is, to the next call, that
+ * there is something left to do.
+ */
+static int clear(const struct schedule *d)
+{
+	struct set *s = d->set;
+	bool good = remove_timer(d);
+	int code = set_paused(s, false);
+
+	if (!s->active && (set_read_info(s) || s->info.flags & TIER_SB_PAUSED))
+		warn("%s: may be paused when it is active again. Then: tierctl resume %s", s->name, s->name);
+	return !code && good && remove_unit(d->service) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* What is there already takes the new hours by a restart. */
@@ -257,9 +294,8 @@ static bool put_in_place(const struct schedule *d)
 static bool install(struct schedule *d, const struct strings *before)
 {
 	struct strings wanted = d->windows;
-	struct stat st;
 
-	if (stat("/run/systemd/system", &st)) {
+	if (!systemd_runs()) {
 		err("%s: systemd, whose timers would be used, does not run here. Let another service, cron for example, call this at each end of a window and at boot: tierctl schedule --apply %s %s",
 		    d->set->name, d->set->name, d->windows.s[0]);
 		return false;
@@ -272,7 +308,7 @@ static bool install(struct schedule *d, const struct strings *before)
 	if (global.test)
 		return false;
 	if (!before->nr) {
-		uninstall(d);
+		forget(d);
 		return false;
 	}
 	d->windows = *before;
@@ -320,14 +356,14 @@ static int schedule(struct schedule *d, const struct args *args)
 	memset(&d->windows, 0, sizeof(d->windows));
 	for (i = 1; i < args->nr; i++)
 		strings_add(&d->windows, args->word[i]);
-	if (args->given[OPT_CLEAR])
-		code = !was || uninstall(d) ? EXIT_DONE : EXIT_FAILED;
-	else
-		code = apply || install(d, &before) ? EXIT_DONE : EXIT_FAILED;
-	strings_free(&before);
 	/* Without hours migration runs at all of them; a pause that was not ours stays. */
-	if (!code && (was || d->windows.nr))
-		code = set_paused(d->set, d->windows.nr && !inside(d));
+	if (args->given[OPT_CLEAR])
+		code = was ? clear(d) : EXIT_DONE;
+	else if (apply || install(d, &before))
+		code = set_paused(d->set, !inside(d));
+	else
+		code = EXIT_FAILED;
+	strings_free(&before);
 	if (!code && !global.test && !apply)
 		show(d);
 	return code;
@@ -377,7 +413,7 @@ void schedule_forget(const char *set_hex)
 	struct schedule d;
 
 	schedule_init(&d, set_hex);
-	if (!access(d.timer, F_OK))
-		uninstall(&d);
+	if (!access(d.service, F_OK) || !access(d.timer, F_OK))
+		forget(&d);
 	schedule_free(&d);
 }

@@ -6,7 +6,12 @@
 #include "target.h"
 
 /* The chunks, and --tier.  0, or an exit code with the error said; target_free() in any case. */
-int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank);
+int target_with_tier(const struct args *args, const char *command, struct target *t, unsigned int *id);
+/*
+ * The rank of a tier: to look at files takes a while, and add and remove shift ranks
+ * meanwhile.  False with the error said.
+ */
+bool rank_now(struct set *s, unsigned int id, unsigned int *rank);
 
 /* Sends "MESSAGE FIRST COUNT REST" for each range.  0 or -errno, with the error said. */
 int send_ranges(const struct set *s, const struct ranges *chunks, const char *message, const char *rest);

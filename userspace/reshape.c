@@ -434,6 +434,18 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	return code;
 }
 
+/* Its id may be another tier's some day, so that the kernel forgets what was pinned to it. */
+static void say_lost_pins(struct set *s, const struct device *d, unsigned long long before)
+{
+	unsigned long long lost;
+
+	if (set_refresh(s) || s->status.pinned >= before)
+		return;
+	lost = before - s->status.pinned;
+	warn("%s: %llu chunk%s pinned to %s and %s so no more. To pin the same files to another tier: tierctl pin FILE --tier RANK",
+	     s->name, lost, lost == 1 ? " was" : "s were", d->name, lost == 1 ? "is" : "are");
+}
+
 static int drop_tier(const char *set_name, const struct device *d)
 {
 	struct set_list list;
@@ -446,8 +458,10 @@ static int drop_tier(const char *set_name, const struct device *d)
 	} else if (s) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
-		if (!reshape_reload(s, &t, s->dm.length, "drop"))
+		if (!reshape_reload(s, &t, s->dm.length, "drop")) {
+			say_lost_pins(s, d, s->status.pinned);
 			code = reshape_clean_device(s, d);
+		}
 		table_free(&t);
 		if (!code && !global.test)
 			say("%s: %s is out of it and free.\n", s->name, d->name);
@@ -531,6 +545,9 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	if (rank < 0 || !reshape_may_go(s, rank) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
+	if (s->status.pinned)
+		warn("%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,
+		     (unsigned long long)s->status.pinned, s->status.pinned == 1 ? " is" : "s are", d.name);
 	if (global.test) {
 		say_work(s, rank);
 		send_message(s, "evacuate %d", rank);

@@ -210,13 +210,6 @@ void copy_string(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-void make_printable(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '_';
-}
-
 /* Bytes of the character of UTF-8 that s begins with, 0 if it is none. */
 static size_t utf8_length(const char *s)
 {
@@ -231,6 +224,22 @@ static size_t utf8_length(const char *s)
 	    (*c == 0xf4 && c[1] > 0x8f) || (*c == 0xef && c[1] == 0xbf && c[2] > 0xbd))
 		return 0;
 	return len;
+}
+
+void make_printable(char *s)
+{
+	size_t len;
+
+	for (; *s; s += len) {
+		const unsigned char *c = (const unsigned char *)s;
+
+		len = utf8_length(s);
+		/* U+0080 to U+009F are control characters, too. */
+		if (!len || *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0)) {
+			len += !len;
+			memset(s, '_', len);
+		}
+	}
 }
 
 char *to_utf8(const char *s)

@@ -76,7 +76,7 @@ void text_free(struct text *t);
 /* Copies with truncation, always NUL-terminated. */
 void copy_string(char *to, size_t size, const char *from);
 
-/* A disk may say anything: what a terminal would obey becomes an underscore. */
+/* A disk may say anything: what a terminal would obey, or is no UTF-8, becomes underscores. */
 void make_printable(char *s);
 
 /*

@@ -324,6 +324,11 @@ refresh()
 	# Chunks that two files share stay pinned for the one.
 	ctl_code 0 unpin "$mnt/b"
 	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
+	# What the set has forgotten, as when a tier was taken out.
+	msg unpin 0 731
+	ctl_code 0 pin --refresh
+	matches 'moved: [1-9][0-9]* chunks pinned' "$output"
+	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
 	# What is below a directory that is pinned is not unpinned alone.
 	before=$(info pinned)
 	ctl_code 1 unpin "$mnt/moved/new"
@@ -333,6 +338,56 @@ refresh()
 	same 0 "$(info pinned)"
 }
 test_case "pin --refresh follows files" refresh
+
+# A chunk at the border of two files is the one's that was pinned last.
+border()
+{
+	make_mounted
+	marked "$mnt/a" 90 MARKER-A
+	marked "$mnt/b" 90 MARKER-B
+	ctl pin -q --tier 1 "$mnt/a"
+	ctl pin -q --tier 0 "$mnt/b"
+	a=$(explained "$mnt/a") b=$(explained "$mnt/b") shared=0
+	msg unpin 0 731
+	ctl_code 0 pin --refresh
+	for n in $a; do
+		chunk_info "$n"
+		if [[ " $b " = *" $n "* ]]; then shared=1; else same 1 "${C[pin]}" "pin of chunk $n"; fi
+	done
+	same 1 "$shared" "a chunk of both ($a, $b)"
+	for n in $b; do
+		chunk_info "$n"
+		same 0 "${C[pin]}" "pin of chunk $n"
+	done
+}
+test_case "pin --refresh of files that share a chunk" border
+
+# Deeper than tierctl goes, and where only a part of the file system is mounted.
+unseen()
+{
+	make_mounted
+	mkdir -p "$mnt/d/$(printf 'x/%.0s' {1..300})" "$tmp/part"
+	marked "$mnt/d/a" 300 MARKER-1
+	ctl_code 0 pin --tier 1 "$mnt/d"
+	want=$(found MARKER-1)
+	mv "$mnt/d/a" "$mnt/d/$(printf 'x/%.0s' {1..300})"
+	ctl_code 1 pin --refresh
+	matches 'd: 1 file or directory could not be looked at.*stays so' "$errors"
+	pinned_are "$want" 1
+	same 1 "$(grep -c ^pin "$mnt/.tierctl-pins")" "files on record"
+	mv "$mnt/d/$(printf 'x/%.0s' {1..300})a" "$mnt/d"
+	rm -r "$mnt/d/x"
+	ctl_code 0 pin --refresh
+	pinned_are "$want" 1
+
+	mount --bind "$mnt/d" "$tmp/part"
+	umount "$mnt"
+	ctl_code 1 pin --refresh "$tmp/part"
+	one_line 'root of the file system is mounted nowhere'
+	ctl_code 0 pin --refresh
+	umount "$tmp/part"
+}
+test_case "pin --refresh of what cannot be seen" unseen
 
 # The record is of this file system, and root's alone.
 strange_record()
@@ -424,11 +479,7 @@ one_at_a_time()
 {
 	make_mounted
 	marked "$mnt/a" 100 MARKER-A
-	hex=$(json '.sets[0].uuid' list | tr -d -)
-	mkdir -p /run/dm-tier
-	flock "/run/dm-tier/$hex.pins" sleep 1000 &
-	holder=$!
-	wait_for 10 fails flock -n "/run/dm-tier/$hex.pins" true
+	hold_pins
 	for command in "pin --refresh" "pin --tier 1 $mnt/a" "unpin $mnt/a"; do
 		# shellcheck disable=SC2086	# words
 		{
@@ -439,12 +490,51 @@ one_at_a_time()
 	done
 	# The words of the last one.
 	same 124 "$rc" "timeout's own status"
-	pkill -P "$holder" -x sleep
-	wait "$holder" || true
+	let_pins_go
 	ctl_code 0 pin --tier 1 "$mnt/a"
 	is "$(info pinned) > 0"
 }
+hold_pins()
+{
+	hex=$(json '.sets[0].uuid' list | tr -d -)
+	mkdir -p /run/dm-tier
+	flock "/run/dm-tier/$hex.pins" sleep 1000 &
+	holder=$!
+	wait_for 10 held
+}
+held() { ! flock -n "/run/dm-tier/$hex.pins" true; }
+let_pins_go()
+{
+	pkill -P "$holder" -x sleep
+	wait "$holder" || true
+}
 test_case "who pins waits for another" one_at_a_time
+
+# A tier is added in front while a pin waits.
+shifted()
+{
+	make_mounted
+	disk third 8
+	marked "$mnt/a" 100 MARKER-A
+	want=$(found MARKER-A)
+	hold_pins
+	ctl pin -v --tier 1 "$mnt/a" >"$tmp/said" 2>&1 &
+	pinner=$!
+	wait_for 30 grep -q 'waiting for another' "$tmp/said"
+	ctl add -q "$set" "$third" --at 0
+	let_pins_go
+	wait "$pinner"
+	pinned_are "$want" 2
+	hold_pins
+	ctl pin -v --refresh >"$tmp/said" 2>&1 &
+	pinner=$!
+	wait_for 30 grep -q 'waiting for another' "$tmp/said"
+	ctl remove -q "$set" 0
+	let_pins_go
+	wait "$pinner"
+	pinned_are "$want" 1
+}
+test_case "a tier has another rank by the time it is pinned to" shifted
 
 read_only_fs()
 {

@@ -361,6 +361,21 @@ replace_abort_of_none()
 }
 test_case "replace --abort says all it does, and asks where nothing is replaced" replace_abort_of_none
 
+pins_go()
+{
+	make_small
+	msg pin 0 4 1
+	msg pin 10 1 0
+	ctl_code 0 replace "$set" 0 "$third"
+	matches "5 chunks are pinned; what is pinned to $fast will not be" "$errors"
+	matches "1 chunk was pinned to $fast and is so no more\. .*pin FILE" "$errors"
+	same 4 "$(info pinned)" "pinned chunks"
+	ctl_code 0 remove "$set" 0
+	! grep -q 'no more' <<<"$errors" || fail "no pin was lost: $errors"
+	same 4 "$(info pinned)" "pinned chunks"
+}
+test_case "pins go with the tier, and that is said" pins_go
+
 # Interrupted, undone, which is interrupted, and done all the same
 replace_back_and_forth()
 {

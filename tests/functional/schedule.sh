@@ -139,6 +139,44 @@ run_service()
 }
 test_case "hours are installed, followed, changed, cleared" install
 
+cleared()
+{
+	local next
+	prepare
+	next=$(hours 120 180)
+	# systemd refuses: it runs, and the next call knows that something is left.
+	ctl schedule -q "$set" "$next"
+	: >"$tmp/broken-disable"
+	ctl_code 1 schedule --clear "$set"
+	matches 'systemctl disable' "$errors"
+	same "running service timer" "$(info running) $(installed)"
+	ctl pause -q "$set"
+	rm "$tmp/broken-disable"
+	ctl_code 0 schedule --clear "$set"
+	matches 'is not scheduled; now running' "$output"
+	same "running " "$(info running) $(installed)"
+	# Somebody has removed the timer, of which systemd then knows nothing.
+	ctl schedule -q "$set" "$next"
+	rm "$units/tierctl-schedule-$hex.timer"
+	: >"$tmp/broken-disable"
+	ctl_code 0 schedule --clear "$set"
+	same "running " "$(info running) $(installed)"
+	rm "$tmp/broken-disable"
+	# An inactive one cannot be resumed.
+	ctl schedule -q "$set" "$next"
+	ctl deactivate -q "$set"
+	ctl_code 0 schedule --clear "$set"
+	matches "paused when it is active again\. then: tierctl resume $set" "${errors,,}"
+	same "" "$(installed)"
+	ctl activate -q "$set"
+	same paused "$(info running)"
+	ctl schedule -q "$set" "$(hours -60 60)"
+	ctl deactivate -q "$set"
+	ctl_code 0 schedule --clear "$set"
+	same "" "$errors" "errors"
+}
+test_case "the hours are cleared where something is in the way" cleared
+
 destroyed()
 {
 	prepare

@@ -21,7 +21,7 @@ static struct set the_set = { .name = "photos", .hex = "0123", .active = true };
 static bool pinned[CHUNKS];		/* in the set */
 static struct pins record;		/* in the file system */
 static uint64_t where_from, where_nr;	/* chunks of the one file there is */
-static bool file_gone, refuse_unpin;
+static bool file_gone, refuse_unpin, unreadable;
 static struct target_path the_path = { .path = "/" };
 static unsigned int locked, unlocked_changes;
 static int lock_pipe[2];
@@ -111,10 +111,16 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 	return 0;
 }
 
-int target_with_rank(const struct args *args, const char *command, struct target *t, unsigned int *rank)
+int target_with_tier(const struct args *args, const char *command, struct target *t, unsigned int *id)
 {
-	*rank = 0;
+	*id = 0;
 	return target_parse(args, command, 0, t);
+}
+
+bool rank_now(struct set *s, unsigned int id, unsigned int *rank)
+{
+	*rank = id;
+	return !set_refresh(s);
 }
 
 void target_free(struct target *t) { ranges_free(&t->chunks); }
@@ -136,6 +142,7 @@ bool where_is_open(struct finder *finder, int fd, const char *path, const struct
 	(void)named;
 	memset(w, 0, sizeof(*w));
 	ranges_add(&w->chunks, where_from, where_nr);
+	w->failed = unreadable;
 	return true;
 }
 
@@ -298,6 +305,14 @@ int main(void)
 	ok(!unpin() && !nr_pinned() && !record.nr, "and unpinned");
 
 	pin(10, 10);
+	pinned[12] = false;
+	ok(!refresh() && nr_pinned() == 10, "what the set has forgotten is pinned again");
+	where_from = 15;
+	unreadable = true;
+	ok(refresh() == EXIT_FAILED && nr_pinned() == 15 && ranges_total(&record.pin[0].chunks) == 15,
+	   "what could not be looked at stays pinned, and on record");
+	unreadable = false;
+	ok(!refresh() && nr_pinned() == 10 && ranges_total(&record.pin[0].chunks) == 10, "until it can be");
 	file_gone = refuse_unpin = true;
 	ok(refresh() == EXIT_FAILED && nr_pinned() == 10 && record.nr == 1,
 	   "a file that is gone stays on record while its chunks cannot be unpinned");

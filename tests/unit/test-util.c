@@ -54,6 +54,27 @@ static void test_columns(void)
 	text_free(&t);
 }
 
+static void test_printable(void)
+{
+	static const struct { const char *from, *to; } cases[] = {
+		{ "", "" },
+		{ "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\x01\x1f\x7f~", "___~" },
+		{ "\xc2\x80 \xc2\x9b" "2J \xc2\x9f \xc2\xa0", "__ __2J __ \xc2\xa0" },
+		{ "\x9b" "2J\xe4", "_2J_" },
+		{ "cut \xe2\x82", "cut __" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = xstrdup(cases[i].from);
+
+		make_printable(text);
+		ok(!strcmp(text, cases[i].to), "nothing that a terminal would obey, %u", i);
+		free(text);
+	}
+}
+
 static void test_error(void)
 {
 	err("%s: no.", "one\ntwo\033[31m");
@@ -64,6 +85,7 @@ static void test_error(void)
 int main(void)
 {
 	test_utf8();
+	test_printable();
 	test_columns();
 	test_error();
 	return tap_done();
