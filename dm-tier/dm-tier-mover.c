@@ -392,6 +392,9 @@ static int make_room(struct tier_set *set, struct tier *t)
 				cond_resched();
 		}
 	}
+	/* A suspend cut the look short: that says nothing of those it did not come to. */
+	if (!found && !READ_ONCE(set->running))
+		return -EAGAIN;
 	if (!found && later) {
 		tier_commit_births(set);
 		return -EAGAIN;
