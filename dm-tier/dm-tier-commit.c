@@ -235,9 +235,19 @@ static bool births_wait(struct tier_set *set)
 	return false;
 }
 
+bool tier_births_unflushed(struct tier_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++)
+		if (!list_empty(&set->tiers[i]->births_flushing))
+			return true;
+	return births_wait(set);
+}
+
 bool tier_births_pending(struct tier_set *set)
 {
-	return births_wait(set) || !list_empty(&set->unwritten);
+	return tier_births_unflushed(set) || !list_empty(&set->unwritten);
 }
 
 /* The tier's flush carries its births on to the commit. */

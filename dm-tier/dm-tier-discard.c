@@ -155,7 +155,7 @@ again:
 	/* Without waiting: what gives memory back goes on in the same work. */
 	u = mempool_alloc(&set->unmap_pool, GFP_NOWAIT);
 	if (!u) {
-		bio_list_add_head(&set->deferred, bio);
+		bio_list_add(&set->deferred, bio);
 		spin_unlock_irq(&set->lock);
 		return false;
 	}

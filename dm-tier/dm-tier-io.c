@@ -254,7 +254,7 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 	}
 	b = mempool_alloc(&set->birth_pool, GFP_NOWAIT);
 	if (!b) {
-		bio_list_add_head(&set->deferred, bio);
+		bio_list_add(&set->deferred, bio);
 		spin_unlock_irq(&set->lock);
 		return false;
 	}
@@ -554,15 +554,14 @@ static void do_deferred(struct tier_set *set)
 	/* Births end in this work only, so it always comes by here afterwards. */
 	while (memory && (bio = next_crowded(set)))
 		memory = do_bio(set, bio);
-	while (memory && (bio = bio_list_pop(&bios)))
-		memory = do_bio(set, bio);
+	/* Some of them need no memory. */
+	while ((bio = bio_list_pop(&bios)))
+		memory &= do_bio(set, bio);
 	if (memory)
 		return;
-	/* The commit of births is what frees them. */
-	spin_lock_irq(&set->lock);
-	bio_list_merge(&set->deferred, &bios);
-	spin_unlock_irq(&set->lock);
+	/* The commit of births is what frees them, but their tier may hang. */
 	tier_commit_births(set);
+	tier_watch_stalls(set);
 }
 
 static void do_io(struct work_struct *work)

@@ -865,11 +865,14 @@ static void do_mover(struct work_struct *work)
 	if (READ_ONCE(set->running))
 		start_moves(set);
 	tier_release_held(set);
+	spin_lock_irq(&set->lock);
+	__tier_retry_deferred(set);
+	spin_unlock_irq(&set->lock);
 	if (tier_release_crowded(set) || !tier_set_idle(set))
 		tier_watch_stalls(set);
 }
 
-/* The mover looks soon, also while the set is suspended, at what waits for a device. */
+/* The mover looks soon, also while the set is suspended, at what waits for a device or memory. */
 void tier_watch_stalls(struct tier_set *set)
 {
 	queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(IDLE_SCAN_MS));

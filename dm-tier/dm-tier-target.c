@@ -126,7 +126,7 @@ static int map_flush(struct tier_set *set, struct bio *bio)
 	if (set->no_writes) {
 		/* It had writes under another table, of which some may have got stuck. */
 		spin_lock_irq(&set->lock);
-		lost = tier_flush_lost(set) || tier_births_lost(set);
+		lost = tier_flush_lost(set) || tier_births_lost(set) || tier_births_unflushed(set);
 		spin_unlock_irq(&set->lock);
 		if (lost)
 			return DM_MAPIO_KILL;

@@ -562,7 +562,9 @@ void tier_queue_op(struct tier_set *set, struct tier_op *op);
 void tier_arm_commit_timer(struct tier_set *set);
 /* The same with set->lock held; any context. */
 void __tier_arm_commit_timer(struct tier_set *set);
-/* Written chunks that no flush has made durable; suspended. */
+/* Written chunks that no flush has made durable; set->lock held, or suspended. */
+bool tier_births_unflushed(struct tier_set *set);
+/* These, or such as no metadata has had room for; likewise. */
 bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */
 void tier_commit_births(struct tier_set *set);

@@ -289,6 +289,30 @@ flush_error_told()
 }
 test_case "a flush that failed by itself fails the next FLUSH" flush_error_told
 
+# They are in no metadata, however often that is tried.
+flush_error_read_only()
+{
+	local i
+	make_wrapped
+	io sync "$dev"
+	tier a flushes
+	write_chunks 40 1 2
+	features=(read_only)
+	reload
+	for i in {1..6}; do
+		io_fails 5 io sync "$dev"
+		sleep 0.5
+	done
+	tier a good
+	features=()
+	reload
+	io sync "$dev" || io sync "$dev"
+	deactivate
+	activate
+	check_chunks 40 1 2
+}
+test_case "a read-only table over new chunks that no flush has covered" flush_error_read_only
+
 # A part of the copy was in the tier's cache when somebody else's flush failed.
 flush_error_before()
 {
