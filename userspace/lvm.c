@@ -189,9 +189,10 @@ bool lvm_installed(void)
 	return is_installed("lvs");
 }
 
+/* In any group without one. */
 static bool volume_exists(const char *vg, const char *lv, const char *all)
 {
-	char *name = xasprintf(" %s/%s ", vg, lv);
+	char *name = xasprintf("%s%s/%s ", vg ? " " : "", vg ? vg : "", lv);
 	bool there = strstr(all, name);
 
 	free(name);
@@ -205,8 +206,11 @@ bool same_device(const char *a, const char *b)
 	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_rdev == y.st_rdev);
 }
 
-/* A set's name may have letters that a volume's may not. */
-static char *free_name(const char *vg, const char *set_name, const char *all)
+/*
+ * A set's name may have letters that a volume's may not.  Free in all groups, as two
+ * volumes of a set with one name would be taken for copies (lvm_list_set()).
+ */
+static char *free_name(const char *set_name, const char *all)
 {
 	char *base = xstrdup(set_name), *c, *lv;
 	unsigned int i;
@@ -218,7 +222,7 @@ static char *free_name(const char *vg, const char *set_name, const char *all)
 		*base = '_';
 	for (i = 0;; i++) {
 		lv = xasprintf("%s_tvol%u", base, i);
-		if (!volume_exists(vg, lv, all))
+		if (!volume_exists(NULL, lv, all))
 			break;
 		free(lv);
 	}
@@ -272,7 +276,7 @@ bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_nam
 		err("%s/%s: exists already. Choose another --name.", v->vg, lv);
 	else
 		good = true;
-	v->lv = lv ? xstrdup(lv) : free_name(v->vg, set_name, all.s);
+	v->lv = lv ? xstrdup(lv) : free_name(set_name, all.s);
 	text_free(&all);
 	return good;
 }
