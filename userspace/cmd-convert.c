@@ -728,7 +728,7 @@ static int convert(struct request *q)
  * Calls that were cut short
  */
 
-/* -1: there is none, or it has been undone; else an exit code. */
+/* -1: it has been undone; else an exit code. */
 static int earlier_call(struct request *q, const char *set_hex, const char *name, const struct set *s)
 {
 	int code;
@@ -757,17 +757,20 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	return code ? code : -1;
 }
 
-static int go_on(struct request *q)
+/* -1: there was none, or it has been undone; else an exit code. */
+static int go_on(struct request *q, bool *undone)
 {
 	struct set *s = sets_find(&q->sets, q->args->given[OPT_NAME] ? q->args->value[OPT_NAME] :
 				  q->args->word[0]);
 	char *hex, *name;
 	int code = -1;
 
+	*undone = false;
 	if (s && convert_unfinished(s)) {
 		hex = xstrdup(s->hex);
 		name = xstrdup(s->name);
 		code = earlier_call(q, hex, name, s);
+		*undone = code < 0;
 		free(name);
 		free(hex);
 	} else if (s) {
@@ -781,6 +784,7 @@ static int go_on(struct request *q)
 			code = earlier_call(q, hex, name, NULL);
 		else if (q->args->given[OPT_ABORT])
 			say("%s: nothing to undo.\n", name);
+		*undone = hex && code < 0;
 		free(name);
 		free(hex);
 	} else if (q->args->given[OPT_ABORT]) {
@@ -829,16 +833,19 @@ static void forget(struct request *q)
 static int look_and_convert(struct request *q)
 {
 	const char *set_name = q->args->given[OPT_NAME] ? q->args->value[OPT_NAME] : q->args->word[0];
+	bool undone;
 	int code;
 
 	sets_load(&q->sets, true);
 	if (!sets_find(&q->sets, set_name) && !find_origin(q))
 		return EXIT_FAILED;
-	code = go_on(q);
+	code = go_on(q, &undone);
 	if (code >= 0)
 		return code;
 	if (q->args->given[OPT_ABORT])
 		return EXIT_DONE;
+	if (!undone)
+		return convert(q);
 	if (global.test && q->volume && strstr(q->volume->tags, LVM_TAG ".set="))
 		return EXIT_DONE;
 	forget(q);
