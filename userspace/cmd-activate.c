@@ -91,10 +91,17 @@ static void leave_out_stale(struct set *s)
 	}
 }
 
-/* One that convert or revert left half-done, and that can go on from there. */
-static bool interrupted_set(const struct set *s)
+/*
+ * One that convert or revert left half-done, and that can go on from there.  A call by
+ * itself waits for all that has to be cleaned up: nobody would come back for the rest.
+ */
+static bool interrupted_set(const struct set *s, const struct args *args)
 {
-	return !s->doubled && ((convert_unfinished(s) && !set_missing(s)) || revert_unfinished(s));
+	if (s->doubled)
+		return false;
+	if (convert_unfinished(s))
+		return !set_missing(s);
+	return revert_unfinished(s) && (!args->given[OPT_AUTO] || !revert_lacks_tier(s));
 }
 
 /*
@@ -130,7 +137,7 @@ static bool can_activate(struct set *s, const struct args *args)
 		return false;
 	}
 	if (s->problem) {
-		bool finish = args->given[OPT_READ_ONLY] && interrupted_set(s);
+		bool finish = args->given[OPT_READ_ONLY] && interrupted_set(s, args);
 
 		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
 		    s->doubled ? " Take one of them away, or wipe it: tierctl destroy DEV" :
@@ -325,7 +332,7 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 	/* As it is by now */
 	sets_load(&list, true);
 	s = convert_find(&list, interrupted->hex);
-	if (s && interrupted_set(s) && finish(s)) {
+	if (s && interrupted_set(s, args) && finish(s)) {
 		sets_free(&list);
 		sets_load(&list, true);
 		s = convert_find(&list, interrupted->hex);
@@ -343,7 +350,7 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 
 static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features)
 {
-	if (!interrupted_set(s) || args->given[OPT_READ_ONLY])
+	if (!interrupted_set(s, args) || args->given[OPT_READ_ONLY])
 		return activate_if_meant(s, args, features);
 	if (!global.test)
 		return finish_and_activate(s, args, features);

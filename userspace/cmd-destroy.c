@@ -123,7 +123,7 @@ static int destroy_set(struct set *s)
 	/* The volume that was converted gets its name back; those that were made go. */
 	if (!code && (s->lv || was_volume(s)))
 		code = revert_finish(s->hex);
-	else if (!code && has_volumes(s) && convert_release_volumes(s->hex))
+	else if (!code && has_volumes(s) && convert_release_volumes(s->hex, 0))
 		code = EXIT_FAILED;
 	if (!code)
 		say("%s: destroyed.\n", s->name);

@@ -194,6 +194,12 @@ static bool make_room(struct reversion *v)
  * Bringing everything home
  */
 
+/* One that was converted goes back to its origin, which nobody takes for a leftover. */
+static int mark_home(const struct set *s, dev_t home)
+{
+	return s->lv || !convert_has_volumes(s) ? 0 : convert_mark_home(s->hex, home);
+}
+
 static int ask_home(struct reversion *v)
 {
 	uint64_t count = v->homes.end - v->homes.first;
@@ -329,8 +335,8 @@ static void say_plan(const struct reversion *v)
 		if (i != v->rank)
 			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
 	say("Would wipe the metadata on %s.\n", s->meta_dev.name);
-	if (s->lv)
-		convert_release_volumes(s->hex);
+	if (convert_has_volumes(s))
+		convert_release_volumes(s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
 }
 
 static int done(const char *hex, const char *name)
@@ -353,7 +359,7 @@ static int revert_active(const struct args *args, struct reversion *v)
 	if (!choose_tier(args, v))
 		goto out;
 	if (args->given[OPT_ABORT]) {
-		code = send_message(v->s, "revert off") ? EXIT_FAILED : EXIT_DONE;
+		code = send_message(v->s, "revert off") || mark_home(v->s, 0) ? EXIT_FAILED : EXIT_DONE;
 		if (!code)
 			say("%s: stays a tiered set.\n", name);
 		goto out;
@@ -364,6 +370,8 @@ static int revert_active(const struct args *args, struct reversion *v)
 		   xasprintf("tierctl revert %s", name);
 	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
 	    v->s->tier[v->rank].dev.name);
+	if (mark_home(v->s, v->s->tier[v->rank].dev.dev))
+		goto out;
 	if (global.test) {
 		ask_home(v);
 		say_plan(v);
@@ -466,7 +474,7 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 static int finish_volumes(const struct set_list *list, const char *name)
 {
 	struct lvm_parts parts = { 0 };
-	const struct lvm_part *origin = NULL;
+	const struct lvm_part *home = NULL;
 	struct device d;
 	struct member m;
 	char *hex = NULL;
@@ -476,9 +484,11 @@ static int finish_volumes(const struct set_list *list, const char *name)
 		return -1;
 	member_read(&d, &m);
 	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
-		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
-	if (origin)
-		hex = lvm_tag(origin, "set");
+		home = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (!home && parts.nr && lvm_is_home(&parts.part[0]))
+		home = &parts.part[0];
+	if (home)
+		hex = lvm_tag(home, "set");
 	if (hex && !convert_find(list, hex))
 		code = global.test ? EXIT_DONE : lock_set(hex, name) ? done(hex, name) : EXIT_FAILED;
 	free(hex);

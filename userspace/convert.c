@@ -520,7 +520,7 @@ int convert_release_volume(const struct lvm_part *p)
 	struct device d;
 	int r = 0;
 
-	if (!old) {
+	if (!old && !lvm_is_home(p)) {
 		/* A dry run finds it in use still. */
 		if (!global.test) {
 			if (device_from_name(p->name, &d))
@@ -537,7 +537,7 @@ int convert_release_volume(const struct lvm_part *p)
 		return lvm_untag_part(p);
 	}
 	/* The origin gets its name back before, where it lost it; a dry run finds it without. */
-	if (lvm_has_role(p, LVM_ROLE_ORIGIN) && !global.test)
+	if (!old || (lvm_has_role(p, LVM_ROLE_ORIGIN) && !global.test))
 		old = p->lv;
 	now.name = xasprintf("%s/%s", p->vg, old);
 	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
@@ -549,7 +549,36 @@ int convert_release_volume(const struct lvm_part *p)
 	return r;
 }
 
-int convert_release_volumes(const char *set_hex)
+static bool is_device(const struct lvm_part *p, dev_t dev)
+{
+	struct device d;
+	bool same;
+
+	if (!dev || device_from_name(p->name, &d))
+		return false;
+	same = d.dev == dev;
+	device_free(&d);
+	return same;
+}
+
+int convert_mark_home(const char *set_hex, dev_t home)
+{
+	struct lvm_parts fast;
+	int r = lvm_list_fast(set_hex, &fast);
+	unsigned int i;
+
+	for (i = 0; !r && i < fast.nr; i++) {
+		const struct lvm_part *p = &fast.part[i];
+		bool is_home = lvm_was_made(p) && is_device(p, home);
+
+		if (is_home != lvm_is_home(p))
+			r = lvm_mark_home(p, is_home);
+	}
+	lvm_parts_free(&fast);
+	return r;
+}
+
+int convert_release_volumes(const char *set_hex, dev_t home)
 {
 	struct lvm_parts parts;
 	int r = lvm_list_set(set_hex, &parts);
@@ -563,7 +592,7 @@ int convert_release_volumes(const char *set_hex)
 			/* The placeholder makes way before; a dry run finds it still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			r = convert_release_volume(p);
+			r = lvm_was_made(p) && is_device(p, home) ? lvm_untag_part(p) : convert_release_volume(p);
 		}
 		last = !last;
 	} while (last);
@@ -724,7 +753,7 @@ int convert_undo(const char *set_hex, const char *name, const struct device *ori
 		code = EXIT_FAILED;
 	else if (only_names_left(s, set_hex))
 		code = give_back(set_hex, name, sure);
-	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex)))
+	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex, 0)))
 		code = EXIT_DONE;
 	sets_free(&list);
 	return code;

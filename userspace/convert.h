@@ -79,9 +79,12 @@ int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uin
 int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *command);
 /*
  * Volumes that were made for the set go, the others get their names back and lose their
- * tags; those of the origin, by which all is found, last.
+ * tags; those of the origin, by which all is found, last.  One that was made and is the
+ * device "home", or marked as such, stays, too.
  */
-int convert_release_volumes(const char *set_hex);
+int convert_release_volumes(const char *set_hex, dev_t home);
+/* Marks it, and no other; 0: none. */
+int convert_mark_home(const char *set_hex, dev_t home);
 /* One of them. */
 int convert_release_volume(const struct lvm_part *p);
 /* Whether one of its devices is a logical volume. */

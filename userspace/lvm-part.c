@@ -155,6 +155,14 @@ bool lvm_was_made(const struct lvm_part *p)
 	return !before;
 }
 
+bool lvm_is_home(const struct lvm_part *p)
+{
+	char *home = lvm_tag(p, "home");
+
+	free(home);
+	return home;
+}
+
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)
 {
 	unsigned int i;
@@ -257,6 +265,13 @@ int lvm_untag_part(const struct lvm_part *p)
 		r = lvm_change(argv);
 	free(tags);
 	return r;
+}
+
+int lvm_mark_home(const struct lvm_part *p, bool home)
+{
+	const char *const argv[] = { "lvchange", home ? "--addtag" : "--deltag", LVM_TAG ".home=1", p->name, NULL };
+
+	return lvm_change(argv);
 }
 
 int lvm_rename(const char *vg, const char *from, const char *to)

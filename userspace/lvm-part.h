@@ -41,6 +41,8 @@ int lvm_list_set(const char *set_hex, struct lvm_parts *list);
 int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
 /* Those that were there before have the name on them that they had. */
 bool lvm_was_made(const struct lvm_part *p);
+/* All of the set is coming to it (lvm_mark_home()). */
+bool lvm_is_home(const struct lvm_part *p);
 /* All there are; gives up when LVM does not answer. */
 int lvm_list_all(struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
@@ -55,6 +57,8 @@ bool lvm_has_role(const struct lvm_part *p, const char *role);
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name);
 int lvm_untag_part(const struct lvm_part *p);
+/* That a volume which was made for the set is to outlive it, or is not. */
+int lvm_mark_home(const struct lvm_part *p, bool home);
 int lvm_rename(const char *vg, const char *from, const char *to);
 int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex);
 /* The placeholder, if the set has one, shows that size: LVM's whole extents. */

@@ -426,6 +426,17 @@ bool revert_unfinished(const struct set *s)
 	return !s->active && s->have_info && s->have_records && md_has_home(s->info.state);
 }
 
+bool revert_lacks_tier(const struct set *s)
+{
+	const struct set_tier *home = home_of(s);
+	unsigned int i;
+
+	for (i = 0; home && i < s->nr_tiers; i++)
+		if (!s->tier[i].present && &s->tier[i] != home)
+			return true;
+	return false;
+}
+
 /* The logical volume that was converted, or what the home was called when last seen. */
 static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
 {
@@ -565,11 +576,16 @@ static int let_device_go(const char *device)
 
 static int wipe_set(const struct set *s)
 {
+	const struct set_tier *home = home_of(s);
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
+	for (i = 0; i < s->nr_tiers; i++) {
 		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
 			return -1;
+		if (home && !s->tier[i].present && &s->tier[i] != home)
+			warn("%s: tier %u (%s) is not there, and keeps its label. To wipe it then: tierctl destroy DEV",
+			     s->name, i, *s->tier[i].last_seen ? s->tier[i].last_seen : "not known");
+	}
 	for (i = 0; i < s->nr_stray; i++)
 		if (wipe_labels(&s->stray[i], s->uuid))
 			return -1;
@@ -612,7 +628,7 @@ int revert_finish(const char *set_hex)
 	if (!r) {
 		reshape_step("revert", "unmade");
 		if (lvm_installed())
-			r = convert_release_volumes(set_hex);
+			r = convert_release_volumes(set_hex, 0);
 	}
 	if (!r)
 		schedule_forget(set_hex);

@@ -37,6 +37,8 @@ int revert_mend(struct set *s, unsigned int rank);
 
 /* The set is one that was interrupted at that moment, or after it. */
 bool revert_unfinished(const struct set *s);
+/* A tier that is still to be cleaned up is not there. */
+bool revert_lacks_tier(const struct set *s);
 /* The tier has taken its place. */
 bool revert_committed(const struct set *s);
 /* Of an inactive set that did not get so far: it is a set again.  0 or an error, said. */

@@ -148,6 +148,57 @@ add_by_size()
 }
 test_case "add --size makes a volume, remove takes it away" add_by_size
 
+# One of another group has a name of its own, too.
+two_groups()
+{
+	make_loops 64 64
+	vgcreate -q -y -s 1m "$vg" "${loops[0]}" >/dev/null
+	vgcreate -q -y -s 1m "${vg}2" "${loops[1]}" >/dev/null
+	lv meta 4m "$vg"
+	lv slow 32m "$vg"
+	set_of "$vg/meta" "$vg/slow"
+	ctl_code 0 add "$set" --size 12m --pv "${loops[0]}" --at 0
+	ctl_code 0 add "$set" --size 12m --pv "${loops[1]}" --at 0
+	same "vg2-tt_set_tvol1 vg-tt_set_tvol0 vg-slow" "$(layout)"
+	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
+	ctl_code 0 remove "$set" "${vg}2/tt_set_tvol1"
+	same "" "$(lvs --noheadings "${vg}2")" "volumes of the other group"
+	still_data check
+	ctl_code 0 destroy -y "$set"
+	vgremove -q -y "${vg}2" >/dev/null
+}
+test_case "volumes are made in two groups" two_groups
+
+# All data is in it then, and its first bytes may well be zero.
+revert_to_made()
+{
+	local made=$vg/tt_set_tvol0 extent=(at=1m len=6m seed=5)
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	ctl create "$set" -q -m "$vg/meta" -c 64k -L 8m --policy static "$vg/fast"
+	uuid=$(dmsetup info -c --noheadings -o uuid "$set")
+	io write "$dev" "${extent[@]}"
+	ctl add -q -y "$set" --size 16m --pv "${loops[1]}"
+	ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+	ctl_code 0 revert --dry-run "$set"
+	matches "lvchange --addtag dm-tier.home=1 $made" "$output"
+	matches "lvremove -y $vg/tt_set_tvol1" "$output"
+	[[ $output != *"lvremove -y $made"* ]] || fail "$output"
+	killed revert-begun revert "$set"
+	matches 'dm-tier.home=1' "$(lvs --noheadings -o lv_tags "$made")" "tags"
+	ctl_code 0 revert --abort "$set"
+	same "dm-tier,dm-tier.role=tvol,dm-tier.set=${uuid#TIER-}" \
+		"$(lvs --noheadings -o lv_tags "$made" | tr -d ' ')" "tags after --abort"
+	killed revert-unmade revert "$set"
+	io check "/dev/$made" "${extent[@]}"
+	ctl_code 0 revert "$made"
+	same "fast meta tt_set_tvol0 " "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ' | sort | tr '\n' ' ')" \
+		"volumes and tags"
+	io check "/dev/$made" "${extent[@]}"
+}
+test_case "revert to a volume that was made for the set" revert_to_made
+
 # Killed around the making and the removing of a volume.
 killed_volume()
 {

@@ -222,6 +222,36 @@ missing_disk()
 }
 test_case "the disk that was being converted is missing" missing_disk
 
+# By itself nothing is cleaned up as long as one would be left out; who calls is told.
+comes_later()
+{
+	local by
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	for by in itself hand; do
+		ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+		killed revert-linear revert "$set"
+		dmsetup remove --retry "$set"
+		echo 0 >"$configfs/${fast#/dev/}/power"
+		unchanged "$meta" "$slow" -- ctl_code 0 activate --auto
+		same "$set" "$(json '.sets[].name' list)" "sets"
+		if [ "$by" = hand ]; then
+			ctl_code 0 revert "$set"
+			matches "tier 0 \\(${fast#/dev/}\\) is not there, and keeps its label" "$errors"
+		fi
+		echo 1 >"$configfs/${fast#/dev/}/power"
+		wait_for 10 test -b "$fast"
+		if [ "$by" = hand ]; then
+			ctl_code 0 destroy -y "$fast"
+		else
+			ctl_code 0 activate --auto
+		fi
+		same "" "$(json '.sets[].name' list)" "sets"
+		io check "$slow" at=0 len=32m seed=8
+	done
+}
+test_case "a disk that has still to be cleaned up comes late" comes_later
+
 # follow: does what the last message says is to be typed
 follow()
 {
