@@ -92,37 +92,56 @@ union small_value {
  * The library takes the size of a leaf's values from the tree's user, and where
  * they lie from the leaf: if these differ, it reads and writes past the block.
  */
-static bool leaf_fits(const struct dm_btree_cursor *cursor)
+static bool leaf_fits(const struct dm_btree_cursor *cursor, u32 value_size)
 {
 	const struct node_header *leaf;
 
 	if (!cursor->depth)
 		return true;
 	leaf = dm_block_data(cursor->nodes[cursor->depth - 1].b);
-	return le32_to_cpu(leaf->value_size) == cursor->info->value_type.size;
+	return le32_to_cpu(leaf->value_size) == value_size;
+}
+
+/* What dm_btree_cursor_get_value() copies; of a leaf that fits. */
+static const void *leaf_value(const struct dm_btree_cursor *cursor)
+{
+	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
+	const struct node_header *leaf = dm_block_data(node->b);
+
+	return (const u8 *)(leaf + 1) + le32_to_cpu(leaf->max_entries) * sizeof(__le64) +
+	       node->index * le32_to_cpu(leaf->value_size);
 }
 
 /* Calls fn for up to max values in order of key; fn returns non-zero to stop. */
-static int __walk_btree(struct dm_btree_info *info, u64 root, unsigned int max,
+static int __walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
 			int (*fn)(void *context, u64 key,
 				  const union small_value *value),
 			void *context)
 {
+	u32 value_size = info->value_type.size;
+	struct dm_btree_info nodes = *info;
 	struct dm_btree_cursor cursor;
 	union small_value value;
 	u64 key, last = 0;
 	unsigned int i;
+	__le64 ignored;
 	int r;
 
-	r = dm_btree_cursor_begin(info, root, false, &cursor);
+	/*
+	 * At a node that is no leaf the library's cursor stops the kernel, unless the
+	 * tree's values have the size of a block's number.
+	 */
+	nodes.value_type.size = sizeof(ignored);
+	r = dm_btree_cursor_begin(&nodes, root, false, &cursor);
 	for (i = 0; !r; i++) {
-		if (!leaf_fits(&cursor)) {
+		if (!leaf_fits(&cursor, value_size)) {
 			r = -EILSEQ;
 			break;
 		}
-		r = dm_btree_cursor_get_value(&cursor, &key, &value);
+		r = dm_btree_cursor_get_value(&cursor, &key, &ignored);
 		if (r)
 			break;
+		memcpy(&value, leaf_value(&cursor), value_size);
 		/* The order rules out a damaged tree that never ends. */
 		if (i == max || (i && key <= last)) {
 			r = -EILSEQ;
@@ -305,6 +324,24 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
  */
 
 /*
+ * Whether whoever looks for a key between the parent's and the child's first one ends up
+ * in that child, in front of all it has: there dm_array_set_value() stops the kernel.
+ */
+static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
+{
+	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
+
+	for (; node > cursor->nodes && !node->index; node--) {
+		const struct node_header *parent = dm_block_data(node[-1].b);
+		const __le64 *keys = (const __le64 *)(parent + 1);
+
+		if (le64_to_cpu(keys[node[-1].index]) < key)
+			return false;
+	}
+	return true;
+}
+
+/*
  * Whether the block the cursor just entered is the one that holds index, with
  * as many values of the right size as an array of nr has there.  Checking this
  * for every block finds any tree that the library would stumble over.
@@ -318,8 +355,9 @@ static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 
 	return le32_to_cpu(cursor->ab->value_size) == size &&
 	       le32_to_cpu(cursor->ab->max_entries) == per_block &&
-	       leaf_fits(&cursor->cursor) &&
+	       leaf_fits(&cursor->cursor, sizeof(block)) &&
 	       !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
+	       parents_lead_here(&cursor->cursor, key) &&
 	       key < nr && key * per_block == index &&
 	       le32_to_cpu(cursor->ab->nr_entries) == min_t(u64, per_block, nr - index);
 }

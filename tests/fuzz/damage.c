@@ -11,15 +11,17 @@
 
 #define BLOCK		4096
 
+#define KIND_NODE	121107		/* of a btree */
+#define KIND_ARRAY	595846735	/* a block of values */
+
 /* What kinds of block there are, by what their checksum is mixed with. */
 static const uint32_t kinds[] = {
 	0x7e12a5c3,	/* superblock */
-	121107,		/* btree node */
-	595846735,	/* array block */
+	KIND_NODE,
+	KIND_ARRAY,
 	240779,		/* bitmap of the space map */
 	160478,		/* index of the space map */
 };
-#define KIND_ARRAY 595846735
 
 static uint32_t crc_table[256];
 
@@ -149,6 +151,25 @@ static void damage_block(struct rng *r, uint8_t *image, const struct block *b)
 	}
 }
 
+static void seal_block(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+
+	put32(block, checksum(block, b->kind));
+}
+
+bool damage_node(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
+{
+	uint8_t *flags = bad + (size_t)blocks[n].number * BLOCK + 4;
+
+	if (blocks[n].kind != KIND_NODE)
+		return false;
+	memcpy(bad, good, len);
+	*flags ^= 3;
+	seal_block(bad, &blocks[n]);
+	return true;
+}
+
 void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len)
 {
 	unsigned int n = 1 + rng_below(r, rng_chance(r, 4) ? 12 : 3);
@@ -161,8 +182,7 @@ void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len)
 		b = rng_chance(r, 6) ? &blocks[0] : &blocks[rng_below(r, nr_blocks)];
 		damage_block(r, bad, b);
 		if (seal)
-			put32(bad + (size_t)b->number * BLOCK,
-			      checksum(bad + (size_t)b->number * BLOCK, b->kind));
+			seal_block(bad, b);
 	}
 }
 

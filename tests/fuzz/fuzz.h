@@ -85,6 +85,8 @@ bool kernel_tainted(void);
 /* The image that is to be damaged; blocks of metadata in it. */
 void damage_init(const uint8_t *image, size_t len);
 unsigned int damage_blocks(void);
+/* A node that says it is a leaf and is none, or the other way round; false: that block is no node. */
+bool damage_node(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len);
 void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len);
 
 /* ---- image.c ---- */

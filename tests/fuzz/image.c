@@ -191,22 +191,26 @@ int fuzz_images(int argc, char **argv)
 	damage_init(images[0].good, images[0].len);
 	snprintf(line, sizeof(line), "%s 128 2 %s %s 0 0 static 0", argv[4], argv[5], argv[6]);
 
-	for (i = 0; i < n; i++) {
-		struct rng rng = { .state = seed + i };
+	for (i = 0; i < damage_blocks() + n; i++) {
+		uint64_t number = i < damage_blocks() ? i : seed + i - damage_blocks();
+		struct rng rng = { .state = number };
 		bool wr = rng_chance(&rng, 2);
 
-		damage(&rng, images[0].good, images[0].bad, images[0].len);
+		if (i >= damage_blocks())
+			damage(&rng, images[0].good, images[0].bad, images[0].len);
+		else if (!damage_node(i, images[0].good, images[0].bad, images[0].len))
+			continue;
 		write_image(&images[0], images[0].bad);
 		write_image(&images[1], images[1].good);
 		write_image(&images[2], images[2].good);
 		/* Where a guest that dies or hangs was. */
-		printf("seed %" PRIu64 "\r", seed + i);
+		printf("%s %" PRIu64 "\r", i < damage_blocks() ? "node" : "seed", number);
 		fflush(stdout);
-		try_image(argv[0], line, length, seed + i, wr);
+		try_image(argv[0], line, length, number, wr);
 		if (kernel_tainted())
-			die("seed %" PRIu64 ": the kernel has complained", seed + i);
+			die("seed %" PRIu64 ": the kernel has complained", number);
 	}
-	printf("%" PRIu64 " images of %u blocks: %u refused, %u failed to start, %u served\n", n,
-	       damage_blocks(), refused, failed_resume, served);
+	printf("%u images of %u blocks: %u refused, %u failed to start, %u served\n",
+	       refused + failed_resume + served, damage_blocks(), refused, failed_resume, served);
 	return refused && served ? 0 : 1;
 }
