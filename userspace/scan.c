@@ -43,12 +43,12 @@ static bool is_part_of_volume(dev_t dev, const char *uuid)
 static bool worth_reading(dev_t dev)
 {
 	char *uuid = device_attribute(dev, "dm/uuid");
-	char *suspended = device_attribute(dev, "dm/suspended");
 	bool worth = true;
 
-	/* A suspended device would make us wait; a set is no member of a set. */
-	if (suspended && !strcmp(suspended, "1"))
+	/* That would make us wait, and a set that was left suspended waits for us. */
+	if (device_waits(dev))
 		worth = false;
+	/* A set is no member of a set. */
 	if (uuid && !strncmp(uuid, "TIER-", 5))
 		worth = false;
 	if (is_part_of_volume(dev, uuid))
@@ -56,7 +56,6 @@ static bool worth_reading(dev_t dev)
 	/* Floppy and CD-ROM drives spin up, or hang, for nothing. */
 	if (major(dev) == 2 || major(dev) == 11)
 		worth = false;
-	free(suspended);
 	free(uuid);
 	return worth;
 }
