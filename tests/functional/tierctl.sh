@@ -184,6 +184,45 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# An activation that was killed leaves the device without a table.
+killed_activation()
+{
+	local uuid words
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	uuid=$(json '.sets[0].uuid' list)
+	for words in "$set" --all --auto "--auto $fast"; do
+		ctl deactivate -q "$set"
+		dmsetup create "$set" --notable -u "TIER-$uuid"
+		# shellcheck disable=SC2086
+		ctl_code 0 activate $words
+		[[ $words != --auto* ]] || same "" "$output$errors" "what --auto says"
+		check_chunks 0 10 1
+	done
+	# One that is still at it has the lock.
+	ctl deactivate -q "$set"
+	dmsetup create "$set" --notable -u "TIER-$uuid"
+	ctl_code 0 activate --dry-run "$set"
+	matches "would remove /dev/mapper/$set" "${output,,}"
+	exec 9>"/run/dm-tier/$uuid.device"
+	flock 9
+	background "$tierctl" activate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	nap 2
+	dmsetup load "$set" --table "$(table_line_of_two)"
+	dmsetup resume "$set"
+	exec 9>&-
+	wait "$last_pid"
+	same "$set: is active already." "$(<"$tmp/second")"
+	check_chunks 0 10 1
+}
+table_line_of_two()
+{
+	policy=default length=$(capacity_of "$chunk" "${tiers[@]}")
+	table_line
+}
+test_case "activate, where an activation was killed" killed_activation
+
 # What is on the disk is no name: it needs one from somebody.
 nameless()
 {
