@@ -140,16 +140,29 @@ out:
 	return good;
 }
 
+bool candidate_same(const struct candidate *d)
+{
+	struct candidate now = { .typed = d->typed };
+	bool same = candidate_find(&now);
+
+	if (same && (now.dev.dev != d->dev.dev || now.dev.size != d->dev.size)) {
+		err("%s: is another device by now, or has another size, and stays as it is. Try again.", d->typed);
+		same = false;
+	}
+	candidate_free(&now);
+	return same;
+}
+
 bool candidate_unchanged(const struct candidate *d, bool metadata)
 {
 	struct candidate now = { .typed = d->typed };
 	const char *was, *is;
 	bool same = false;
 
-	if (candidate_find(&now) && candidate_look_inside(&now, metadata)) {
+	if (candidate_same(d) && candidate_find(&now) && candidate_look_inside(&now, metadata)) {
 		was = d->carries ?: "nothing";
 		is = now.carries ?: "nothing";
-		same = now.dev.dev == d->dev.dev && !strcmp(is, was);
+		same = !strcmp(is, was);
 		if (!same)
 			err("%s: is not what it was any more (then it carried %s, now %s), and stays as it is. Try again.",
 			    d->typed, was, is);

@@ -19,7 +19,9 @@ bool candidate_find_made(struct candidate *d);
 bool candidate_usable(const struct candidate *d, const struct set_list *sets);
 /* Fills in what it carries, which is refused without --force. */
 bool candidate_look_inside(struct candidate *d, bool metadata);
-/* Whether what was typed names the same device still, which carries the same. */
+/* Whether what was typed names the same device still, of the same size. */
+bool candidate_same(const struct candidate *d);
+/* The same, and it carries the same. */
 bool candidate_unchanged(const struct candidate *d, bool metadata);
 void candidate_free(struct candidate *d);
 /* Whether its first 4 KiB are zeroes. */

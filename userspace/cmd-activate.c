@@ -183,16 +183,36 @@ static bool active_by_now(const struct set *s)
 
 	sets_load(&list, false);
 	for (i = 0; i < list.nr; i++)
-		active |= !memcmp(list.set[i].uuid, s->uuid, sizeof(s->uuid));
+		active |= list.set[i].dm.table && !memcmp(list.set[i].uuid, s->uuid, sizeof(s->uuid));
 	sets_free(&list);
 	return active;
+}
+
+/* More than an activation takes; a change of LVM's volumes may wait for other changes. */
+#define AUTO_MS	120000
+
+static void say_late(const char *hex)
+{
+	err("%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
+}
+
+static int make_device(const struct set *s, const char *name, const char *params, bool read_only, char **reason)
+{
+	char *uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
+	int lock = lock_within(s->hex, LOCK_DEVICE, AUTO_MS), r;
+
+	r = dm_create(name, uuid, s->length, params, read_only, reason);
+	if (lock >= 0)
+		close(lock);
+	free(uuid);
+	return r;
 }
 
 static int activate(struct set *s, const struct args *args, const struct strings *features)
 {
 	const char *name = args->given[OPT_NAME] ? args->value[OPT_NAME] : s->dm_name;
 	bool read_only = args->given[OPT_READ_ONLY];
-	char *params, *uuid, *version = NULL, *reason;
+	char *params, *version = NULL, *reason;
 	int code = EXIT_DONE;
 
 	if (s->active) {
@@ -226,8 +246,7 @@ static int activate(struct set *s, const struct args *args, const struct strings
 		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
 		    (unsigned long long)s->length, params);
 	} else {
-		uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
-		if (!dm_create(name, uuid, s->length, params, read_only, &reason)) {
+		if (!make_device(s, name, params, read_only, &reason)) {
 			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
 			    set_missing(s) ? ", degraded" : "");
 			if (set_missing(s))
@@ -241,7 +260,6 @@ static int activate(struct set *s, const struct args *args, const struct strings
 			}
 			free(reason);
 		}
-		free(uuid);
 	}
 	free(params);
 	return code;
@@ -274,6 +292,63 @@ static int check_which(const struct args *args, const char *command)
 	return 0;
 }
 
+static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features);
+
+/* An activation that was killed leaves its device without a table: the set is not active. */
+static bool has_remains(const struct set *s)
+{
+	return s->active && !s->dm.table;
+}
+
+/* One that is still at it has the lock. */
+static bool remove_remains(const struct set *before)
+{
+	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
+	struct set_list list;
+	const struct set *s;
+	bool good = true;
+	char *reason;
+
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		say_late(before->hex);
+		return false;
+	}
+	sets_load(&list, false);
+	s = sets_find(&list, before->hex);
+	if (s && has_remains(s)) {
+		good = check_closed(s, "activate");
+		if (good && dm_remove(s->dm.name, &reason)) {
+			err("%s: has no table and cannot be removed: %s.", s->name, reason);
+			free(reason);
+			good = false;
+		}
+	}
+	sets_free(&list);
+	if (lock >= 0)
+		close(lock);
+	return good;
+}
+
+static int activate_afresh(const struct set *before, const struct args *args, const struct strings *features)
+{
+	int code = EXIT_FAILED;
+	struct set_list list;
+	struct set *s;
+
+	if (global.test) {
+		say("Would remove /dev/mapper/%s, which has no table, and activate %s.\n", before->dm.name, before->name);
+		return EXIT_DONE;
+	}
+	if (!remove_remains(before))
+		return EXIT_FAILED;
+	sets_load(&list, true);
+	s = sets_need(&list, before->hex);
+	if (s)
+		code = activate_or_finish(s, args, features);
+	sets_free(&list);
+	return code;
+}
+
 int activate_uuid(const char *set_hex)
 {
 	struct strings none = { 0 };
@@ -285,7 +360,7 @@ int activate_uuid(const char *set_hex)
 	sets_load(&list, true);
 	s = convert_find(&list, set_hex);
 	if (s)
-		code = activate(s, &args, &none);
+		code = has_remains(s) ? activate_afresh(s, &args, &none) : activate(s, &args, &none);
 	sets_free(&list);
 	return code;
 }
@@ -350,6 +425,8 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 
 static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features)
 {
+	if (has_remains(s))
+		return activate_afresh(s, args, features);
 	if (!interrupted_set(s, args) || args->given[OPT_READ_ONLY])
 		return activate_if_meant(s, args, features);
 	if (!global.test)
@@ -357,9 +434,6 @@ static int activate_or_finish(struct set *s, const struct args *args, const stru
 	say("Would finish what convert or revert left of %s.\n", s->name);
 	return activate_if_meant(s, args, features);
 }
-
-/* More than an activation takes; a change of LVM's volumes may wait for other changes. */
-#define AUTO_MS	120000
 
 /*
  * Members of a set appear all at once, and each of them calls: who comes second waits and
@@ -373,7 +447,7 @@ static int auto_activate(const u8 *uuid, const struct args *args, const struct s
 	struct set *s;
 
 	if (lock < 0 && errno == EWOULDBLOCK) {
-		err("%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
+		say_late(hex);
 		return EXIT_FAILED;
 	}
 	sets_load(&list, true);
@@ -467,7 +541,7 @@ int cmd_activate(const struct args *args)
 		code = worse(code, s ? activate_or_finish(s, args, &features) : EXIT_FAILED);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
-		if (!list.set[i].active)
+		if (!list.set[i].dm.table)
 			code = worse(code, activate_or_finish(&list.set[i], args, &features));
 	sets_free(&list);
 	strings_free(&features);

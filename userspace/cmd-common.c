@@ -39,8 +39,7 @@ bool check_active(const struct set *s)
 	if (!s->active)
 		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
 	else if (!s->have_table)
-		err("%s: no table is loaded. Type: tierctl deactivate %s, and activate it again.",
-		    s->name, s->name);
+		err("%s: no table is loaded. Type: tierctl activate %s", s->name, s->name);
 	else if (s->status.kind != STATUS_OK)
 		err("%s: %s; the kernel log says why.", s->name,
 		    s->status.kind == STATUS_FAIL ? "has failed" : "its status cannot be queried");

@@ -11,6 +11,7 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "lock.h"
 #include "plan.h"
 #include "size.h"
 #include "tunable.h"
@@ -354,12 +355,17 @@ static bool store_settings(const struct creation *c)
 static int create_device(struct creation *c, const char *params)
 {
 	char uuid[sizeof(DM_UUID_PREFIX) + UUID_HEX], hex[UUID_HEX], *reason;
+	int lock, r;
 	uuid_t random;
 
 	uuid_generate(random);
 	snprintf(uuid, sizeof(uuid), "%s%s", DM_UUID_PREFIX, uuid_to_hex(hex, random));
 	verbose("table: 0 %llu tier %s", (unsigned long long)c->length, params);
-	if (dm_create(c->name, uuid, c->length, params, false, &reason)) {
+	lock = set_lock(hex, LOCK_DEVICE, true);
+	r = dm_create(c->name, uuid, c->length, params, false, &reason);
+	if (lock >= 0)
+		close(lock);
+	if (r) {
 		err("%s: the kernel refused it: %s.%s", c->name, reason,
 		    c->wiped ? " What was wiped stays wiped." : "");
 		free(reason);

@@ -305,13 +305,46 @@ static bool may_overwrite_file(const char *path)
 	return output_may_create(path);
 }
 
+/* In words, NULL for nothing; the caller frees. */
+static char *contents(const struct device *d, const struct member *m, const char *own, int *error)
+{
+	char *text = part_of_set(m, own);
+
+	*error = 0;
+	if (!text && m->kind == MEMBER_METADATA)
+		text = xasprintf("metadata of that set, transaction %llu", (unsigned long long)m->meta.trans_id);
+	return text ? text : signatures_find(d->path, error);
+}
+
+/* The question may have waited for its answer while the name became another device's. */
+static bool unchanged(const char *path, const struct device *then, const char *own, const char *carried)
+{
+	struct candidate c = { .typed = path, .dev = *then };
+	char *carries;
+	struct member m;
+	bool same;
+	int error;
+
+	reshape_step("overwrite", "agreed");
+	if (!candidate_same(&c))
+		return false;
+	member_read(then, &m);
+	carries = contents(then, &m, own, &error);
+	member_free(&m);
+	same = !error && !strcmp(carries ?: "", carried ?: "");
+	if (!same)
+		err("%s: is not what it was any more, and stays as it is. Try again.", then->name);
+	free(carries);
+	return same;
+}
+
 /*
  * Whether path may be overwritten: asks if it carries something.  An error was said if
  * not.
  */
 static bool may_overwrite(const char *path, const struct origin *from, struct device *d, bool *is_device)
 {
-	char *usage, *carries;
+	char *usage, *carries, hex[UUID_HEX];
 	struct member m;
 	bool may = true, blank, member, same, newer;
 	int error = 0;
@@ -327,15 +360,11 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	}
 	member_read(d, &m);
 	blank = m.kind == MEMBER_NONE && m.blank;
-	carries = part_of_set(&m, from->hex);
-	member = carries;
-	same = !member && m.kind == MEMBER_METADATA;
+	carries = contents(d, &m, from->hex, &error);
+	same = m.kind == MEMBER_METADATA && !strcmp(uuid_to_hex(hex, m.meta.uuid), from->hex);
+	member = m.kind == MEMBER_TIER || (m.kind == MEMBER_METADATA && !same);
 	newer = same && m.meta.trans_id > from->trans_id;
-	if (same)
-		carries = xasprintf("metadata of that set, transaction %llu", (unsigned long long)m.meta.trans_id);
 	member_free(&m);
-	if (!carries)
-		carries = signatures_find(d->path, &error);
 	if (error) {
 		err("%s: cannot be read.", d->name);
 		may = false;
@@ -349,7 +378,7 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 		may = false;
 	} else if (!global.test && (carries || !blank)) {
 		may = ask("Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
-			  carries ? ")" : "");
+			  carries ? ")" : "") && unchanged(path, d, from->hex, carries);
 	}
 	free(carries);
 	return may;

@@ -313,6 +313,28 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 	return r;
 }
 
+static int below_waits(void *context, dev_t below)
+{
+	(void)context;
+	return device_waits(below);
+}
+
+bool device_waits(dev_t dev)
+{
+	dev_t whole = whole_disk(dev);
+	char *path;
+	bool waits;
+
+	if (whole != dev)
+		return device_waits(whole);
+	if (device_attribute_number(dev, "dm/suspended"))
+		return true;
+	path = sysfs_path(dev, "slaves");
+	waits = for_each_below(path, below_waits, NULL);
+	free(path);
+	return waits;
+}
+
 void decode_octal(char *s)
 {
 	char *to = s;

@@ -70,6 +70,9 @@ int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);
 /* Calls fn for every device that is made of this one. */
 int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context);
 
+/* Whether I/O to it waits: it is suspended, or what it is made of. */
+bool device_waits(dev_t dev);
+
 /*
  * Opens for reading what is on the disk rather than what is cached, or with
  * O_RDWR | O_EXCL for writing.  A file descriptor or -errno.

@@ -29,6 +29,9 @@ void unlock_set(void);
 /* For set_lock(): the metadata is read through a snapshot. */
 #define LOCK_SNAPSHOT	"snapshot"
 
+/* A set's device is being made, which has no table before that is done. */
+#define LOCK_DEVICE	"device"
+
 /*
  * One process at a time does that to the set, until the descriptor is closed.  -1 without
  * wait: another one does; else there is nowhere to put a lock.

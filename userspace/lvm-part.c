@@ -117,10 +117,10 @@ static bool has_copies(const struct lvm_parts *list, const char *set_hex)
 	return false;
 }
 
-int lvm_list_set(const char *set_hex, struct lvm_parts *list)
+static int list_set_within(const char *set_hex, struct lvm_parts *list, int ms)
 {
 	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
-	int r = lvm_list(tag, list);
+	int r = list_within(tag, list, ms);
 
 	free(tag);
 	if (!r && has_copies(list, set_hex)) {
@@ -128,6 +128,16 @@ int lvm_list_set(const char *set_hex, struct lvm_parts *list)
 		r = -1;
 	}
 	return r;
+}
+
+int lvm_list_set(const char *set_hex, struct lvm_parts *list)
+{
+	return list_set_within(set_hex, list, -1);
+}
+
+int lvm_look_for_set(const char *set_hex, struct lvm_parts *list)
+{
+	return list_set_within(set_hex, list, LIST_MS);
 }
 
 int lvm_list_fast(const char *set_hex, struct lvm_parts *list)

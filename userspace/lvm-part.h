@@ -37,6 +37,8 @@ struct lvm_parts {
 int lvm_list(const char *what, struct lvm_parts *list);
 /* Those tagged as parts of the set, likewise. */
 int lvm_list_set(const char *set_hex, struct lvm_parts *list);
+/* The same that gives up when LVM does not answer. */
+int lvm_look_for_set(const char *set_hex, struct lvm_parts *list);
 /* Those of them that were made to be tiers, or given to convert for that; none without LVM. */
 int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
 /* Those that were there before have the name on them that they had. */

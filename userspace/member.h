@@ -40,18 +40,4 @@ const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid);
 /* With or without TIER- before, -lv after and hyphens between; false if it is none. */
 bool uuid_from_text(const char *s, u8 uuid[TIER_UUID_SIZE]);
 
-/* All members among the block devices of the machine. */
-struct member_list {
-	unsigned int nr;
-	struct member *member;
-};
-
-/*
- * Reads every device that could be one; with all, keeps those that are not.
- * A device below another one that carries the same (a path of a multipath
- * device, a mirror's leg) is left out, and so is what LVM makes a volume of.
- */
-void members_scan(struct member_list *list, bool all);
-void members_free(struct member_list *list);
-
 #endif

@@ -176,7 +176,7 @@ static void attend_active(struct report *r)
 	char *resume;
 
 	if (!s->have_table) {
-		attend(r, "no_table", -1, "no table is loaded: tierctl deactivate %s, activate it again", s->name);
+		attend(r, "no_table", -1, "no table is loaded: tierctl activate %s", s->name);
 		return;
 	}
 	if (s->dm.suspended) {

@@ -446,7 +446,8 @@ static bool has_volume(const struct set *s)
 
 /*
  * The volume has another name by now, or is not active: its tags tell what it was.  LVM
- * takes its time, so it is asked only of a set with such a name and such a part.
+ * takes its time, for ever if a device is suspended, so it is asked only of a set with such
+ * a name and such a part, and not waited for.
  */
 static void name_after_tags(struct set *s)
 {
@@ -454,7 +455,7 @@ static void name_after_tags(struct set *s)
 	const struct lvm_part *origin = NULL;
 	struct lvm_parts parts = { 0 };
 
-	if (name && has_volume(s) && lvm_installed() && !lvm_list_set(s->hex, &parts))
+	if (name && has_volume(s) && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		old = lvm_tag(origin, "name");

@@ -6,7 +6,7 @@
 #include "device.h"
 #include "dm.h"
 #include "lib/rules.h"
-#include "member.h"
+#include "scan.h"
 #include "status.h"
 #include "table.h"
 

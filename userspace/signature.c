@@ -72,13 +72,17 @@ static uint64_t magic_offset(blkid_probe pr)
 	return strtoull(text, NULL, 10);
 }
 
-char *signatures_beyond(const char *path, uint64_t bytes, int *error)
+static char *find_beyond(const char *path, uint64_t bytes, bool arrays, int *error)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
 	struct text found = { 0 };
 	int r = -1;
 
+	if (pr && arrays) {
+		blkid_probe_enable_partitions(pr, 0);
+		blkid_probe_filter_superblocks_usage(pr, BLKID_FLTR_ONLYIN, BLKID_USAGE_RAID);
+	}
 	if (pr) {
 		/* What was seen is hidden, on no disk, so that what it hides is seen, too. */
 		while (!found.s && !(r = blkid_do_probe(pr))) {
@@ -95,6 +99,20 @@ char *signatures_beyond(const char *path, uint64_t bytes, int *error)
 		close(fd);
 	*error = r < 0 ? -EIO : 0;
 	return found.s;
+}
+
+char *signatures_beyond(const char *path, uint64_t bytes, int *error)
+{
+	return find_beyond(path, bytes, false, error);
+}
+
+bool signatures_array(const char *path, uint64_t bytes)
+{
+	char *found = find_beyond(path, bytes, true, &(int){ 0 });
+	bool is = found;
+
+	free(found);
+	return is;
 }
 
 int signatures_wipe(int fd)

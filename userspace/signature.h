@@ -3,6 +3,7 @@
 #ifndef TIERCTL_SIGNATURE_H
 #define TIERCTL_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -14,6 +15,9 @@ char *signatures_find(const char *path, int *error);
 
 /* The same of those alone that do not lie in the first so many bytes. */
 char *signatures_beyond(const char *path, uint64_t bytes, int *error);
+
+/* Whether one of them is an array's, md's for example: it is a part of that. */
+bool signatures_array(const char *path, uint64_t bytes);
 
 /* Takes them all away; fd open for writing. */
 int signatures_wipe(int fd);

@@ -476,6 +476,28 @@ another_disk()
 }
 test_case "another disk has the name of the one that is to take the set's place" another_disk
 
+# While the set is suspended, so is what lies on it: reading that would take for ever.
+below_others()
+{
+	local length
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	length=$(sectors_of "$dev")
+	wrap above "0 $length linear $dev 0"
+	wrap top "0 $length linear /dev/mapper/tt_above 0"
+	killed revert-written revert "$set"
+	background "$tierctl" revert "$set" </dev/null >"$tmp/said" 2>&1
+	wait_for 60 has_ended "$last_pid"
+	wait "$last_pid" || fail "revert: exit status $? ($(<"$tmp/said"))"
+	io check /dev/mapper/tt_top at=0 len=32m seed=8
+	remove tt_top tt_above
+	same "" "$(json '.sets[].name' list)" "sets"
+	io check "$slow" at=0 len=32m seed=8
+}
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+test_case "a set left suspended that other devices lie on" below_others
+
 # The terminal goes away while nobody's I/O is answered: that comes to its end first.
 hung_up()
 {

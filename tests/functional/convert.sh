@@ -265,4 +265,39 @@ at_once()
 }
 test_case "two at once for one fast device" at_once
 
+# The question waits for its answer while the name becomes another device's.
+named_anew()
+{
+	local name=$tmp/name all=("$slow" "$fast" "$meta" "$third" "$meta2")
+	make_disks
+	disk third 32
+	disk meta2 4
+	io write "$slow" at=0 len=32m seed=8
+	ln -s "$slow" "$name"
+	stopped convert-checked convert "$name" --name "$set" -c 64k --policy static --fast "$fast" --metadata "$meta"
+	ln -sfn "$third" "$name"
+	unchanged "${all[@]}" -- go_on 1
+	matches "$name: is another device by now" "$(<"$tmp/stopped")"
+	ctl create -q "$set" -m "$meta" -c 64k "$fast" "$third"
+	ctl deactivate -q "$set"
+	ctl dump -q "$set" -o "$tmp/dump"
+	ln -sfn "$meta" "$name"
+	stopped overwrite-agreed restore -y "$tmp/dump" "$name"
+	ln -sfn "$meta2" "$name"
+	unchanged "${all[@]}" -- go_on 1
+	matches "$name: is another device by now" "$(<"$tmp/stopped")"
+	io write "$meta2" at=0 len=4m seed=9
+	stopped overwrite-agreed repair -y "$meta" "$name"
+	ln -sfn "$slow" "$name"
+	unchanged "${all[@]}" -- go_on 1
+	matches "$name: is another device by now" "$(<"$tmp/stopped")"
+	# Or it carries something else.
+	ln -sfn "$meta2" "$name"
+	stopped overwrite-agreed repair -y "$meta" "$name"
+	mke2fs -q -F "$meta2"
+	unchanged "${all[@]}" -- go_on 1
+	matches "$meta2: is not what it was any more" "$(<"$tmp/stopped")"
+}
+test_case "a name that is another device's by the time of the answer" named_anew
+
 run_tests

@@ -184,6 +184,45 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# An activation that was killed leaves the device without a table.
+killed_activation()
+{
+	local uuid words
+	make_disks
+	create_set
+	write_chunks 0 10 1
+	uuid=$(json '.sets[0].uuid' list)
+	for words in "$set" --all --auto "--auto $fast"; do
+		ctl deactivate -q "$set"
+		dmsetup create "$set" --notable -u "TIER-$uuid"
+		# shellcheck disable=SC2086
+		ctl_code 0 activate $words
+		[[ $words != --auto* ]] || same "" "$output$errors" "what --auto says"
+		check_chunks 0 10 1
+	done
+	# One that is still at it has the lock.
+	ctl deactivate -q "$set"
+	dmsetup create "$set" --notable -u "TIER-$uuid"
+	ctl_code 0 activate --dry-run "$set"
+	matches "would remove /dev/mapper/$set" "${output,,}"
+	exec 9>"/run/dm-tier/$uuid.device"
+	flock 9
+	background "$tierctl" activate "$set" </dev/null >"$tmp/second" 2>&1 9>&-
+	nap 2
+	dmsetup load "$set" --table "$(table_line_of_two)"
+	dmsetup resume "$set"
+	exec 9>&-
+	wait "$last_pid"
+	same "$set: is active already." "$(<"$tmp/second")"
+	check_chunks 0 10 1
+}
+table_line_of_two()
+{
+	policy=default length=$(capacity_of "$chunk" "${tiers[@]}")
+	table_line
+}
+test_case "activate, where an activation was killed" killed_activation
+
 # What is on the disk is no name: it needs one from somebody.
 nameless()
 {
@@ -412,6 +451,36 @@ scan()
 	unchanged "${everything[@]}" "$third" -- ctl_code 0 scan --all
 }
 test_case "scan devices" scan
+
+# at_end DISK BYTES TEXT: it lies so many bytes before the end of the disk
+at_end()
+{
+	local at=$(($(sectors_of "$1") * 512 - $2))
+	printf '%b' "$3" | dd of="$1" bs=64 count=1 seek="$at" oflag=seek_bytes conv=notrunc,fsync status=none
+}
+roles() { echo "$(role "$meta") $(role "$fast") $(role "$slow")"; }
+role() { json '.devices[] | select(.device == "'"$1"'") | .role' scan --all; }
+
+# An array that is smaller than its legs has its metadata behind what the set knows of; what
+# lies within that is what somebody has put on the set.
+legs()
+{
+	local kind
+	make_disks
+	wrap tier "0 49152 linear $slow 0"
+	wrap metadata "0 7168 linear $meta 0"
+	ctl create -q "$set" -m /dev/mapper/tt_metadata -c 64k "$fast" /dev/mapper/tt_tier
+	ctl deactivate -q "$set"
+	remove tt_tier tt_metadata
+	for kind in '4036 \x83\x74\x02\x6b' '1024 Intel\x20Raid\x20ISM\x20Cfg\x20Sig.\x201.1.00'; do
+		same "metadata tier tier" "$(roles)" "without a signature"
+		# shellcheck disable=SC2086
+		for disk in "${everything[@]}"; do at_end "$disk" $kind; done
+		same "other tier other" "$(roles)" "with that of $(blkid -p -o value -s TYPE "$slow")"
+		for disk in "${everything[@]}"; do at_end "$disk" "${kind%% *}" "$(printf '\\0%.0s' {1..32})"; done
+	done
+}
+test_case "the leg of an array that is not md's is not taken for the tier" legs
 
 status_json()
 {
