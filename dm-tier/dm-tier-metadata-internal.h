@@ -35,6 +35,8 @@ struct tier_metadata {
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
 	bool changed;			/* there is something to commit */
+	bool warm;			/* see __tier_md_warm() */
+	bool counted;			/* likewise, once for all */
 
 	/*
 	 * A change or a commit failed halfway: what is in memory may be

@@ -209,16 +209,29 @@ int tier_metadata_get_total(struct tier_metadata *md, u64 *result)
  * Reads every bitmap of the space map into the cache.  The library loses track
  * of a locked block, which is fatal later, if it cannot read a bitmap in the
  * middle of a change.
+ *
+ * The first time each count is looked at: the metadata and its snapshot are all
+ * that refers to blocks.  The library keeps larger counts in a tree, and stops the
+ * kernel if one is not there when it is changed.
  */
 int __tier_md_warm(struct tier_metadata *md)
 {
+	unsigned int step = md->counted ? DM_SM_METADATA_BITMAP_BLOCKS : 1;
 	dm_block_t b, nr;
-	u32 count;
+	u32 count = 0;
 	int r;
 
 	r = md->sm->get_nr_blocks(md->sm, &nr);
-	for (b = 0; !r && b < nr; b += DM_SM_METADATA_BITMAP_BLOCKS)
+	for (b = 0; !r && b < nr; b += step) {
 		r = md->sm->get_count(md->sm, b, &count);
+		if (r == -ENODATA || count > 2) {
+			DMERR_LIMIT("%pg: the count of block %llu is damaged", md->bdev, b);
+			r = -EILSEQ;
+		}
+		cond_resched();
+	}
+	md->warm = !r;
+	md->counted |= !r;
 	return r;
 }
 
@@ -230,7 +243,7 @@ int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries)
 	r = __tier_md_writable(md);
 	if (!r && nr_entries && !__tier_md_has_room(md, nr_entries))
 		r = -ENOSPC;
-	if (!r && !md->changed)
+	if (!r && !md->warm)
 		r = __tier_md_warm(md);
 	if (r)
 		tier_md_unlock(md);
@@ -315,6 +328,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 
 	tier_md_init_infos(md);
 	md->changed = false;
+	md->warm = false;
 	md->doomed = false;
 	md->was_attempted = false;
 	return 0;
@@ -451,6 +465,7 @@ static int __write_superblock(struct tier_metadata *md,
 	md->was_attempted = false;
 	md->info = *next;
 	md->changed = false;
+	md->warm = false;
 	return 0;
 }
 

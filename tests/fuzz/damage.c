@@ -13,13 +13,14 @@
 
 #define KIND_NODE	121107		/* of a btree */
 #define KIND_ARRAY	595846735	/* a block of values */
+#define KIND_BITMAP	240779		/* of the space map */
 
 /* What kinds of block there are, by what their checksum is mixed with. */
 static const uint32_t kinds[] = {
 	0x7e12a5c3,	/* superblock */
 	KIND_NODE,
 	KIND_ARRAY,
-	240779,		/* bitmap of the space map */
+	KIND_BITMAP,
 	160478,		/* index of the space map */
 };
 
@@ -158,14 +159,17 @@ static void seal_block(uint8_t *image, const struct block *b)
 	put32(block, checksum(block, b->kind));
 }
 
-bool damage_node(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
+bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
 {
-	uint8_t *flags = bad + (size_t)blocks[n].number * BLOCK + 4;
+	uint8_t *block = bad + (size_t)blocks[n].number * BLOCK;
 
-	if (blocks[n].kind != KIND_NODE)
-		return false;
 	memcpy(bad, good, len);
-	*flags ^= 3;
+	if (blocks[n].kind == KIND_NODE)
+		block[4] ^= 3;
+	else if (blocks[n].kind == KIND_BITMAP)
+		memset(block + 16, 0xff, 4);
+	else
+		return false;
 	seal_block(bad, &blocks[n]);
 	return true;
 }

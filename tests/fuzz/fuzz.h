@@ -85,8 +85,12 @@ bool kernel_tainted(void);
 /* The image that is to be damaged; blocks of metadata in it. */
 void damage_init(const uint8_t *image, size_t len);
 unsigned int damage_blocks(void);
-/* A node that says it is a leaf and is none, or the other way round; false: that block is no node. */
-bool damage_node(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len);
+/*
+ * What has stopped kernels: a node that says it is a leaf and is none, or the other way
+ * round; a bitmap of counts above 2, which are to be elsewhere and are not.  False: the
+ * block is neither.
+ */
+bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len);
 void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len);
 
 /* ---- image.c ---- */

@@ -198,13 +198,13 @@ int fuzz_images(int argc, char **argv)
 
 		if (i >= damage_blocks())
 			damage(&rng, images[0].good, images[0].bad, images[0].len);
-		else if (!damage_node(i, images[0].good, images[0].bad, images[0].len))
+		else if (!damage_known(i, images[0].good, images[0].bad, images[0].len))
 			continue;
 		write_image(&images[0], images[0].bad);
 		write_image(&images[1], images[1].good);
 		write_image(&images[2], images[2].good);
 		/* Where a guest that dies or hangs was. */
-		printf("%s %" PRIu64 "\r", i < damage_blocks() ? "node" : "seed", number);
+		printf("%s %" PRIu64 "\r", i < damage_blocks() ? "block" : "seed", number);
 		fflush(stdout);
 		try_image(argv[0], line, length, number, wr);
 		if (kernel_tainted())
