@@ -324,8 +324,8 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
  */
 
 /*
- * Whether whoever looks for a key between the parent's and the child's first one ends up
- * in that child, in front of all it has: there dm_array_set_value() stops the kernel.
+ * Not if a parent's key is less than the child's first one: whoever looks for one between
+ * them ends up in that child, in front of all it has, and the commit fails.
  */
 static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
 {
