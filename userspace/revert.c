@@ -426,13 +426,27 @@ bool revert_unfinished(const struct set *s)
 	return !s->active && s->have_info && s->have_records && md_has_home(s->info.state);
 }
 
+/*
+ * One without a label is there, or has been wiped by an earlier call, if there is a device
+ * of its name.  The number of a dm device is another one after a restart, but LVM's volumes
+ * come all at once.
+ */
+static bool comes_later(const struct set_tier *t)
+{
+	char *path = xasprintf("/dev/%s", t->last_seen);
+	bool later = !t->present && strncmp(t->last_seen, "dm-", 3) && access(path, F_OK);
+
+	free(path);
+	return later;
+}
+
 bool revert_lacks_tier(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
 	unsigned int i;
 
 	for (i = 0; home && i < s->nr_tiers; i++)
-		if (!s->tier[i].present && &s->tier[i] != home)
+		if (&s->tier[i] != home && comes_later(&s->tier[i]))
 			return true;
 	return false;
 }
@@ -582,9 +596,9 @@ static int wipe_set(const struct set *s)
 	for (i = 0; i < s->nr_tiers; i++) {
 		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
 			return -1;
-		if (home && !s->tier[i].present && &s->tier[i] != home)
+		if (home && &s->tier[i] != home && comes_later(&s->tier[i]))
 			warn("%s: tier %u (%s) is not there, and keeps its label. To wipe it then: tierctl destroy DEV",
-			     s->name, i, *s->tier[i].last_seen ? s->tier[i].last_seen : "not known");
+			     s->name, i, s->tier[i].last_seen);
 	}
 	for (i = 0; i < s->nr_stray; i++)
 		if (wipe_labels(&s->stray[i], s->uuid))
