@@ -136,7 +136,7 @@ tool_row 0 tier_restore -i "$tmp/dump" -o "$tmp/again"
 tool_row 0 tier_dump -i "$tmp/again" -o "$tmp/dump2"
 tool_row 0 tier_repair -i "$meta" -o "$tmp/repaired" --tiers "$fast" "$slow"
 tool_row 1 tier_check -i "$slow"
-ctl_row 0 restore -y "$tmp/dump" "$meta2" --dry-run
+ctl_row 0 restore -y --force "$tmp/dump" "$meta2" --dry-run
 ctl_row 0 destroy -y "$set"
 
 run_tests
