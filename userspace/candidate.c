@@ -140,26 +140,33 @@ out:
 	return good;
 }
 
+static bool find_same(const struct candidate *d, struct candidate *now)
+{
+	*now = (struct candidate){ .typed = d->typed };
+	if (!candidate_find(now))
+		return false;
+	if (now->dev.dev == d->dev.dev && now->dev.size == d->dev.size)
+		return true;
+	err("%s: is another device by now, or has another size, and stays as it is. Try again.", d->typed);
+	return false;
+}
+
 bool candidate_same(const struct candidate *d)
 {
-	struct candidate now = { .typed = d->typed };
-	bool same = candidate_find(&now);
+	struct candidate now;
+	bool same = find_same(d, &now);
 
-	if (same && (now.dev.dev != d->dev.dev || now.dev.size != d->dev.size)) {
-		err("%s: is another device by now, or has another size, and stays as it is. Try again.", d->typed);
-		same = false;
-	}
 	candidate_free(&now);
 	return same;
 }
 
 bool candidate_unchanged(const struct candidate *d, bool metadata)
 {
-	struct candidate now = { .typed = d->typed };
+	struct candidate now;
 	const char *was, *is;
 	bool same = false;
 
-	if (candidate_same(d) && candidate_find(&now) && candidate_look_inside(&now, metadata)) {
+	if (find_same(d, &now) && candidate_look_inside(&now, metadata)) {
 		was = d->carries ?: "nothing";
 		is = now.carries ?: "nothing";
 		same = !strcmp(is, was);

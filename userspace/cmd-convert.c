@@ -583,7 +583,8 @@ static bool hold_all(struct request *q, int *origin)
 	bool good;
 
 	*origin = hold(&q->origin.dev, q->c.name);
-	good = *origin >= 0 && candidate_same(&q->origin) && check_origin_content(q) && (!q->lv || check_tags(q->c.name, &list));
+	good = *origin >= 0 && candidate_same(&q->origin) && check_origin_content(q) &&
+	       (!q->lv || check_tags(q->c.name, &list));
 	lvm_parts_free(&list);
 	for (i = 0; good && i < q->nr_fast; i++)
 		good = q->fast[i].make || hold_part(&q->fast[i], false);

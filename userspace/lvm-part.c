@@ -157,20 +157,23 @@ int lvm_list_fast(const char *set_hex, struct lvm_parts *list)
 	return r;
 }
 
+static bool has_tag(const struct lvm_part *p, const char *key)
+{
+	char *value = lvm_tag(p, key);
+	bool has = value;
+
+	free(value);
+	return has;
+}
+
 bool lvm_was_made(const struct lvm_part *p)
 {
-	char *before = lvm_tag(p, "name");
-
-	free(before);
-	return !before;
+	return !has_tag(p, "name");
 }
 
 bool lvm_is_home(const struct lvm_part *p)
 {
-	char *home = lvm_tag(p, "home");
-
-	free(home);
-	return home;
+	return has_tag(p, "home");
 }
 
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)
