@@ -384,6 +384,14 @@ overwriting()
 	one_line '/dev/tt_misspelt: no such device'
 	[ ! -e /dev/tt_misspelt ] || fail "it made a file in /dev"
 
+	# A device is never taken for the file that is to be written over.
+	cd /dev
+	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/newer" "${meta##*/}"
+	one_line "${meta##*/}: is a block device\. its path begins with /"
+	unchanged "$meta" -- ctl_code 1 repair -y "$tmp/file" "${meta##*/}"
+	one_line "${meta##*/}: is a block device\. its path begins with /"
+	cd - >/dev/null
+
 	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/old" "$meta"
 	one_line "$meta: carries metadata of that set, transaction [0-9]+, which is newer than .*--force"
 	unchanged "$meta" -- ctl_code 1 repair -y "$tmp/file" "$meta"
