@@ -66,6 +66,7 @@ check-style:			## shellcheck and checkpatch --strict
 
 check-abi:			## our declarations against the kernels' own types
 	@ci/setup
+	@ci/check-abi --self-test
 	@ci/check-abi
 
 check-ci:			## does the test runner notice what it should?

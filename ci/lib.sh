@@ -11,6 +11,16 @@ all_series="6.1 6.12 7.x"
 # shellcheck disable=SC2034
 debug_cc=gcc-12
 
+# Lines of the kernel log that no test, however rough, may provoke.
+# shellcheck disable=SC2034
+alarming='WARNING:|BUG:|BUG |Oops|KASAN|KCSAN|KFENCE|KMSAN|UBSAN|Call Trace'
+alarming+='|possible (circular|recursive|irq)|inconsistent lock state|suspicious RCU'
+alarming+='|INFO: task .* blocked|rcu.*stall|soft lockup|hard LOCKUP|workqueue lockup'
+alarming+='|general protection|unable to handle|invalid opcode|Kernel panic|divide error'
+alarming+='|Objects remaining|still has objects|kmem_cache_destroy|Redzone|Poison overwritten'
+alarming+='|list_(add|del) corruption|refcount_t:|scheduling while atomic|Bad page|bad page'
+alarming+='|sleeping function called|page allocation failure|unreferenced object|kobject.*error'
+
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$*"; exit 1; }
 

@@ -74,7 +74,7 @@ stir()
 # look N: activate, mount and check what was there at the mark.
 look()
 {
-	local name
+	local name said
 	for name in "${logged[@]}"; do
 		at[$name]=$("$crash/replay" "/dev/tt_${name}_log" "/dev/tt_${name}_r" "point$1" "${at[$name]}")
 		wrap "${name}_s" \
@@ -85,8 +85,8 @@ look()
 	status
 	same "rw -" "${S[mode]} ${S[check]}" "mode"
 	mount "$dev" "$tmp/mnt"
-	note "$fs, point $1, ${S[mapped]} chunks, ${S[used0]} and ${S[used1]} places:" \
-		"$("$crash/files" check "$tmp/mnt" "$tmp/list.$1")"
+	said=$("$crash/files" check "$tmp/mnt" "$tmp/list.$1") || fail "$fs, point $1: $said"
+	note "$fs, point $1, ${S[mapped]} chunks, ${S[used0]} and ${S[used1]} places: $said"
 	umount "$tmp/mnt"
 	"${fsck[@]}" "$dev"
 	deactivate

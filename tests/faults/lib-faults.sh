@@ -161,6 +161,13 @@ later_status()
 	wait_for 30 later_done
 	echo "$(<"$tmp/later")"
 }
+# later_failed TEXT: it has ended, and not well
+later_failed()
+{
+	local rc
+	rc=$(later_status)	# on a line of its own, or what never ends would count as failed
+	[ "$rc" != 0 ] || fail "$1"
+}
 
 # ---------------------------------------------------------------- failing commits
 

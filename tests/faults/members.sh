@@ -370,6 +370,7 @@ test_case "a rename while a label cannot be read" renamed_unreadable
 # Nor can the metadata be written: the set falls to what a failed commit leaves.
 renamed_uncommitted()
 {
+	local mode
 	make_faulty
 	suspend
 	dmsetup rename "$set" tt_new
@@ -377,9 +378,10 @@ renamed_uncommitted()
 	dmsetup resume tt_new
 	dmsetup rename tt_new "$set"
 	meta_good
-	[ "$(mode_now)" != rw ] || fail "mode rw"
-	note "$(mode_now)"
-	[ "$(mode_now)" = Fail ] || check_chunks 0 20 1
+	mode=$(mode_now)
+	note "$mode"
+	[ "$mode" != rw ] || fail "mode rw"
+	[ "$mode" = Fail ] || check_chunks 0 20 1
 	deactivate
 	activate
 	check_chunks 0 20 1

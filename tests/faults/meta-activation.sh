@@ -94,7 +94,7 @@ format_end()
 	wait_for 20 in_flight write a
 	"meta_$1"
 	swap a "$(tier_table good "$fast")"
-	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	later_failed "formatted in spite of the metadata device"
 	meta_good
 	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
 	new_set_works
@@ -115,7 +115,7 @@ format_end_unknown()
 	wait_for 20 in_flight write up
 	meta_flushes
 	hold up none
-	[ "$(later_status)" != 0 ] || fail "formatted in spite of the metadata device"
+	later_failed "formatted in spite of the metadata device"
 	meta_good
 	state_is "$LIVE" || fail "state on the disk is $(superblock 44)"
 	new_set_works
@@ -191,7 +191,7 @@ bump_start_unknown()
 	wait_for 20 in_flight write up
 	meta_flushes
 	hold up none
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	later_failed "activated in spite of the metadata device"
 	meta_good
 	intact
 	intact
@@ -205,7 +205,7 @@ cut_short()
 	wait_for 20 in_flight write a
 	"meta_$1"
 	swap a "$(tier_table good "$fast")"
-	[ "$(later_status)" != 0 ] || fail "activated in spite of the metadata device"
+	later_failed "activated in spite of the metadata device"
 	meta_good
 }
 

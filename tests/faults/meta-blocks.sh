@@ -33,6 +33,7 @@ each_block()
 	for outcome in "${!seen[@]}"; do
 		note "$outcome: blocks${seen[$outcome]}"
 	done
+	[[ "${!seen[*]}" == *activated,* ]] || fail "never activated"
 }
 
 one_block()
@@ -41,6 +42,7 @@ one_block()
 	local mode now
 	[ "$when" = after ] || bad_sectors "$meta" $((block * 8)) 8
 	if ! create 2>/dev/null; then
+		[ "$when" = before ] || fail "block $block: not activated, with nothing bad yet"
 		outcome="not activated"
 	else
 		[ "$when" = before ] || bad_sectors "$meta" $((block * 8)) 8

@@ -486,10 +486,9 @@ one_at_a_time()
 		rc=0
 		timeout 5 "$tierctl" $command -q </dev/null >/dev/null 2>&1 || rc=$?
 		}
+		same 124 "$rc" "timeout's own status: $command"
 		same 0 "$(info pinned)" "pinned by $command"
 	done
-	# The words of the last one.
-	same 124 "$rc" "timeout's own status"
 	let_pins_go
 	ctl_code 0 pin --tier 1 "$mnt/a"
 	is "$(info pinned) > 0"

@@ -73,6 +73,16 @@ skip_all()
 	exit 4
 }
 
+# not_loaded MODULE: in a guest of ci/guest it was built for that kernel
+not_loaded()
+{
+	[ -n "${DM_TIER_GUEST:-}" ] || skip_all "$1 is not available"
+	trap - EXIT
+	rm -rf "$tmp"
+	echo "Bail out! $1 does not load"
+	exit 1
+}
+
 # need COMMAND...: skip the file unless all are there.
 need()
 {
@@ -111,7 +121,7 @@ run_case()
 
 run_tests()
 {
-	local i rc failed=0 passed=0 skipped=0 number start
+	local i rc failed=0 passed=0 skipped=0 number start keep=${keep_disks:-}
 
 	echo "TAP version 13"
 	if [ ${#functions[@]} = 0 ]; then
@@ -127,7 +137,9 @@ run_tests()
 		trap - ERR
 		(run_case "${functions[i]}") >"$tmp/out" 2>&1
 		rc=$?
-		clean "${keep_disks:-}" >>"$tmp/out" 2>&1 || rc=1
+		# What a file keeps ends with its last case.
+		[ "$number" != ${#functions[@]} ] || keep=
+		clean "$keep" >>"$tmp/out" 2>&1 || rc=1
 		set -e
 		case $rc in
 		0)
@@ -710,11 +722,11 @@ on_exit()
 need dmsetup dmesg
 modprobe configfs 2>/dev/null || true	# not a module everywhere
 modprobe null_blk nr_devices=0 2>/dev/null || [ -d "$configfs" ] ||
-	skip_all "null_blk is not available"
+	not_loaded null_blk
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 [ -d "$configfs" ] || skip_all "null_blk has no configfs interface"
 modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} 2>/dev/null || dmsetup targets | grep -q '^tier ' ||
-	skip_all "dm-tier is not available"
+	not_loaded dm-tier
 klog_start
 tierio=$here/tierio
 if [ ! -x "$tierio" ]; then

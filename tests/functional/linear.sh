@@ -65,7 +65,7 @@ against_linear()
 	# median steadier; none is left out.
 	for again in 1 2 3; do
 		series
-		[ "$(bc <<<"$ratio >= 0.95")" = 0 ] || return 0
+		[ "$(bc <<<"$ratio >= 0.95")" != 1 ] || return 0
 		note "falls short after $((again * rounds)) rounds"
 	done
 	# Where half the rounds of dm-linear differ by more from the round before,

@@ -146,7 +146,8 @@ in_flight()
 	disk meta 4
 	disk fast 16
 	disk spare 32
-	wrap delay "0 $(sectors_of "$spare") delay $spare 0 300"
+	# Longer than the looks are apart, where a look takes long.
+	wrap delay "0 $(sectors_of "$spare") delay $spare 0 $((300 * patience))"
 	tiers=("$fast" /dev/mapper/tt_delay)
 	core=(migration_depth 3 migration_bandwidth 0)
 	length=$(capacity_of 128 "$fast" "$spare")
