@@ -30,7 +30,28 @@ bool candidate_find_made(struct candidate *d)
 	return false;
 }
 
-bool candidate_usable(const struct candidate *d, const struct set_list *sets)
+/* I/O to it would wait for the device, and the device, once it is suspended to be changed, for it. */
+static bool is_apart(const char *typed, dev_t dev, dev_t above)
+{
+	if (!above || !device_stands_on(dev, above))
+		return true;
+	err("%s: lies on the device that it is to become part of.", typed);
+	return false;
+}
+
+bool candidate_pv_apart(const char *pv, dev_t above)
+{
+	struct device d;
+	bool good;
+
+	if (device_from_name(pv, &d))
+		return true;	/* LVM says what it does not know */
+	good = is_apart(pv, d.dev, above);
+	device_free(&d);
+	return good;
+}
+
+bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above)
 {
 	const struct set *owner;
 	char *text = sets_role(sets, d->dev.dev, &owner);
@@ -47,6 +68,8 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets)
 			goto out;
 		}
 	}
+	if (!is_apart(d->typed, d->dev.dev, above))
+		goto out;
 	if (d->dev.read_only) {
 		err("%s: is read-only.", d->typed);
 		goto out;

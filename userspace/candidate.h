@@ -15,8 +15,13 @@ struct candidate {
 bool candidate_find(struct candidate *d);
 /* The same of a logical volume that was made for a set: nothing else may be wiped in its place. */
 bool candidate_find_made(struct candidate *d);
-/* Whether it is free: not in use, not read-only, not a set.  No --force helps against that. */
-bool candidate_usable(const struct candidate *d, const struct set_list *sets);
+/*
+ * Whether it is free: not in use, not read-only, not a set, and not made of the device that is
+ * to be made of it (0 for none).  No --force helps against that.
+ */
+bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above);
+/* The same of a physical volume that a part is to be made on. */
+bool candidate_pv_apart(const char *pv, dev_t above);
 /* Fills in what it carries, which is refused without --force. */
 bool candidate_look_inside(struct candidate *d, bool metadata);
 /* Whether what was typed names the same device still, of the same size. */

@@ -86,7 +86,7 @@ static bool check_device(struct addition *a)
 	struct candidate *d = &a->new;
 	struct member m;
 
-	if (!candidate_usable(d, &a->list) || !check_size(a, d->typed, d->dev.size))
+	if (!candidate_usable(d, &a->list, a->s->dm.dev) || !check_size(a, d->typed, d->dev.size))
 		return false;
 	if (d->dev.logical_block > a->s->info.logical_block_size) {
 		err("%s: has blocks of %u bytes, %s of %u; it cannot join.", d->typed, d->dev.logical_block,
@@ -228,7 +228,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		err("%s: has %u tiers, and more cannot be.", a->s->name, a->s->nr_tiers);
 		goto out;
 	}
-	if (!check_size(a, "add", a->size) ||
+	if (!check_size(a, "add", a->size) || !candidate_pv_apart(args->value[OPT_PV], a->s->dm.dev) ||
 	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
 		goto out;
 	name = lvm_name(&a->volume);

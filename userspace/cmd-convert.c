@@ -268,7 +268,7 @@ static bool check_origin(struct request *q)
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}
-	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets) && check_zoned(&q->origin) &&
+	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets, 0) && check_zoned(&q->origin) &&
 	       check_origin_content(q);
 }
 
@@ -333,7 +333,7 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 		    d->logical_block, q->c.name, q->origin.dev.logical_block);
 		return false;
 	}
-	if (!candidate_usable(&p->c, &q->sets) || !check_zoned(&p->c) || !candidate_look_inside(&p->c, metadata))
+	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !check_zoned(&p->c) || !candidate_look_inside(&p->c, metadata))
 		return false;
 	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)
@@ -358,7 +358,8 @@ static bool check_fast(struct request *q)
 			err("%s: is no logical volume. Name a device to put in front: --fast DEV", q->c.name);
 			return false;
 		}
-		if (!lvm_plan(q->args->value[OPT_FAST_PV], q->volume->vg, q->fast_size, q->volume->lv, NULL,
+		if (!candidate_pv_apart(q->args->value[OPT_FAST_PV], q->origin.dev.dev) ||
+		    !lvm_plan(q->args->value[OPT_FAST_PV], q->volume->vg, q->fast_size, q->volume->lv, NULL,
 			      &q->fast_volume))
 			return false;
 		if (strcmp(q->fast_volume.vg, q->volume->vg)) {

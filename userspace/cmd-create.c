@@ -173,7 +173,7 @@ static bool check_devices(struct creation *c)
 
 	sets_load(&sets, false);
 	for (i = 0; i <= c->nr_tiers; i++)
-		good &= candidate_usable(nth(c, i), &sets) && candidate_look_inside(nth(c, i), !i);
+		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(nth(c, i), !i);
 	sets_free(&sets);
 	return good;
 }

@@ -91,9 +91,9 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 
 /*
  * With the tier gone its rank is another one's.  So a rank must not be taken at
- * its word while a removal is unfinished.
+ * its word while a removal is unfinished.  *was_tier: of one that had a label.
  */
-static int finish_all(struct set *s)
+static int finish_all(struct set *s, bool *was_tier)
 {
 	struct member_list members;
 	struct lvm_parts fast;
@@ -105,6 +105,7 @@ static int finish_all(struct set *s)
 	for (i = 0; i < members.nr && code <= 0; i++)
 		if (reshape_is_leftover(s, &members.member[i]))
 			code = clean(s, &members.member[i].dev);
+	*was_tier = code >= 0;
 	members_free(&members);
 	if (lvm_list_fast(s->hex, &fast))
 		return EXIT_FAILED;
@@ -156,13 +157,20 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 	const char *word = args->word[1];
 	struct device d;
 	int rank, code = -1;
+	bool was_tier;
 	uint64_t n;
 
 	if (!parse_number(word, &n)) {
-		code = finish_all(s);
-		if (code == EXIT_DONE)
+		code = finish_all(s, &was_tier);
+		if (code == EXIT_DONE && was_tier) {
 			say("%s: that finishes what an earlier call left undone. To take out tier %s, call again.\n",
 			    s->name, word);
+		} else if (code == EXIT_DONE) {
+			/* Such a volume may be of an add as well, and then this tier is the one that was meant. */
+			err("%s: only a volume that an earlier call left was removed. To take out tier %s, call again.",
+			    s->name, word);
+			code = EXIT_FAILED;
+		}
 	}
 	if (code < 0) {
 		rank = reshape_find(s, word);
@@ -226,7 +234,7 @@ static bool check_new(struct replacement *r)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	struct member m;
 
-	if (!candidate_usable(d, &r->list))
+	if (!candidate_usable(d, &r->list, r->s->dm.dev))
 		return false;
 	places = plan_places(d->dev.size / SECTOR_SIZE, r->s->chunk_sectors);
 	if (!places) {
@@ -296,11 +304,12 @@ static int finish_replace(struct replacement *r)
 {
 	struct set *s = r->s;
 	struct device d;
+	bool was_tier;
 	uint64_t n;
 	int code;
 
 	if (!parse_number(r->old_word, &n)) {
-		code = finish_all(s);
+		code = finish_all(s, &was_tier);
 	} else if (device_from_name(r->old_word, &d)) {
 		code = -1;
 	} else {

@@ -291,16 +291,17 @@ int cmd_rename(const struct args *args)
 	struct set_list list;
 	struct set *s;
 	char *now = NULL;
-	int code = check_name(to, "rename");
+	int code;
 
-	if (code)
-		return code;
 	if (args->given[OPT_ABORT]) {
 		const char *swap = from;
 
 		from = to;
 		to = swap;
 	}
+	code = check_name(to, "rename");
+	if (code)
+		return code;
 	s = find_either(&list, from, to);
 	code = EXIT_FAILED;
 	if (s && strcmp(s->name, s->dm.name)) {

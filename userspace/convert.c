@@ -530,7 +530,7 @@ int convert_release_volume(const struct lvm_part *p)
 			device_free(&d);
 		}
 		if (!what)
-			return lvm_remove(p->name);
+			return lvm_remove_made(p);
 		warn("%s: was made for the set, but carries %s, so it stays. To remove it: lvremove %s", p->name, what,
 		     p->name);
 		free(what);
@@ -549,18 +549,6 @@ int convert_release_volume(const struct lvm_part *p)
 	return r;
 }
 
-static bool is_device(const struct lvm_part *p, dev_t dev)
-{
-	struct device d;
-	bool same;
-
-	if (!dev || device_from_name(p->name, &d))
-		return false;
-	same = d.dev == dev;
-	device_free(&d);
-	return same;
-}
-
 int convert_mark_home(const char *set_hex, dev_t home)
 {
 	struct lvm_parts fast;
@@ -569,7 +557,7 @@ int convert_mark_home(const char *set_hex, dev_t home)
 
 	for (i = 0; !r && i < fast.nr; i++) {
 		const struct lvm_part *p = &fast.part[i];
-		bool is_home = lvm_was_made(p) && is_device(p, home);
+		bool is_home = lvm_was_made(p) && lvm_is_device(p, home);
 
 		if (is_home != lvm_is_home(p))
 			r = lvm_mark_home(p, is_home);
@@ -592,7 +580,7 @@ int convert_release_volumes(const char *set_hex, dev_t home)
 			/* The placeholder makes way before; a dry run finds it still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			r = lvm_was_made(p) && is_device(p, home) ? lvm_untag_part(p) : convert_release_volume(p);
+			r = lvm_was_made(p) && lvm_is_device(p, home) ? lvm_untag_part(p) : convert_release_volume(p);
 		}
 		last = !last;
 	} while (last);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,26 +314,65 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 	return r;
 }
 
-static int below_waits(void *context, dev_t below)
+/* What a loop device shows, a device or a file on one; 0 if it is none. */
+static dev_t behind_loop(dev_t dev)
+{
+	char *file = device_attribute(dev, "loop/backing_file");
+	struct loop_info64 info = { 0 };
+	struct device d = { 0 };
+	int fd;
+
+	if (file && !device_from_number(dev, &d)) {
+		/* A look at the file itself may wait for what is below it. */
+		fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0) {
+			if (ioctl(fd, LOOP_GET_STATUS64, &info))
+				memset(&info, 0, sizeof(info));
+			close(fd);
+		}
+		device_free(&d);
+	}
+	free(file);
+	return info.lo_rdevice ? info.lo_rdevice : info.lo_device;
+}
+
+/* Calls fn for every device that this one is a part of, or made of. */
+static int for_each_under(dev_t dev, int (*fn)(void *context, dev_t dev), void *context)
+{
+	dev_t whole = whole_disk(dev), behind;
+	char *path;
+	int r;
+
+	if (whole != dev)
+		return fn(context, whole);
+	behind = behind_loop(dev);
+	if (behind)
+		return fn(context, behind);
+	path = sysfs_path(dev, "slaves");
+	r = for_each_below(path, fn, context);
+	free(path);
+	return r;
+}
+
+static int waits(void *context, dev_t dev)
 {
 	(void)context;
-	return device_waits(below);
+	return device_waits(dev);
 }
 
 bool device_waits(dev_t dev)
 {
-	dev_t whole = whole_disk(dev);
-	char *path;
-	bool waits;
+	return device_attribute_number(dev, "dm/suspended") || for_each_under(dev, waits, NULL);
+}
 
-	if (whole != dev)
-		return device_waits(whole);
-	if (device_attribute_number(dev, "dm/suspended"))
-		return true;
-	path = sysfs_path(dev, "slaves");
-	waits = for_each_below(path, below_waits, NULL);
-	free(path);
-	return waits;
+static int stands_on(void *context, dev_t dev)
+{
+	return device_stands_on(dev, *(dev_t *)context);
+}
+
+bool device_stands_on(dev_t dev, dev_t on)
+{
+	return dev == on || for_each_under(dev, stands_on, &on);
 }
 
 void decode_octal(char *s)

@@ -73,6 +73,9 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 /* Whether I/O to it waits: it is suspended, or what it is made of. */
 bool device_waits(dev_t dev);
 
+/* Whether it is the other one or made of it, through partitions, device-mapper, md and loop devices. */
+bool device_stands_on(dev_t dev, dev_t on);
+
 /*
  * Opens for reading what is on the disk rather than what is cached, or with
  * O_RDWR | O_EXCL for writing.  A file descriptor or -errno.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "size.h"
 #include "util.h"
 
@@ -171,6 +172,18 @@ bool lvm_was_made(const struct lvm_part *p)
 	return !has_tag(p, "name");
 }
 
+bool lvm_is_device(const struct lvm_part *p, dev_t dev)
+{
+	struct device d;
+	bool same;
+
+	if (!dev || device_from_name(p->name, &d))
+		return false;
+	same = d.dev == dev;
+	device_free(&d);
+	return same;
+}
+
 bool lvm_is_home(const struct lvm_part *p)
 {
 	return has_tag(p, "home");
@@ -278,6 +291,15 @@ int lvm_untag_part(const struct lvm_part *p)
 		r = lvm_change(argv);
 	free(tags);
 	return r;
+}
+
+int lvm_remove_made(const struct lvm_part *p)
+{
+	if (!strchr("oO", *p->attributes))
+		return lvm_remove(p->name);
+	warn("%s: was made for the set, but has snapshots, so it stays. To remove it and them: lvremove %s", p->name,
+	     p->name);
+	return lvm_untag_part(p);
 }
 
 int lvm_mark_home(const struct lvm_part *p, bool home)

@@ -6,6 +6,8 @@
 #ifndef TIERCTL_LVM_PART_H
 #define TIERCTL_LVM_PART_H
 
+#include <sys/types.h>
+
 #include "lvm.h"
 
 /* Values of the tag dm-tier.role= */
@@ -43,6 +45,8 @@ int lvm_look_for_set(const char *set_hex, struct lvm_parts *list);
 int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
 /* Those that were there before have the name on them that they had. */
 bool lvm_was_made(const struct lvm_part *p);
+/* Under whatever name it has by now. */
+bool lvm_is_device(const struct lvm_part *p, dev_t dev);
 /* All of the set is coming to it (lvm_mark_home()). */
 bool lvm_is_home(const struct lvm_part *p);
 /* All there are; gives up when LVM does not answer. */
@@ -59,6 +63,8 @@ bool lvm_has_role(const struct lvm_part *p, const char *role);
 /* With --dry-run these say the command.  0 or -1 with the error said. */
 int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name);
 int lvm_untag_part(const struct lvm_part *p);
+/* One that was made for the set.  With snapshots, which would go as well, it only leaves the set. */
+int lvm_remove_made(const struct lvm_part *p);
 /* That a volume which was made for the set is to outlive it, or is not. */
 int lvm_mark_home(const struct lvm_part *p, bool home);
 int lvm_rename(const char *vg, const char *from, const char *to);

@@ -96,7 +96,9 @@ bool reshape_same(const struct set *s)
 
 static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
 {
-	char *reason;
+	char *reason, *worse = NULL;
+	struct stillness before;
+	int r;
 
 	if (dm_load(s->dm.name, length, params, s->dm.read_only, &reason)) {
 		err("%s: %s: the kernel refused it: %s. Nothing was changed.", s->name, what, reason);
@@ -104,17 +106,23 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 		return -1;
 	}
 	reshape_step(what, "loaded");
-	if (!dm_resume(s->dm.name, &reason))
+	/* What fails leaves the set suspended, and with it whatever lies on it. */
+	keep_still(&before);
+	r = dm_resume(s->dm.name, &reason);
+	if (r) {
+		reshape_step(what, "failed");
+		if (!dm_load(s->dm.name, s->dm.length, s->dm.table, s->dm.read_only, &worse))
+			dm_resume(s->dm.name, &worse);
+	}
+	move_again(&before);
+	if (!r)
 		return 0;
 
 	err("%s: %s: the kernel could not do it: %s.", s->name, what, reason);
+	if (worse)
+		err("%s: cannot be put back: %s. It is suspended: I/O to it waits.", s->name, worse);
+	free(worse);
 	free(reason);
-	reshape_step(what, "failed");
-	if (dm_load(s->dm.name, s->dm.length, s->dm.table, s->dm.read_only, &reason) ||
-	    dm_resume(s->dm.name, &reason)) {
-		err("%s: cannot be put back: %s. It is suspended: I/O to it waits.", s->name, reason);
-		free(reason);
-	}
 	return -1;
 }
 
@@ -237,6 +245,7 @@ static bool needs_mending(const struct set *s)
 
 static int load_records(struct set *s)
 {
+	struct stillness before;
 	char *params, *reason;
 	struct table t;
 	int r = -1;
@@ -244,9 +253,11 @@ static int load_records(struct set *s)
 	if (table_from_records(s, &t)) {
 		params = table_build(&t);
 		verbose("table: 0 %llu tier %s", (unsigned long long)s->info.length, params);
+		keep_still(&before);
 		r = dm_load(s->dm.name, s->info.length, params, s->dm.read_only, &reason);
 		if (!r)
 			r = dm_resume(s->dm.name, &reason);
+		move_again(&before);
 		if (r) {
 			err("%s: cannot be put back: %s.", s->name, reason);
 			free(reason);
@@ -390,7 +401,7 @@ static void wait_until_free(const struct device *d)
 static int release_volume(const struct lvm_part *p)
 {
 	char *old = lvm_tag(p, "name");
-	int r = old ? convert_release_volume(p) : lvm_remove(p->name);
+	int r = old ? convert_release_volume(p) : lvm_remove_made(p);
 
 	if (!r && old && !global.test)
 		say("%s: is called %s/%s again.\n", p->name, p->vg, old);
@@ -418,6 +429,10 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 		wait_until_free(d);
 		if (wipe_labels(d, s->uuid))
 			code = EXIT_FAILED;
+	} else if (m.kind == MEMBER_UNREADABLE || m.kind == MEMBER_DAMAGED) {
+		err("%s: its label cannot be wiped: %s. When it can be read: tierctl destroy %s", d->name, m.reason,
+		    d->name);
+		code = EXIT_FAILED;
 	}
 	member_free(&m);
 	reshape_step("clean", "wiped");
@@ -427,7 +442,8 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	if (lvm_list_fast(s->hex, &fast))
 		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && !code; i++)
-		if (!strcmp(fast.part[i].name, d->name))
+		/* It may have another name since. */
+		if (lvm_is_device(&fast.part[i], d->dev))
 			code = release_volume(&fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
 	lvm_parts_free(&fast);
 	reshape_step("clean", "done");

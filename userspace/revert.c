@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bare.h"
@@ -318,7 +317,7 @@ static int do_moment(struct moment *m)
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
-	sigset_t before;
+	struct stillness before;
 	char *reason;
 	int r;
 
@@ -334,10 +333,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	} else if (r > 0) {
 		m.nr_chunks = s->info.nr_chunks;
 		m.entry = xcalloc(m.nr_chunks, sizeof(*m.entry));
-		/* What runs here may lie on the set itself, whose I/O is going to wait. */
-		mlockall(MCL_CURRENT | MCL_FUTURE);
-		/* Who is ended now leaves it waiting. */
-		hold_signals(&before);
+		keep_still(&before);
 		r = dm_suspend(s->dm.name, &reason);
 		if (r) {
 			err("%s: cannot be suspended: %s.", s->name, reason);
@@ -346,8 +342,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 			reshape_step("revert", "suspended");
 			r = do_moment(&m);
 		}
-		release_signals(&before);
-		munlockall();
+		move_again(&before);
 	}
 	close_devices(&m);
 	return r;

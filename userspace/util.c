@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -283,6 +284,21 @@ void hold_signals(sigset_t *before)
 void release_signals(const sigset_t *before)
 {
 	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+void keep_still(struct stillness *before)
+{
+	before->verbose = global.verbose;
+	global.verbose = false;
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	hold_signals(&before->signals);
+}
+
+void move_again(const struct stillness *before)
+{
+	release_signals(&before->signals);
+	munlockall();
+	global.verbose = before->verbose;
 }
 
 volatile sig_atomic_t interrupted;

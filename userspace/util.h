@@ -95,6 +95,17 @@ uint64_t now_ms(void);
 void hold_signals(sigset_t *before);
 void release_signals(const sigset_t *before);
 
+/*
+ * While a set is suspended whatever lies on it waits, maybe this tool and where it writes to
+ * as well.  From one to the other it stays in memory, says nothing, and signals are held.
+ */
+struct stillness {
+	sigset_t signals;
+	bool verbose;
+};
+void keep_still(struct stillness *before);
+void move_again(const struct stillness *before);
+
 /* Ctrl-C while detach_on_interrupt() is in force sets interrupted instead of ending the tool. */
 extern volatile sig_atomic_t interrupted;
 void detach_on_interrupt(void);

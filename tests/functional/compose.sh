@@ -229,6 +229,12 @@ killed_volume()
 	ctl_code 0 add --abort "$set" --size 12m --pv "${loops[0]}"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	note "add --size   killed at add-volume       abort    -> volume gone"
+	# It is not what was asked for, and no success.
+	killed add-volume "${words[@]}"
+	ctl_code 1 remove -q "$set" 0
+	one_line 'only a volume that an earlier call left was removed\..*tier 0, call again'
+	same "vg-fast vg-slow" "$(layout)"
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	ctl_code 0 "${words[@]}"
 	killed clean-wiped remove "$set" "$vg/tt_set_tvol0"
 	lvs "$vg/tt_set_tvol0" >/dev/null
@@ -239,6 +245,62 @@ killed_volume()
 	load_off
 }
 test_case "killed while a volume is made or removed" killed_volume
+
+# What others have done to a volume while it was a tier.
+changed_volume()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
+	ctl_code 0 "${words[@]}"
+	stopped evacuate-done remove "$set" "$vg/tt_set_tvol0"
+	lvrename "$vg" tt_set_tvol0 renamed >/dev/null
+	go_on 0
+	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes after it was renamed"
+
+	ctl_code 0 "${words[@]}"
+	lvcreate -q -y -s -n before -L 4m "$vg/tt_set_tvol0" >/dev/null
+	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
+	matches "$vg/tt_set_tvol0: was made for the set, but has snapshots, so it stays\. .*lvremove $vg/tt_set_tvol0$" "$errors"
+	same tt_set_tvol0 "$(lvs --noheadings -o origin "$vg/before" | tr -d ' ')" "origin of the snapshot"
+	same "" "$(lvs --noheadings -o lv_tags "$vg/tt_set_tvol0" | tr -d ' ')" "tags"
+	same "vg-fast vg-slow" "$(layout)"
+	still_data check
+}
+test_case "a volume that is renamed or has snapshots" changed_volume
+
+# A loop device on a file on the set would wait for the set, and the set for it.
+on_itself()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	mke2fs -q -F "$dev"
+	mkdir -p "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	truncate -s 8M "$tmp/mnt/file"
+	loop=$(losetup -f --show "$tmp/mnt/file")
+	loops+=("$loop")
+	ctl_code 1 add "$set" "$loop" --at 0
+	one_line "$loop: lies on the device that it is to become part of"
+	# What lies on a set that is suspended is not read.
+	dmsetup suspend "$set"
+	timeout 60 "$tierctl" scan </dev/null >"$tmp/scan" || fail "scan: status $?: $(<"$tmp/scan")"
+	dmsetup resume "$set"
+	pvcreate -q -y "$loop" >/dev/null
+	vgcreate -q -y -s 1m "${vg}2" "$loop" >/dev/null
+	ctl_code 1 add "$set" --size 4m --pv "$loop" --at 0
+	one_line "$loop: lies on the device that it is to become part of"
+	vgremove -q -y "${vg}2" >/dev/null
+	losetup -d "$loop"
+	wait_for 20 umount "$tmp/mnt"	# udev may have it open for a moment
+}
+test_case "a tier that would lie on its own set is refused" on_itself
 
 # A volume that a removal left and somebody took for something else is theirs.
 foreign_volume()

@@ -311,6 +311,22 @@ remove_unreadable()
 }
 test_case "remove says what it cannot move, and waits for it" remove_unreadable
 
+# The device that is replaced as it fails: nobody can say what its label is.
+unreadable_label()
+{
+	make_small
+	stopped evacuate-done replace "$set" 0 "$third"
+	echo "+0-15" >"$configfs/tt_fast/badblocks"
+	go_on 1
+	matches "$fast: its label cannot be wiped: .*tierctl destroy $fast" "$(<"$tmp/stopped")"
+	same "third slow" "$(layout)"
+	still_data check
+	echo "-0-15" >"$configfs/tt_fast/badblocks"
+	ctl_code 0 destroy -y "$fast"
+	blank "$fast"
+}
+test_case "replace says what it cannot wipe" unreadable_label
+
 replace_tier()
 {
 	make_small
@@ -539,6 +555,10 @@ misuse()
 	no 1 'metadata of tt_set' add "$set" "$meta" --at 0
 	no 1 'tier 1 of tt_set' add "$set" "$slow" --at 0
 	no 1 'tiered device itself' add "$set" "$dev" --at 0
+	dmsetup create tt_above --table "0 8192 linear $dev 0"
+	no 1 'tt_above: lies on the device' add "$set" /dev/mapper/tt_above --at 0
+	no 1 'tt_above: lies on the device' replace "$set" 0 /dev/mapper/tt_above
+	dmsetup remove tt_above
 	no 1 'small' add "$set" "$spare" --at 0
 	no 1 'pvs|volume group' add "$set" --size 4m --pv "$third" --at 0
 	no 1 'nosuch' add nosuch "$third"
@@ -564,6 +584,7 @@ misuse()
 	no 2 'few' rename "$set"
 	no 2 'no name' rename "$set" 'a b'
 	no 2 'no name' rename "$set" a/b
+	no 2 'no name' rename --abort 'a b' "$set"
 	no 1 'nosuch' rename nosuch tt_other
 	dmsetup create tt_other --table "0 8 zero"
 	no 1 'another device has the name' rename "$set" tt_other
@@ -607,6 +628,7 @@ test_case "misuse is refused and changes nothing" misuse
 # The new tier cannot be written: the old table comes back, at once or by the next call.
 cannot_join()
 {
+	local rc=0
 	modprobe dm-flakey
 	make_small
 	wrap wthird "0 $(sectors_of "$third") flakey $third 0 0 1000 1 error_writes"
@@ -619,6 +641,12 @@ cannot_join()
 	killed add-failed add "$set" /dev/mapper/tt_wthird --at 0
 	same Suspended "$(dmsetup info -c --noheadings -o suspended "$set")"
 	ctl_code 0 add "$set" "$third" --at 0 --abort || true
+	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"
+	same "fast slow" "$(layout)"
+	still_data check
+	# What cannot be told to anybody is put back as well.
+	"$tierctl" add "$set" /dev/mapper/tt_wthird --at 0 </dev/null 2>&1 >/dev/null | true || rc=$?
+	same 141 "$rc" "exit status with a closed pipe"
 	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"
 	same "fast slow" "$(layout)"
 	still_data check
