@@ -16,7 +16,7 @@ static const struct {
 } sentences[] = {
 	{ "unmapped", "It was never written, or discarded; it reads as zeroes." },
 	{ "loaded", "It lay there already when the set was activated." },
-	{ "first_write", "Its first write placed it there: the fastest tier that had room." },
+	{ "first_write", "Its first write placed it there: where it is pinned, else the fastest tier that takes first writes and had room." },
 	{ "policy", "The policy moved it there for its heat." },
 	{ "migrate", "It was moved there by tierctl migrate." },
 	{ "pin", "It was moved there because it is pinned." },
@@ -24,9 +24,9 @@ static const struct {
 	{ "home", "It was moved there by tierctl migrate --home." },
 	{ "make_room", "It was moved there to make room for another chunk." },
 	{ "io_error", "It was to move, but the copy met an I/O error; the kernel log says which." },
-	{ "aborted", "It was to move, but a suspend or a discard cancelled that." },
+	{ "aborted", "It was to move, but that was cancelled: by a suspend, a discard, a tier that hangs, or a set that went read-only." },
 	{ "tier_full", "It was to move, but the tier it was to go to is full." },
-	{ "tier_unusable", "It was to move, but the tier it was to go to is missing, evacuating or had errors." },
+	{ "tier_unusable", "It was to move, but the tier it was to go to is missing, evacuating or had a write error." },
 };
 
 static const char *sentence_of(const struct chunk_info *info)

@@ -82,7 +82,7 @@ static const struct {
 } tier_metrics[] = {
 	{ "size_bytes", "gauge", "What the tier has room for.", tier_size },
 	{ "used_bytes", "gauge", "What lies on it.", tier_used },
-	{ "closed", "gauge", "1 if nothing new is placed there: it is missing, evacuating or had errors.", tier_closed },
+	{ "closed", "gauge", "1 if it is missing, evacuating or had errors.", tier_closed },
 	{ "reads_total", "counter", "Reads sent to the tier since activation.", tier_reads },
 	{ "writes_total", "counter", "Writes sent to the tier since activation.", tier_writes },
 	{ "errors_total", "counter", "I/O errors of the tier since activation.", tier_errors },

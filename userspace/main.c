@@ -128,11 +128,13 @@ const struct command commands[] = {
 		B(INTERVAL) | B(BATCH) | B(ONCE) | B(FILES) | B(JSON), 0, MANY, cmd_top,
 	}, {
 		"heatmap", "SET [CHUNK[-CHUNK]... | FILE...] | FILE...", "draw where things lie and how hot they are",
-		"Of all of a set, of chunks, of files, of all files below a directory.\n",
+		"Of all of a set, of chunks, of files, of all files below a directory, or of the\n"
+		"range that --offset and --length name.\n",
 		B(SVG) | B(PNG) | B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_heatmap,
 	}, {
 		"explain", "SET CHUNK[-CHUNK]... | [SET] FILE...", "say where chunks lie, and why",
-		"Those of files, of all files below a directory, or by number.\n",
+		"By number, or those of files, of all files below a directory, or of the range that\n"
+		"--offset and --length name.\n",
 		B(OFFSET) | B(LENGTH) | B(JSON), 1, MANY, cmd_explain,
 	}, {
 		"events", "[OPTION]... [SET]", "say what happens, as it happens",
@@ -144,22 +146,26 @@ const struct command commands[] = {
 		"metrics", "[SET]...", "report in Prometheus' text format",
 		"Of active sets.\n", B(JSON), 0, MANY, cmd_metrics,
 	}, {
-		"check", "SET | DEV", "check the metadata of a set",
+		"check", "SET | DEV | FILE", "check the metadata of a set",
 		"And, of an inactive set, the labels on its tiers. Clears the flag needs_check if\n"
-		"nothing is wrong. An active set is checked as far as a metadata snapshot shows it.\n",
+		"nothing is wrong. An active set is checked as far as a metadata snapshot shows it.\n"
+		"A FILE has the contents of a metadata device.\n",
 		B(JSON) | B(TEST), 1, 1, cmd_check,
 	}, {
-		"dump", "[OPTION]... SET | DEV", "write the metadata of a set as text",
+		"dump", "[OPTION]... SET | DEV | FILE", "write the metadata of a set as text",
 		"Keep it somewhere else: tierctl restore makes metadata of it again. An active set\n"
-		"is dumped by way of a metadata snapshot.\n",
+		"is dumped by way of a metadata snapshot. A FILE has the contents of a metadata device.\n",
 		B(OUTPUT) | B(FORMAT), 1, 1, cmd_dump,
 	}, {
-		"restore", "FILE DEV", "make metadata of a dump",
-		"Only a dump of the set as it is now will do: chunks that moved since are lost.\n",
+		"restore", "FILE DEV|NEWFILE", "make metadata of a dump",
+		"Only a dump of the set as it is now will do: one from before the last activation makes\n"
+		"metadata that is refused as stale, and chunks that were moved, first written or\n"
+		"discarded since are wrong.\n",
 		B(TEST), 2, 2, cmd_restore,
 	}, {
-		"repair", "SET|DEV NEWDEV [--tiers DEV...]", "save what can be read of damaged metadata",
-		"The damaged metadata is only read; the other device becomes the metadata device.\n"
+		"repair", "SET|DEV|FILE NEWDEV|NEWFILE [--tiers DEV...]",
+		"save what can be read of damaged metadata",
+		"The damaged metadata is only read; NEWDEV becomes the metadata device.\n"
 		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n",
 		B(TIERS) | B(TEST), 2, 2 + TIER_MAX_TIERS, cmd_repair,
 	}, {

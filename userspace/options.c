@@ -80,7 +80,7 @@ static const struct {
 	{ "resize", OPT_SIZE, "how large, a multiple of 4k (default: all that fits)" },
 	{ "revert", OPT_TIER, "the tier that takes the set's place, 0 is the fastest" },
 	{ "scan", OPT_ALL, "also the devices that belong to no set" },
-	{ "top", OPT_INTERVAL, "between two screens (default 2)" },
+	{ "top", OPT_INTERVAL, "between two screens (default 2, with --once and --json 1)" },
 };
 
 /* Options that every command takes. */

@@ -143,7 +143,7 @@ static void attend_tiers(struct report *r)
 			       *t->last_seen ? ") is" : " is");
 		} else if (t->state == 'F') {
 			attend(r, "tier_errors", i,
-			       "tier %u (%s): %llu I/O errors; nothing new is placed there until tierctl admit %s %u",
+			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
 			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {
 			attend(r, "tier_stale", i, "%s stale: tier %u (%s) is of generation %llu, the metadata knows %llu",

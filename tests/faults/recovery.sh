@@ -56,18 +56,18 @@ errors()
 }
 test_case "I/O errors of a tier: admit" errors
 
-# A tier is going to die: everything moves off it, while it is used.
+# A tier is going to die: everything moves off it, and it is taken out.
 dying()
 {
 	make_by_tool 12800k
-	ctl_code 0 evacuate "$set" 0
-	ctl_code 0 wait "$set"
-	same 0 "$(info used0)" "places used"
+	ctl_code 0 remove "$set" 0
+	same "/dev/tt_slow" "$(json '.sets[0].tiers[].device' status "$set")" "tiers"
+	content
 	bad_sectors "$fast" 2048 512
 	check_chunks 0 20 1
 	write_chunks 0 20 2
 }
-test_case "a tier that is going to die: evacuate" dying
+test_case "a tier that is going to die: remove" dying
 
 # A tier is gone.
 gone()

@@ -51,7 +51,7 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 	if (!run->input)
 		return "no input: -i FILE";
 	if (run->clear_needs_check && (partial || run->ignore_minor))
-		return "--clear-needs-check-flag wants a whole check, without any other option";
+		return "--clear-needs-check-flag wants a whole check, and no --ignore-non-fatal-errors";
 	if (run->superblock_only && (tiers || run->snapshot))
 		return "--super-block-only checks neither tiers nor the metadata snapshot";
 	if (run->snapshot && tiers)
