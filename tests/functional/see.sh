@@ -533,7 +533,7 @@ progress()
 	(rc=0; "$tierctl" migrate --wait "$set" 0-39 --tier 0 </dev/null >"$tmp/wait" 2>&1 || rc=$?
 	 echo "$rc" >"$tmp/rc") &
 	sleep 1.5
-	pkill -INT -P "$!" -x tierctl
+	pkill -INT -P "$!" -x 'tierctl(\.asan)?'
 	wait
 	same 130 "$(<"$tmp/rc")" "exit status of a wait that was interrupted"
 	matches 'the work goes on' "$(<"$tmp/wait")"
