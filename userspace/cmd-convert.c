@@ -333,7 +333,8 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 		    d->logical_block, q->c.name, q->origin.dev.logical_block);
 		return false;
 	}
-	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !check_zoned(&p->c) || !candidate_look_inside(&p->c, metadata))
+	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !check_zoned(&p->c) ||
+	    !candidate_look_inside(&p->c, metadata))
 		return false;
 	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)

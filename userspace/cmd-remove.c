@@ -89,24 +89,31 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 	return free_now ? clean(s, d) : -1;
 }
 
-/*
- * With the tier gone its rank is another one's.  So a rank must not be taken at
- * its word while a removal is unfinished.  *was_tier: of one that had a label.
- */
-static int finish_all(struct set *s, bool *was_tier)
+/* Those that have a label still.  As clean(), -1 if there is none. */
+static int finish_tiers(struct set *s)
 {
 	struct member_list members;
-	struct lvm_parts fast;
 	unsigned int i;
-	struct device d;
 	int code = -1;
 
 	members_scan(&members, false);
 	for (i = 0; i < members.nr && code <= 0; i++)
 		if (reshape_is_leftover(s, &members.member[i]))
 			code = clean(s, &members.member[i].dev);
-	*was_tier = code >= 0;
 	members_free(&members);
+	return code;
+}
+
+/*
+ * With the tier gone its rank is another one's.  So a rank must not be taken at
+ * its word while a removal is unfinished.  code is what finish_tiers() came to.
+ */
+static int finish_volumes(struct set *s, int code)
+{
+	struct lvm_parts fast;
+	unsigned int i;
+	struct device d;
+
 	if (lvm_list_fast(s->hex, &fast))
 		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && code <= 0; i++) {
@@ -156,13 +163,13 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 {
 	const char *word = args->word[1];
 	struct device d;
-	int rank, code = -1;
-	bool was_tier;
+	int rank, tiers, code = -1;
 	uint64_t n;
 
 	if (!parse_number(word, &n)) {
-		code = finish_all(s, &was_tier);
-		if (code == EXIT_DONE && was_tier) {
+		tiers = finish_tiers(s);
+		code = finish_volumes(s, tiers);
+		if (code == EXIT_DONE && tiers == EXIT_DONE) {
 			say("%s: that finishes what an earlier call left undone. To take out tier %s, call again.\n",
 			    s->name, word);
 		} else if (code == EXIT_DONE) {
@@ -304,12 +311,11 @@ static int finish_replace(struct replacement *r)
 {
 	struct set *s = r->s;
 	struct device d;
-	bool was_tier;
 	uint64_t n;
 	int code;
 
 	if (!parse_number(r->old_word, &n)) {
-		code = finish_all(s, &was_tier);
+		code = finish_volumes(s, finish_tiers(s));
 	} else if (device_from_name(r->old_word, &d)) {
 		code = -1;
 	} else {

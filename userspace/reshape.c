@@ -94,6 +94,14 @@ bool reshape_same(const struct set *s)
 	return same;
 }
 
+/* A table that is to be the live one again, in place of what the kernel could not do. */
+static int put_back(const struct set *s, const char *params, uint64_t length, char **reason)
+{
+	int r = dm_load(s->dm.name, length, params, s->dm.read_only, reason);
+
+	return r ? r : dm_resume(s->dm.name, reason);
+}
+
 static int load_and_resume(const struct set *s, const char *params, uint64_t length, const char *what)
 {
 	char *reason, *worse = NULL;
@@ -111,8 +119,7 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	r = dm_resume(s->dm.name, &reason);
 	if (r) {
 		reshape_step(what, "failed");
-		if (!dm_load(s->dm.name, s->dm.length, s->dm.table, s->dm.read_only, &worse))
-			dm_resume(s->dm.name, &worse);
+		put_back(s, s->dm.table, s->dm.length, &worse);
 	}
 	move_again(&before);
 	if (!r)
@@ -254,9 +261,7 @@ static int load_records(struct set *s)
 		params = table_build(&t);
 		verbose("table: 0 %llu tier %s", (unsigned long long)s->info.length, params);
 		keep_still(&before);
-		r = dm_load(s->dm.name, s->info.length, params, s->dm.read_only, &reason);
-		if (!r)
-			r = dm_resume(s->dm.name, &reason);
+		r = put_back(s, params, s->info.length, &reason);
 		move_again(&before);
 		if (r) {
 			err("%s: cannot be put back: %s.", s->name, reason);

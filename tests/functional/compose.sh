@@ -35,11 +35,28 @@ make_vg()
 	vgcreate -q -y -s 1m "$vg" "${loops[@]}" >/dev/null
 }
 
+# make_volumes: $vg/meta, fast and slow; add_volume are the words that make one more the fastest tier
+make_volumes()
+{
+	make_vg
+	lv meta 4m "$vg"
+	lv fast 16m "$vg" "${loops[0]}"
+	lv slow 32m "$vg" "${loops[1]}"
+	add_volume=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
+}
+
 # set_of META TIER...: a set of 14 MiB with data on it
 set_of()
 {
 	ctl create "$set" -q -m "$1" -c 64k -L 14m --policy static "${@:2}"
 	still_data write
+}
+
+# set_of_volumes: the same of volumes
+set_of_volumes()
+{
+	make_volumes
+	set_of "$vg/meta" "$vg/fast" "$vg/slow"
 }
 
 # each_way: the data goes to every tier and back, and the set goes down and up
@@ -86,11 +103,7 @@ goes()
 
 lvs_as_tiers()
 {
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	set_of_volumes
 	ctl_code 0 status "$set"
 	matches "$vg/fast .*$vg/slow .*$vg/meta" "${output//$'\n'/ }" "names"
 	same "$vg/fast" "$(json '.sets[0].tiers[0].device' status "$set")"
@@ -110,18 +123,14 @@ test_case "logical volumes as tiers, extended in use" lvs_as_tiers
 
 add_by_size()
 {
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	set_of_volumes
 	uuid=$(dmsetup info -c --noheadings -o uuid "$set")
 	load_on
 	ctl_code 0 add --dry-run "$set" --size 12m --pv "${loops[0]}" --at 0
 	matches "lvcreate .*-L 12582912b -n tt_set_tvol0 .*dm-tier.set=${uuid#TIER-} .*$vg ${loops[0]}" "$output"
 	matches " 128 3 /dev/$vg/tt_set_tvol0 " "$output" "table line"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes after a dry run"
-	ctl_code 0 add "$set" --size 12m --pv "${loops[0]}" --at 0
+	ctl_code 0 "${add_volume[@]}"
 	same "$vg-tt_set_tvol0 $vg-fast $vg-slow" "$(layout | sed "s/vg-/$vg-/g")"
 	same "dm-tier,dm-tier.role=tvol,dm-tier.set=${uuid#TIER-}" \
 		"$(lvs --noheadings -o lv_tags "$vg/tt_set_tvol0" | tr -d ' ')" "tags"
@@ -202,20 +211,15 @@ test_case "revert to a volume that was made for the set" revert_to_made
 # Killed around the making and the removing of a volume.
 killed_volume()
 {
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	set_of_volumes
 	load_on
-	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
-	killed add-volume "${words[@]}"
+	killed add-volume "${add_volume[@]}"
 	same "vg-fast vg-slow" "$(layout)"
 	# As if something had been there before the volume was.
 	dd if="/dev/$vg/slow" of="/dev/$vg/tt_set_tvol0" bs=8k count=1 oflag=direct status=none
-	unchanged "/dev/$vg/tt_set_tvol0" -- ctl_code 1 "${words[@]}"
+	unchanged "/dev/$vg/tt_set_tvol0" -- ctl_code 1 "${add_volume[@]}"
 	one_line 'tvol0: carries the label of tier id 1 .*--force'
-	ctl_code 0 "${words[@]}" -f -y
+	ctl_code 0 "${add_volume[@]}" -f -y
 	same "vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
 	same 4 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	still_data check
@@ -225,17 +229,17 @@ killed_volume()
 	same "vg-fast vg-slow" "$(layout)"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	note "remove (lv)  killed at drop-done        again    -> volume gone"
-	killed add-volume "${words[@]}"
+	killed add-volume "${add_volume[@]}"
 	ctl_code 0 add --abort "$set" --size 12m --pv "${loops[0]}"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	note "add --size   killed at add-volume       abort    -> volume gone"
 	# It is not what was asked for, and no success.
-	killed add-volume "${words[@]}"
+	killed add-volume "${add_volume[@]}"
 	ctl_code 1 remove -q "$set" 0
 	one_line 'only a volume that an earlier call left was removed\..*tier 0, call again'
 	same "vg-fast vg-slow" "$(layout)"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
-	ctl_code 0 "${words[@]}"
+	ctl_code 0 "${add_volume[@]}"
 	killed clean-wiped remove "$set" "$vg/tt_set_tvol0"
 	lvs "$vg/tt_set_tvol0" >/dev/null
 	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
@@ -249,19 +253,14 @@ test_case "killed while a volume is made or removed" killed_volume
 # What others have done to a volume while it was a tier.
 changed_volume()
 {
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
-	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
-	ctl_code 0 "${words[@]}"
+	set_of_volumes
+	ctl_code 0 "${add_volume[@]}"
 	stopped evacuate-done remove "$set" "$vg/tt_set_tvol0"
 	lvrename "$vg" tt_set_tvol0 renamed >/dev/null
 	go_on 0
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes after it was renamed"
 
-	ctl_code 0 "${words[@]}"
+	ctl_code 0 "${add_volume[@]}"
 	lvcreate -q -y -s -n before -L 4m "$vg/tt_set_tvol0" >/dev/null
 	ctl_code 0 remove "$set" "$vg/tt_set_tvol0"
 	matches "$vg/tt_set_tvol0: was made for the set, but has snapshots, so it stays\. .*lvremove $vg/tt_set_tvol0$" "$errors"
@@ -275,11 +274,7 @@ test_case "a volume that is renamed or has snapshots" changed_volume
 # A loop device on a file on the set would wait for the set, and the set for it.
 on_itself()
 {
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	set_of_volumes
 	mke2fs -q -F "$dev"
 	mkdir -p "$tmp/mnt"
 	mount "$dev" "$tmp/mnt"
@@ -306,21 +301,16 @@ test_case "a tier that would lie on its own set is refused" on_itself
 foreign_volume()
 {
 	local volume=/dev/$vg/tt_set_tvol0
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
-	words=(add "$set" --size 12m --pv "${loops[0]}" --at 0)
-	ctl_code 0 "${words[@]}"
+	set_of_volumes
+	ctl_code 0 "${add_volume[@]}"
 	killed drop-done remove "$set" 0
 	# This leaves the second slot of the label.
 	mkswap "$volume" >/dev/null
 	unchanged "$volume" -- ctl_code 1 remove "$set" "$vg/tt_set_tvol0"
 	one_line 'none of the tiers of tt_set, but carries swap.*lvremove'
-	unchanged "$volume" -- ctl_code 1 "${words[@]}"
+	unchanged "$volume" -- ctl_code 1 "${add_volume[@]}"
 	one_line 'tvol0: carries .*--force'
-	unchanged "$volume" -- ctl_code 1 "${words[@]}" --force
+	unchanged "$volume" -- ctl_code 1 "${add_volume[@]}" --force
 	matches 'Wipe' "$errors" question
 	unchanged "$volume" -- ctl_code 1 add --abort "$set" --size 12m --pv "${loops[0]}"
 	one_line 'tvol0: carries swap.*stays.*lvremove'
@@ -334,7 +324,7 @@ foreign_volume()
 	ctl_code 1 remove "$set" 0
 	umount /mnt
 	matches 'and stays: mounted on /mnt' "$errors" warning
-	ctl_code 0 "${words[@]}" -f -y
+	ctl_code 0 "${add_volume[@]}" -f -y
 	same "vg-tt_set_tvol0 vg-slow" "$(layout)"
 	still_data check
 }
@@ -382,12 +372,8 @@ test_case "killed while a volume that was converted is destroyed" killed_destroy
 no_lvs()
 {
 	local bin=$tmp/bin
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
-	ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+	set_of_volumes
+	ctl "${add_volume[@]}" -q
 	mkdir "$bin"
 	printf '#!/bin/sh\necho "no lvs" >&2\nexit 5\n' >"$bin/lvs"
 	chmod +x "$bin/lvs"
@@ -407,18 +393,14 @@ test_case "remove when LVM does not answer" no_lvs
 # A link in the working directory has the name that the new volume gets.
 planted()
 {
-	make_vg
 	make_disks
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
-	set_of "$vg/meta" "$vg/fast" "$vg/slow"
+	set_of_volumes
 	io write "$fast" at=0 len=1m seed=5
 	mkdir -p "$tmp/here/$vg"
 	cd "$tmp/here"
 	ln -s "$fast" "$vg/tt_set_tvol0"
 	touch "$vg/tt_set_tvol1"
-	unchanged "$fast" -- ctl_code 0 add "$set" --size 12m --pv "${loops[0]}" --at 0
+	unchanged "$fast" -- ctl_code 0 "${add_volume[@]}"
 	ctl_code 0 add "$set" --size 8m --pv "${loops[1]}" --at 0
 	same "vg-tt_set_tvol1 vg-tt_set_tvol0 vg-fast vg-slow" "$(layout)"
 	ctl_code 1 scan "$vg/none"
@@ -434,13 +416,10 @@ test_case "what has a volume's name in the working directory is none" planted
 destroy_made()
 {
 	local step
-	make_vg
-	lv meta 4m "$vg"
-	lv fast 16m "$vg" "${loops[0]}"
-	lv slow 32m "$vg" "${loops[1]}"
+	make_volumes
 	for step in '' metadata; do
 		set_of "$vg/meta" "$vg/fast" "$vg/slow"
-		ctl add -q "$set" --size 12m --pv "${loops[0]}" --at 0
+		ctl "${add_volume[@]}" -q
 		if [ "$step" ]; then
 			killed "destroy-$step" destroy -y "$set"
 			lvs "$vg/tt_set_tvol0" >/dev/null
