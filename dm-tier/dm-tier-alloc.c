@@ -3,7 +3,7 @@
  * Free places of a tier: a bitmap in core, rebuilt from the mapping at
  * activation.  set->lock protects it.
  */
-#include <linux/mm.h>
+#include <linux/vmalloc.h>
 
 #include "dm-tier.h"
 
@@ -14,13 +14,14 @@ static size_t map_bytes(u64 places)
 
 int tier_alloc_init(struct tier *t)
 {
-	t->used_map = kvzalloc(map_bytes(t->rec.places), GFP_KERNEL);
+	/* Of 2^34 places more than kvzalloc() gives. */
+	t->used_map = vzalloc(map_bytes(t->rec.places));
 	return t->used_map ? 0 : -ENOMEM;
 }
 
 void tier_alloc_exit(struct tier *t)
 {
-	kvfree(t->used_map);
+	vfree(t->used_map);
 	t->used_map = NULL;
 }
 

@@ -104,14 +104,8 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
 		return;
 	}
-	/* A first write since then has found it unmapped, and takes it to another place. */
 	spin_lock_irq(&set->lock);
-	if (!(set->map[op->chunk] & TIER_ENTRY_MAPPED) && !tier_in_birth(set, op->chunk)) {
-		/* The pin may be another by now. */
-		WRITE_ONCE(set->map[op->chunk], (u->word & ~TIER_WORD_PIN_MASK) |
-			   (set->map[op->chunk] & TIER_WORD_PIN_MASK));
-		set->mapped++;
-	}
+	__tier_undo_unmap(set, op->chunk, u->word);
 	spin_unlock_irq(&set->lock);
 	unmap_end(u, false, BLK_STS_IOERR);
 }

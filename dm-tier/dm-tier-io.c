@@ -19,10 +19,11 @@ struct tier_birth {
 	u32 chunk;
 	struct tier *tier;
 	u64 place;
+	u64 before;			/* its word before a discard that was undone, or 0 */
 	struct bio_list bios;		/* writes that wait for the zeroing */
 	struct bio *whole;		/* a write that covers the chunk, or NULL */
-	bool by_command;		/* zeroed by WRITE ZEROES */
-	struct llist_node to_zero;	/* that was refused */
+	struct llist_node to_zero;
+	bool by_command;		/* the zeroes were sent as WRITE ZEROES */
 	bool for_zeroes;		/* nobody writes, it is the zeroes that are wanted */
 	bool fua;			/* of `whole`; a tier without a cache has it cleared */
 	blk_status_t status;
@@ -54,37 +55,61 @@ static void birth_written(struct tier_birth *b, blk_status_t status)
 }
 
 /*
- * What refuses WRITE ZEROES may take zeroes in pages, though it still says that it knows the
- * command: so a dm device whose own device has turned out not to.
+ * Done by a work of each tier: it may wait for memory, and as long as a tier that hangs
+ * has that, births of the others have to go on.
  */
-static void do_zero(struct work_struct *work)
+static void zero_birth(struct tier_birth *b)
 {
-	struct tier *t = container_of(work, struct tier, zero_work);
-	struct tier_set *set = t->set;
-	struct tier_birth *b, *next;
-	int r;
-
-	llist_for_each_entry_safe(b, next, llist_del_all(&t->to_zero), to_zero) {
-		r = blkdev_issue_zeroout(t->bdev, tier_place_sector(set, b->place),
-					 set->chunk_sectors, GFP_NOIO, 0);
-		birth_written(b, errno_to_blk_status(r));
-	}
+	llist_add(&b->to_zero, &b->tier->to_zero);
+	queue_work(b->set->wq, &b->tier->zero_work);
 }
 
 static void zeroed(int read_err, unsigned long write_err, void *context)
 {
 	struct tier_birth *b = context;
 
-	if (write_err && b->by_command) {
-		llist_add(&b->to_zero, &b->tier->to_zero);
-		queue_work(b->set->wq, &b->tier->zero_work);
-	} else {
+	if (write_err && b->by_command)
+		zero_birth(b);
+	else
 		birth_written(b, write_err ? BLK_STS_IOERR : BLK_STS_OK);
-	}
 }
 
 static void zeroed_unnoticed(int read_err, unsigned long write_err, void *context)
 {
+}
+
+/*
+ * What refuses WRITE ZEROES may take zeroes in pages, though it still says that it knows the
+ * command: so a dm device whose own device has turned out not to.
+ */
+static void do_zero(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, zero_work);
+	struct llist_node *list = llist_reverse_order(llist_del_all(&t->to_zero));
+	struct tier_set *set = t->set;
+	struct tier_birth *b, *next;
+	int r;
+
+	llist_for_each_entry_safe(b, next, list, to_zero) {
+		struct dm_io_region where = {
+			.bdev = t->bdev,
+			.sector = tier_place_sector(set, b->place),
+			.count = set->chunk_sectors,
+		};
+
+		if (b->by_command) {
+			r = blkdev_issue_zeroout(where.bdev, where.sector, where.count, GFP_NOIO,
+						 0);
+			birth_written(b, errno_to_blk_status(r));
+		} else if (TIER_MUTANT(zeroing_not_awaited)) {
+			dm_kcopyd_zero(tier_copier(set, t, t), 1, &where, 0, zeroed_unnoticed,
+				       NULL);
+			birth_written(b, BLK_STS_OK);
+		} else {
+			b->by_command = bdev_write_zeroes_sectors(where.bdev);
+			dm_kcopyd_zero(tier_copier(set, t, t), 1, &where, 0, zeroed, b);
+		}
+	}
 }
 
 static void whole_endio(struct bio *bio)
@@ -173,9 +198,23 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 	return NULL;
 }
 
-bool tier_in_birth(struct tier_set *set, u32 chunk)
+static void map_again(struct tier_set *set, u32 chunk, u64 word)
 {
-	return find_birth(set, chunk);
+	lockdep_assert_held(&set->lock);
+	/* The pin may be another by now. */
+	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
+		   (set->map[chunk] & TIER_WORD_PIN_MASK));
+	set->mapped++;
+}
+
+void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word)
+{
+	struct tier_birth *b = find_birth(set, chunk);
+
+	if (b)
+		b->before = word;
+	else if (!(set->map[chunk] & TIER_ENTRY_MAPPED))
+		map_again(set, chunk, word);
 }
 
 static void begin_birth(struct tier_set *set, struct tier_birth *b)
@@ -204,12 +243,6 @@ static bool covers_chunk(struct tier_set *set, struct bio *bio)
 
 static void write_birth(struct tier_set *set, struct tier_birth *b)
 {
-	struct dm_io_region where = {
-		.bdev = b->tier->bdev,
-		.sector = tier_place_sector(set, b->place),
-		.count = set->chunk_sectors,
-	};
-
 	if (b->whole) {
 		b->fua = b->whole->bi_opf & REQ_FUA;
 		tier_bio_io(b->whole)->iter = b->whole->bi_iter;
@@ -217,13 +250,8 @@ static void write_birth(struct tier_set *set, struct tier_birth *b)
 		tier_submit_to(set, b->whole, b->tier, b->place);
 	} else if (set->skip_zeroing && !b->for_zeroes) {
 		birth_written(b, BLK_STS_OK);
-	} else if (TIER_MUTANT(zeroing_not_awaited)) {
-		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0,
-			       zeroed_unnoticed, NULL);
-		birth_written(b, BLK_STS_OK);
 	} else {
-		b->by_command = bdev_write_zeroes_sectors(where.bdev);
-		dm_kcopyd_zero(tier_copier(set, b->tier, b->tier), 1, &where, 0, zeroed, b);
+		zero_birth(b);
 	}
 }
 
@@ -386,10 +414,12 @@ void tier_requeue_births(struct tier_set *set)
 	spin_unlock_irq(&set->lock);
 }
 
+/* Who has the set open, over a change of its table, hears of it. */
 static void drop_births(struct tier_set *set, struct list_head *ops)
 {
 	struct tier_op *op, *next;
 
+	set->flush_lost |= !list_empty(ops);
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del(&op->list);
 		mempool_free(container_of(op, struct tier_birth, op), &set->birth_pool);
@@ -422,6 +452,8 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	spin_lock_irq(&set->lock);
 	end_birth(set, b);
 	__tier_free_place(b->tier, b->place);
+	if (b->before)
+		map_again(set, b->chunk, b->before);
 	if (bio && !invalid)
 		bio_list_add(&set->deferred, bio);
 	bio_list_merge(&set->deferred, &b->bios);

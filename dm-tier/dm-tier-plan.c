@@ -105,8 +105,8 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 			r = -EILSEQ;
 			break;
 		}
-		recs->taken[i] = kvzalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
-					  GFP_KERNEL | __GFP_NOWARN);
+		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
+					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!recs->taken[i])
 			r = -ENOMEM;
 	}
@@ -166,7 +166,7 @@ static void free_recs(struct recs *recs)
 	if (recs->md)
 		tier_metadata_close(recs->md);
 	for (i = 0; i < recs->nr; i++)
-		kvfree(recs->taken[i]);
+		vfree(recs->taken[i]);
 	kvfree(recs);
 }
 
@@ -609,6 +609,22 @@ static int undo_format(struct tier_target *tt, struct tier_plan *plan)
 	return 0;
 }
 
+/* Nor may the metadata be a tier as well, which shows before anything is written to a tier. */
+static int find_metadata_twin(struct tier_target *tt, struct tier_plan *plan, const u8 *uuid)
+{
+	struct tier_meta_info found;
+	const char *reason;
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (!tier_metadata_read_superblock(tt->devs[i]->bdev, &found, &reason) &&
+		    !memcmp(found.uuid, uuid, TIER_UUID_SIZE))
+			return refuse(plan, -EINVAL,
+				      "Tier %u (%pg) is the same device as the metadata, by another name",
+				      i, tt->devs[i]->bdev);
+	return 0;
+}
+
 int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_meta_info info = {
@@ -643,7 +659,7 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 	md = tier_metadata_format(tt->metadata->bdev, &info, &reason);
 	if (IS_ERR(md))
 		return refuse(plan, PTR_ERR(md), "Metadata %pg: %s", tt->metadata->bdev, reason);
-	r = write_labels(tt, plan, &info);
+	r = find_metadata_twin(tt, plan, info.uuid) ? : write_labels(tt, plan, &info);
 	if (!r) {
 		info.state = TIER_STATE_LIVE;
 		info.generation = info.next_generation;

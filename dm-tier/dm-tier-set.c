@@ -144,6 +144,7 @@ static void deactivate(struct tier_set *set)
 	set->active = false;
 	tier_policy_stop(set);
 	tier_free_requests(set);
+	set->flush_lost |= set->births_lost;
 	for (id = 0; id < ARRAY_SIZE(set->by_id); id++) {
 		if (!set->by_id[id])
 			continue;
@@ -767,6 +768,20 @@ static bool quiet(struct tier_set *set)
 }
 
 /*
+ * Until nothing is under way and no work looks for anything to do.  A work that was queued
+ * before may send one more flush, whose end queues works in turn.
+ */
+static void wait_quiet(struct tier_set *set)
+{
+	unsigned int again;
+
+	for (again = 0; again < 2; again++) {
+		wait_event(set->idle_wait, quiet(set));
+		flush_workqueue(set->wq);
+	}
+}
+
+/*
  * What the suspend could not make durable may be by now: a table that changes the
  * tiers is refused else, and device-mapper drops the old one all the same.
  */
@@ -775,9 +790,7 @@ static void settle_births(struct tier_set *set)
 	tier_set_leave_full(set);
 	if (!tier_set_frozen(set) && tier_births_pending(set))
 		tier_flush_all(set);
-	wait_event(set->idle_wait, quiet(set));
-	/* Works that have nothing left to do may still be looking for it. */
-	flush_workqueue(set->wq);
+	wait_quiet(set);
 }
 
 int tier_set_preresume(struct tier_target *tt)
@@ -851,22 +864,18 @@ void tier_set_postsuspend(struct tier_target *tt)
 	if (!set->active || set->bound != tt)
 		return;
 	noio = memalloc_noio_save();
-	wait_event(set->idle_wait, quiet(set));
-	/* What works still do once they are not counted, and what they have queued. */
-	flush_workqueue(set->wq);
+	wait_quiet(set);
 	cancel_delayed_work_sync(&set->mover_work);
 	cancel_delayed_work_sync(&set->commit_timer);
 	set->commit_timer_armed = false;
 	set->observe_armed = 0;
-	flush_workqueue(set->wq);
-	wait_event(set->idle_wait, quiet(set));
+	wait_quiet(set);
 	if (!set->no_writes && !TIER_MUTANT(suspend_without_commit)) {
 		r = tier_flush_all(set);
 		if (r)
 			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
-		wait_event(set->idle_wait, quiet(set));
+		wait_quiet(set);
 	}
-	flush_workqueue(set->wq);
 	for (i = 0; i < set->nr_tiers; i++)
 		srcu_barrier(&set->tiers[i]->readers);
 

@@ -108,7 +108,7 @@ struct tier {
 	unsigned int nr_births;		/* in progress or born */
 	u64 birth_ns;			/* when one ended last, or the first one began */
 	struct bio_list crowded;	/* those that have to wait for their turn */
-	struct llist_head to_zero;	/* those whose WRITE ZEROES was refused */
+	struct llist_head to_zero;	/* those whose place is to be zeroed */
 	struct work_struct zero_work;
 
 	/* Flush; set->lock. */
@@ -511,8 +511,11 @@ int tier_io_init(struct tier_set *set);
  * -ENOENT: it is mapped; -EAGAIN, -ENOMEM: not now; -ENOSPC: the place is taken.
  */
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place);
-/* Whether a first write to the chunk is under way; set->lock held. */
-bool tier_in_birth(struct tier_set *set, u32 chunk);
+/*
+ * A chunk has not been unmapped: it is as word says, unless a first write since then
+ * has found it unmapped and takes it to another place.  set->lock held.
+ */
+void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word);
 bool tier_release_crowded(struct tier_set *set);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);

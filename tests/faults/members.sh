@@ -421,6 +421,17 @@ twins()
 	refused 'tier 0 .* is the same device as tier 1' dmsetup create "$set" --table "$(table_line)"
 	note "$refusal"
 	dd if=/dev/zero of="$third" bs=1M count=1 oflag=direct conv=notrunc status=none
+	# As a tier and for the metadata; nothing is written to the other tier.
+	disk spare 16
+	metadata=/dev/mapper/tt_x tiers=("$spare" /dev/mapper/tt_y)
+	refused 'tier 1 .* is the same device as the metadata' dmsetup create "$set" --table "$(table_line)"
+	note "$refusal"
+	cmp -n 1048576 "$spare" /dev/zero
+	tiers=("$spare")
+	activate
+	write_chunks 0 1 1
+	deactivate
+	dd if=/dev/zero of="$third" bs=1M count=1 oflag=direct conv=notrunc status=none
 	metadata=$meta tiers=("$a" "$b") length=
 	activate
 	tiers=("$a" /dev/mapper/tt_x "$b" /dev/mapper/tt_y)

@@ -158,27 +158,34 @@ discard()
 # when the discard turns out not to have happened: what is written after that must last.
 write_meanwhile()
 {
-	swap a "$(tier_table hold "$fast")"
+	swap a "$(tier_table hold "$below")"
 	background io write "$dev" at=0 len=4k seed=7
 	first_pid=$last_pid
 	wait_for 20 in_flight write a
 }
 
-discard_then_write()
+discard_and_write()
 {
-	local rc
+	below=/dev/mapper/tt_below
 	begin
 	deactivate
-	wrap a "$(tier_table good "$fast")"
+	wrap below "$(tier_table good "$fast")"
+	wrap a "$(tier_table good "$below")"
 	tiers=("$a" "$slow")
 	activate
 	before=$(events)
 	provoke() { later discard_chunks 0 1; }
 	fail_commit old_writes write_meanwhile
 	later_failed "a discard that did not happen succeeded"
+}
+
+discard_then_write()
+{
+	local rc
+	discard_and_write
 	later io write "$dev" at=16k len=4k seed=8
 	nap 0.3
-	swap a "$(tier_table good "$fast")"
+	swap a "$(tier_table good "$below")"
 	if wait "$first_pid"; then
 		io check "$dev" at=0 len=4k seed=7
 	fi
@@ -187,6 +194,21 @@ discard_then_write()
 		io check "$dev" at=16k len=4k seed=8
 	fi
 	end_case old_writes
+	check_chunks 1 19 1
+}
+
+# The write fails as well: then nothing has happened to the chunk at all.
+discard_then_failed_write()
+{
+	discard_and_write
+	swap below "$(tier_table writes "$fast")"
+	swap a "$(tier_table good "$below")"
+	! wait "$first_pid" || fail "a first write to a set that is ro succeeded"
+	check_chunks 0 1 1
+	swap below "$(tier_table good "$fast")"
+	write_chunks 0 1 2
+	end_case old_writes
+	check_chunks 0 1 2
 	check_chunks 1 19 1
 }
 
@@ -318,9 +340,9 @@ for fault in $faults; do
 done
 for fault in $faults; do
 	test_case "discard: $fault" discard "$fault"
-	[ "$fault" != old_writes ] ||
-		test_case "discard that does not happen, and a first write meanwhile" discard_then_write
 done
+test_case "discard that does not happen, and a first write meanwhile" discard_then_write
+test_case "discard that does not happen, and a first write that fails" discard_then_failed_write
 for fault in old_writes new never; do
 	test_case "message pin: $fault" message "$fault" pinned pin 5 2 0
 	test_case "message set: $fault" message "$fault" migration_depth set migration_depth 9

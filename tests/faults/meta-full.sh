@@ -204,6 +204,25 @@ grown_reordered()
 }
 test_case "grown, then a reload with another order of tiers" grown_reordered
 
+# Without room for them a table with another order drops them.  Who has the set open hears that.
+dropped()
+{
+	becomes_full 245
+	io_fails 5 io sync "$dev"
+	tiers=("${tiers[1]}" "${tiers[0]}")
+	load
+	fails resume
+	klog_has 'not durable; these are lost' || fail "no word why the reload is refused"
+	grow 1200
+	resume
+	same rw "$(mode_now)" "mode after growth"
+	io_fails 5 io sync "$dev"
+	io sync "$dev"
+	check_chunks 0 20 1
+	[ "$filled" = 0 ] || verify_spots 0 "$filled"
+}
+test_case "another order of tiers without growth, then growth" dropped
+
 # Or the snapshot goes, which is what took the space: as lvmtier(7) has it.
 released()
 {
