@@ -60,8 +60,14 @@ static void birth_written(struct tier_birth *b, blk_status_t status)
  */
 static void zero_birth(struct tier_birth *b)
 {
+	struct tier_set *set = b->set;
+	unsigned long flags;
+
+	/* Within the lock: the birth, and then its tier, may end once somebody else gets it. */
+	spin_lock_irqsave(&set->lock, flags);
 	llist_add(&b->to_zero, &b->tier->to_zero);
-	queue_work(b->set->wq, &b->tier->zero_work);
+	queue_work(set->wq, &b->tier->zero_work);
+	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 static void zeroed(int read_err, unsigned long write_err, void *context)
