@@ -8,7 +8,7 @@
 #include <linux/device-mapper.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #define DM_MSG_PREFIX "tier metadata"
 
@@ -577,8 +577,8 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 
 #define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
 
-/* Values that are compared at a time, which bounds the memory for the result. */
-#define HEAT_WINDOW (1024 * HEAT_PER_BLOCK)
+/* Values that are compared at a time where there is no memory for more. */
+#define HEAT_WINDOW_MIN (1024 * HEAT_PER_BLOCK)
 
 struct save_heat {
 	const u32 *heat;
@@ -601,7 +601,7 @@ static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
 {
 	int r = -EIO;
 
-	bitmap_zero(save->changed, save->end - save->first);
+	memset(save->changed, 0, BITS_TO_LONGS(save->end - save->first) * sizeof(long));
 	down_read(&md->lock);
 	if (md->read_only)
 		r = -EROFS;
@@ -654,6 +654,26 @@ static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
 }
 
 /*
+ * All of them at once if there is memory for a bit each: to get to a window costs a
+ * step for each block before it.
+ */
+static unsigned long alloc_changed(struct save_heat *save)
+{
+	unsigned long window = save->nr_chunks;
+	unsigned int noio = memalloc_noio_save();
+
+	for (;;) {
+		save->changed = __vmalloc(BITS_TO_LONGS(window) * sizeof(long),
+					  GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		if (save->changed || window <= HEAT_WINDOW_MIN)
+			break;
+		window = roundup(window / 2, HEAT_PER_BLOCK);
+	}
+	memalloc_noio_restore(noio);
+	return window;
+}
+
+/*
  * The lock is dropped between blocks: migrations and flushes need not wait for
  * all of a large array.
  */
@@ -661,22 +681,19 @@ int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat)
 {
 	struct save_heat save = { .heat = heat };
 	struct tier_meta_info info;
-	unsigned int noio;
+	unsigned long window;
 	int r = 0;
 
 	tier_metadata_get_info(md, &info);
 	save.nr_chunks = info.nr_chunks;
-	noio = memalloc_noio_save();
-	save.changed = kvcalloc(BITS_TO_LONGS(min_t(u64, info.nr_chunks, HEAT_WINDOW)),
-				sizeof(long), GFP_KERNEL);
-	memalloc_noio_restore(noio);
+	window = alloc_changed(&save);
 	if (!save.changed)
 		return -ENOMEM;
 
 	for (; !r && save.first < save.nr_chunks; save.first = save.end) {
-		save.end = min_t(u64, save.nr_chunks, save.first + HEAT_WINDOW);
+		save.end = min_t(u64, save.nr_chunks, save.first + window);
 		r = save_heat_window(md, &save);
 	}
-	kvfree(save.changed);
+	vfree(save.changed);
 	return r;
 }

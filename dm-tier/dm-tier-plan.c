@@ -411,6 +411,10 @@ static int look_at_metadata(struct tier_target *tt, struct tier_plan *plan)
 		return 0;
 	if (r)
 		return refuse(plan, r, "Metadata %pg: %s", bdev, reason);
+	if (tier_features_read_only(plan->info.compat_ro_flags) && tier_writes_wanted(tt))
+		return refuse(plan, -EINVAL,
+			"Metadata %pg has features that only allow a read-only activation",
+			      bdev);
 	if (plan->info.state != TIER_STATE_LIVE)
 		return refuse(plan, -EINVAL,
 			"The set on metadata %pg is being converted or was retired",
@@ -702,69 +706,78 @@ bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 	return false;
 }
 
+/* Chunks whose pins go between two commits, at most. */
 #define FORGET_BATCH 16384
 
-/* Pins to tiers that go, some at a time. */
+/* Chunks that are pinned to tiers that go. */
 struct lost_pins {
 	bool kept[256];
-	u32 nr;
-	struct {
-		u32 chunk;
-		u64 entry;
-	} found[FORGET_BATCH];
+	u64 nr_chunks;
+	unsigned long *chunks;
 };
 
-static int find_lost_pin(void *context, u32 chunk, u64 entry)
+static int note_lost_pin(void *context, u32 chunk, u64 entry)
 {
 	struct lost_pins *lost = context;
 	u8 pin = entry >> TIER_ENTRY_PIN_SHIFT;
 
-	if (!pin || lost->kept[pin - 1])
-		return 0;
-	lost->found[lost->nr].chunk = chunk;
-	lost->found[lost->nr].entry = entry & ~TIER_WORD_PIN_MASK;
-	return ++lost->nr == FORGET_BATCH;
+	if (pin && !lost->kept[pin - 1])
+		__set_bit(chunk, lost->chunks);
+	return 0;
 }
 
-static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost)
+/* From *chunk on, which is one of them. */
+static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost,
+			    unsigned long *chunk)
 {
-	u32 nr, i;
-	int r;
+	u32 nr;
+	int r = 0;
 
-	lost->nr = 0;
-	r = tier_metadata_load_map(md, find_lost_pin, lost);
-	if (r < 0 || !lost->nr)
-		return r;
-	for (nr = lost->nr; !tier_metadata_has_room(md, nr); nr /= 2)
+	for (nr = FORGET_BATCH; !tier_metadata_has_room(md, nr); nr /= 2)
 		if (nr == 1)
 			return -ENOSPC;
-	for (r = 0, i = 0; !r && i < nr; i++)
-		r = tier_metadata_set_entry(md, lost->found[i].chunk, lost->found[i].entry);
+	while (!r && nr-- && *chunk < lost->nr_chunks) {
+		cond_resched();
+		r = tier_metadata_set_pin(md, *chunk, 0);
+		*chunk = find_next_bit(lost->chunks, lost->nr_chunks, *chunk + 1);
+	}
 	return r ? : tier_metadata_commit(md, false);
+}
+
+static int forget_lost_pins(struct tier_metadata *md, struct lost_pins *lost)
+{
+	unsigned long chunk;
+	int r;
+
+	lost->chunks = vzalloc(BITS_TO_LONGS(lost->nr_chunks) * sizeof(long));
+	if (!lost->chunks)
+		return -ENOMEM;
+	r = tier_metadata_load_map(md, note_lost_pin, lost);
+	chunk = find_first_bit(lost->chunks, lost->nr_chunks);
+	while (!r && chunk < lost->nr_chunks)
+		r = forget_some_pins(md, lost, &chunk);
+	vfree(lost->chunks);
+	return r;
 }
 
 /* A pin goes with its tier: the id may be given to another one some day. */
 static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, unsigned int nr)
 {
-	struct lost_pins *lost = vzalloc(sizeof(*lost));
+	struct tier_meta_info info;
+	struct lost_pins lost = { };
 	bool dropping = false;
 	unsigned int i;
-	int r = 0;
 
-	if (!lost)
-		return -ENOMEM;
 	for (i = 0; i < nr; i++)
 		if (!plan->joining[i])
-			lost->kept[plan->tiers[i].id] = true;
+			lost.kept[plan->tiers[i].id] = true;
 	for (i = 0; i < 256; i++)
-		dropping |= plan->known[i] && !lost->kept[i];
-	if (dropping) {
-		do {
-			r = forget_some_pins(md, lost);
-		} while (!r && lost->nr);
-	}
-	vfree(lost);
-	return r;
+		dropping |= plan->known[i] && !lost.kept[i];
+	if (!dropping)
+		return 0;
+	tier_metadata_get_info(md, &info);
+	lost.nr_chunks = info.nr_chunks;
+	return forget_lost_pins(md, &lost);
 }
 
 /*
