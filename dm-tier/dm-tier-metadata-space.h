@@ -70,6 +70,15 @@ static inline u64 tier_md_change_cost(u64 nr_chunks, u64 nr_entries)
 	return nr_entries + 2 * (paths < nodes ? paths : nodes);
 }
 
+/*
+ * Free blocks for nr_entries more changed entries and their commit, and for a second
+ * one, which is what releases a snapshot.
+ */
+static inline u64 tier_md_room_needed(u64 nr_chunks, u64 nr_entries, u64 total_blocks)
+{
+	return tier_md_change_cost(nr_chunks, nr_entries) + 2 * tier_md_commit_room(total_blocks);
+}
+
 /* 4 KiB blocks that a set of nr_chunks needs at least. */
 static inline u64 tier_md_blocks_needed(u64 nr_chunks)
 {

@@ -145,20 +145,22 @@ u64 __tier_md_free(struct tier_metadata *md)
 	return md->sm->get_nr_free(md->sm, &nr) ? 0 : nr;
 }
 
-u64 __tier_md_commit_room(struct tier_metadata *md)
+static u64 __total_blocks(struct tier_metadata *md)
 {
 	dm_block_t nr;
 
-	if (md->sm->get_nr_blocks(md->sm, &nr))
-		nr = DM_SM_METADATA_MAX_BLOCKS;
-	return tier_md_commit_room(nr);
+	return md->sm->get_nr_blocks(md->sm, &nr) ? DM_SM_METADATA_MAX_BLOCKS : nr;
 }
 
-/* Twice the room of a commit: the second is what releases a snapshot. */
+u64 __tier_md_commit_room(struct tier_metadata *md)
+{
+	return tier_md_commit_room(__total_blocks(md));
+}
+
 bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries)
 {
-	return __tier_md_free(md) >= tier_md_change_cost(md->info.nr_chunks, nr_entries) +
-				     2 * __tier_md_commit_room(md);
+	return __tier_md_free(md) >= tier_md_room_needed(md->info.nr_chunks, nr_entries,
+							 __total_blocks(md));
 }
 
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "lib/rules.h"
 #include "reshape.h"
 #include "size.h"
 #include "util.h"
@@ -195,7 +196,7 @@ int parse_policy(const struct args *args, const char *command, char **policy)
 {
 	const char *text = args->given[OPT_POLICY] ? args->value[OPT_POLICY] : "default";
 
-	if (strcmp(text, "heat") && strcmp(text, "static") && strcmp(text, "default")) {
+	if (!md_knows_policy(text)) {
 		err("%s: no policy %s: heat, static.", command, text);
 		return EXIT_USAGE;
 	}

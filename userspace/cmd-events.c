@@ -17,9 +17,6 @@
 /* Device-mapper says that a table is in place just before it is; so look again after so long. */
 #define AGAIN_MS	300
 
-/* From here on the metadata counts as nearly full, percent. */
-#define METADATA_LOW	90
-
 struct watch {
 	const char *only;	/* the set that was named, NULL for all */
 	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may get another name */
@@ -191,9 +188,8 @@ static void compare_status(struct watch *w, const struct set *was, const struct 
 		return;
 	if (b->needs_check && !a->needs_check)
 		report_event(w, now, "needs_check", -1, "its metadata needs a check");
-	if (percent(b->metadata_used, b->metadata_total) >= METADATA_LOW &&
-	    percent(a->metadata_used, a->metadata_total) < METADATA_LOW)
-		report_event(w, now, "metadata_low", -1, "%u%% of its metadata device is used",
+	if (set_metadata_low(now) && !set_metadata_low(was))
+		report_event(w, now, "metadata_low", -1, "%u%% of its metadata device is used: grow it",
 			     percent(b->metadata_used, b->metadata_total));
 	if (now->length != was->length)
 		report_event(w, now, "resized", -1, "has %s now",

@@ -196,7 +196,8 @@ static int run_check(struct target *t)
 	};
 	bool live = t->set && t->set->active, fine;
 
-	if (global.test || live)
+	/* What cannot be written to, on a read-only mount say, can be checked all the same. */
+	if (global.test || live || access(t->path, W_OK))
 		run.clear_needs_check = false;
 	run.snapshot = live;
 	if (!live)

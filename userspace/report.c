@@ -15,9 +15,6 @@
 #include "size.h"
 #include "util.h"
 
-/* Metadata is low from here on, percent. */
-#define METADATA_LOW	90
-
 static struct attention *add_attention(struct report *r, const char *code)
 {
 	struct attention *a;
@@ -194,8 +191,8 @@ static void attend_active(struct report *r)
 		attend(r, "needs_check", -1, "its metadata needs a check");
 	if (st->read_only && !read_only_wanted(s))
 		attend(r, "read_only", -1, "has fallen to read-only; the kernel log says why");
-	if (percent(st->metadata_used, st->metadata_total) >= METADATA_LOW)
-		attend(r, "metadata_low", -1, "%u%% of its metadata device is used",
+	if (set_metadata_low(s))
+		attend(r, "metadata_low", -1, "%u%% of its metadata device is used: grow it",
 		       percent(st->metadata_used, st->metadata_total));
 	if (st->held && !is_dumped(s))
 		attend(r, "metadata_snapshot", -1,

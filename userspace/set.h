@@ -104,6 +104,12 @@ static inline int set_rank_of(const struct set *s, u64 entry)
 	return set_rank_with(s, md_entry_id(entry));
 }
 
+static inline bool set_metadata_low(const struct set *s)
+{
+	return s->have_table && status_metadata_low(&s->status,
+						    (s->length + s->chunk_sectors - 1) / s->chunk_sectors);
+}
+
 /* Tiers that are missing, now. */
 unsigned int set_missing(const struct set *s);
 /* Tiers that are there, of an inactive set, but stale. */

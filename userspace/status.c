@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dm-tier/dm-tier-metadata-space.h"
 #include "size.h"
 #include "util.h"
+
+/* Metadata is low from here on, percent. */
+#define METADATA_LOW	90
 
 /* One of two words; anything else is an error. */
 static bool parse_choice(struct words *w, const char *yes, const char *no)
@@ -144,4 +148,13 @@ int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b)
 	free(copy);
 	*line = *end ? end + 1 : end;
 	return r;
+}
+
+bool status_metadata_low(const struct status *s, uint64_t nr_chunks)
+{
+	uint64_t needed = tier_md_room_needed(nr_chunks, TIER_SMALL_BATCH, s->metadata_total);
+
+	return s->kind == STATUS_OK &&
+	       (percent(s->metadata_used, s->metadata_total) >= METADATA_LOW ||
+		s->metadata_total - s->metadata_used < needed);
 }

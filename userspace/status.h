@@ -61,4 +61,10 @@ struct heat_bucket {
 /* Reads the bucket at *line and moves *line to the next; -ENODATA at the end. */
 int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b);
 
+/*
+ * Whether the metadata device is nearly full: nine tenths of it or, what makes the kernel
+ * tell, all but the room for TIER_SMALL_BATCH changed entries.
+ */
+bool status_metadata_low(const struct status *s, uint64_t nr_chunks);
+
 #endif

@@ -137,6 +137,30 @@ becomes_full()
 	same - "$(info check)" "needs_check"
 }
 
+# What the kernel calls nearly full, status does.
+nearly_full()
+{
+	make_tight
+	msg reserve_metadata_snap
+	klog_mark
+	! says_low || fail "status: $(<"$tmp/status")"
+	for ((filled = 0; filled < spots; filled += 20)); do
+		touch_spots "$filled" 20
+		io sync "$dev"
+		! klog_has 'nearly full' || break
+		! says_low || fail "status: $(<"$tmp/status")"
+	done
+	same rw "$(mode_now)" "mode"
+	says_low || fail "status: $(<"$tmp/status")"
+	note "from $(info meta_used)/$(info meta_total) blocks on"
+}
+says_low()
+{
+	ctl status "$set" >"$tmp/status" || true
+	grep -q 'of its metadata device is used: grow it' "$tmp/status"
+}
+test_case "nearly full is the same to all" nearly_full
+
 # Growth is the way out; what waited for room is kept.
 grown()
 {
@@ -229,7 +253,7 @@ released()
 	becomes_full 245
 	ctl_code 3 status "$set"
 	matches 'has fallen to read-only; the kernel log says why' "$output" "status"
-	matches '9[0-9]% of its metadata device is used' "$output" "status"
+	matches '9[0-9]% of its metadata device is used: grow it' "$output" "status"
 	dmsetup message "$set" 0 release_metadata_snap
 	same rw "$(mode_now)" "mode without the snapshot"
 	io sync "$dev"
@@ -251,15 +275,15 @@ activated_full()
 	deactivate
 	refused 'metadata .*no room.*grow' dmsetup create "$set" --table "$(table_line)"
 	note "$refusal"
-	features=(skip_zeroing read_only)
-	activate
+	ctl_code 1 activate "$set"
+	matches "$set: .*no room" "$errors"
+	ctl_code 0 activate -r "$set"
 	check_chunks 0 20 1
 	[ "$filled" = 0 ] || verify_spots 0 "$filled"
 	same "$held" "$(info held)" "snapshot"
 	deactivate
-	features=(skip_zeroing)
 	grow 400
-	activate
+	ctl_code 0 activate "$set"
 	same rw "$(mode_now)" "mode"
 	check_chunks 0 20 1
 	[ "$filled" = 0 ] || verify_spots 0 "$filled"

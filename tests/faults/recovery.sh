@@ -225,6 +225,32 @@ at_block()
 }
 test_case "the metadata is damaged: repair" damaged_metadata
 
+# So is its superblock, and only the device itself tells whose metadata it was.
+damaged_superblock()
+{
+	make_by_tool
+	ctl deactivate -q "$set"
+	remove tt_up tt_mid tt_low
+	printf damage | dd of="$meta" bs=1 seek=300 conv=notrunc,fsync status=none
+	udevadm settle
+	damaged
+	disk meta2 8
+	sums=$(checksums "$meta" "$fast" "$slow")
+
+	ctl_code 1 activate "$set"
+	matches "$set: .*its metadata device is missing" "$errors"
+	ctl_code 3 scan
+	matches "$meta +.*damaged" "$output"
+	ctl_code 0 repair -y "$meta" "$meta2" --tiers "$fast" "$slow"
+	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "what is repaired"
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 20 1
+	write_chunks 30 5 4
+	check_chunks 30 5 4
+}
+test_case "the superblock is damaged: repair" damaged_superblock
+
 # The metadata device is lost.  A dump that is as new as the set makes another one;
 # an older one is refused, as chunks may have moved since.
 lost_metadata()

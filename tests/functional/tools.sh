@@ -363,6 +363,19 @@ by_tierctl()
 }
 test_case "tierctl drives them" by_tierctl
 
+read_only_file()
+{
+	used_set
+	deactivate
+	mkdir -p "$tmp/ro"
+	mount -t tmpfs none "$tmp/ro"
+	cp "$meta" "$tmp/ro/meta"
+	mount -o remount,ro "$tmp/ro"
+	ctl_code 0 check "$tmp/ro/meta"
+	matches 'nothing is wrong' "$output"
+}
+test_case "a file that cannot be written to is checked" read_only_file
+
 # What restore writes over: it asks of files, and knows old metadata from new.
 overwriting()
 {

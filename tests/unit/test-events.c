@@ -13,7 +13,7 @@
 
 static unsigned int looks;
 /* At which look: it has another name, device-mapper does not answer. */
-static unsigned int renamed_at, error_at, evacuated_at, end_at;
+static unsigned int renamed_at, error_at, evacuated_at, full_at, end_at;
 static int event_pipe[2];
 
 static char *name_now(void)
@@ -36,6 +36,10 @@ int sets_load(struct set_list *list, bool scan)
 	memset(s->uuid, 7, sizeof(s->uuid));
 	strcpy(s->hex, "07070707070707070707070707070707");
 	s->active = s->have_table = true;
+	s->chunk_sectors = 128;
+	s->length = 500000 * 128;
+	s->status.metadata_total = 1000;
+	s->status.metadata_used = full_at && looks >= full_at ? 700 : 600;
 	s->nr_tiers = s->status.nr_tiers = 1;
 	s->tier[0].state = evacuated_at && looks >= evacuated_at ? 'E' : 'A';
 	if (end_at && looks >= end_at)
@@ -111,6 +115,10 @@ int main(void)
 	ok(watch("photos", NULL, false) == EXIT_DONE && strstr(said, "pictures: tier 0 (missing) is empty"),
 	   "of a set that was renamed, too");
 	renamed_at = 0;
+	full_at = 2;
+	ok(watch("photos", NULL, false) == EXIT_DONE && strstr(said, "photos: 70% of its metadata device is used"),
+	   "when the kernel would tell that the metadata is nearly full, it is told");
+	full_at = 0;
 	error_at = 2;
 	ok(watch("photos", NULL, false) == EXIT_FAILED && !strstr(said, "not active"),
 	   "a set is not gone when device-mapper does not answer");

@@ -550,6 +550,7 @@ static void superblock_says(int fd, bool sealed, size_t member, u64 value, bool 
 		exit(1);
 	ok(repair_with(fd, NULL, 0, &c) == saved && strstr(said, says), "a superblock %s: %s: %s",
 	   sealed ? "that is whole" : "that is damaged", says, saved ? "saved" : "refused");
+	ok(!saved || md_knows_policy(c.info.policy), "its policy is one that there is");
 	if (!sealed)
 		ok(!repair_with(fd, &l, 1, &c), "but not against a label");
 	if (pwrite(fd, was, MD_BLOCK, 0) != MD_BLOCK)
@@ -570,7 +571,7 @@ static void superblocks(int fd)
 	superblock_says(fd, false, SAYS(trans_id), 123, true, "transaction 123");
 	superblock_says(fd, false, SAYS(next_generation), 99, true, "generation 7, next 99");
 	superblock_says(fd, false, SAYS(generation), 8, true, "generation 8, but no tier has one above 7");
-	superblock_says(fd, false, SAYS(policy_name), 0x01020365, true, "policy e___");
+	superblock_says(fd, false, SAYS(policy_name), 0x01020365, true, "policy e___ (unknown, and default");
 	superblock_says(fd, false, SAYS(flags), 0, true, "this may not be: uuid, name, state live, ");
 }
 

@@ -189,10 +189,12 @@ static void tell_doubts(struct md_repair *r, const struct tier_meta_info *info, 
 	make_printable(policy);
 	if (md_has_home(info->state))
 		snprintf(home, sizeof(home), ", home %u", (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT);
-	md_error(r->p, "superblock: its roots are right; this may not be: %sstate %s%s, length %llu sectors, reserve %llu, generation %llu, next %llu, transaction %llu, block size %u, policy %s, paused %u, compat 0x%x, compat_ro 0x%x%s",
+	md_error(r->p, "superblock: its roots are right; this may not be: %sstate %s%s, length %llu sectors, reserve %llu, generation %llu, next %llu, transaction %llu, block size %u, policy %s%s, paused %u, compat 0x%x, compat_ro 0x%x%s",
 		 r->nr_labels ? "" : "uuid, name, ", md_state_name(info->state), home, LL(info->length),
 		 LL(info->reserve), LL(info->generation), LL(info->next_generation), LL(info->trans_id),
-		 info->logical_block_size, policy, !!(info->flags & TIER_SB_PAUSED), info->compat_flags, features,
+		 info->logical_block_size, policy,
+		 md_knows_policy(info->policy) ? "" : " (unknown, and default from now on)",
+		 !!(info->flags & TIER_SB_PAUSED), info->compat_flags, features,
 		 features == info->compat_ro_flags ? "" : " (what is unknown of it is cleared; a newer version may have set it)");
 }
 
@@ -235,6 +237,9 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 	if (image->info.state == TIER_STATE_FORMATTING)
 		image->info.state = TIER_STATE_LIVE;
 	tell_doubts(r, &image->info, features);
+	/* Any policy does; with one that is not there the set could not be activated. */
+	if (!md_knows_policy(image->info.policy))
+		copy_string(image->info.policy, sizeof(image->info.policy), "default");
 	return true;
 }
 

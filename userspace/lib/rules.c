@@ -3,11 +3,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "../util.h"
 
 #define LL(n)	((unsigned long long)(n))
+
+bool md_knows_policy(const char *name)
+{
+	return !strcmp(name, "heat") || !strcmp(name, "static") || !strcmp(name, "default");
+}
 
 const struct tier_meta_tier *md_find_tier(const struct md_tiers *tiers, unsigned int id)
 {

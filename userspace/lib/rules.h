@@ -33,6 +33,9 @@ void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *ti
 		    struct md_problems *p);
 void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p);
 
+/* Whether this version has a policy of that name. */
+bool md_knows_policy(const char *name);
+
 /* Whether the flags have the tier that takes the set's place, or has taken it. */
 static inline bool md_has_home(u32 state)
 {
