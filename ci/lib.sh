@@ -20,6 +20,7 @@ alarming+='|general protection|unable to handle|invalid opcode|Kernel panic|divi
 alarming+='|Objects remaining|still has objects|kmem_cache_destroy|Redzone|Poison overwritten'
 alarming+='|list_(add|del) corruption|refcount_t:|scheduling while atomic|Bad page|bad page'
 alarming+='|sleeping function called|page allocation failure|unreferenced object|kobject.*error'
+alarming+='|recursive lock detected|dm_put_device call missing'
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -37,6 +38,16 @@ kernel_dir()
 	*)
 		echo "$cache/kernels/$1" ;;
 	esac
+}
+
+# not_for SERIES FILE: why this kernel is not one for that test, or nothing
+not_for()
+{
+	local word='debug kernel'
+	case $1 in
+	debug|kcsan) word='stock kernels' ;;
+	esac
+	sed -n "s/^# $word only: //p" "$2"
 }
 
 # locked NAME COMMAND...: run COMMAND while holding the lock NAME, so that two

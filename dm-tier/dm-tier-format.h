@@ -149,8 +149,9 @@ struct tier_tunable_record {
 
 /*
  * The label of a tier: one sector in each of two slots, at byte 0 and byte
- * 4096.  The valid slot with the higher generation counts, and the next one is
- * written to the other.  A slot is written as 4096 bytes, zero after the label.
+ * 4096.  The valid slot with the higher generation counts; the next one is written
+ * to the other, and once it is on the disk to both.  A slot is written as 4096 bytes,
+ * zero after the label.
  * csum covers the other 508 bytes: crc32c(~0, bytes) ^ TIER_LABEL_CSUM_XOR.
  */
 #define TIER_LABEL_MAGIC	0x4c42414c52454954ULL	/* "TIERLABL" */

@@ -22,7 +22,6 @@ crash=$(cd "$(dirname "$0")" && pwd)
 modprobe -a dm-log-writes dm-snapshot || skip_all "no dm-log-writes or dm-snapshot"
 
 points=${POINTS:-5}
-checker=$crash/../../userspace/tier_check
 logged=(meta fast slow)
 declare -A mib=([meta]=8 [fast]=96 [slow]=320) at
 
@@ -80,7 +79,7 @@ look()
 		wrap "${name}_s" \
 			"0 $((mib[$name] * 2048)) snapshot /dev/tt_${name}_r /dev/tt_${name}_cow N 8"
 	done
-	[ ! -x "$checker" ] || "$checker" -q -i "$metadata" --tiers "${tiers[@]}"
+	"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
 	activate
 	status
 	same "rw -" "${S[mode]} ${S[check]}" "mode"
@@ -118,11 +117,13 @@ replay()
 		wait_for 60 listed $((n * 3))
 		mark "$n"
 	done
+	kill -0 "${pids[0]}" || fail "$fs: files write has ended: $(tail -n 1 "$tmp/list")"
 	kill "${pids[@]}"
 	wait "${pids[@]}" || true
 	umount "$tmp/mnt"
 	status
 	note "$fs: ${S[promotions]} promotions and ${S[demotions]} demotions meanwhile"
+	is "S[promotions] > 0 && S[demotions] > 0"
 	deactivate
 	# Their logs are whole once they are gone.
 	for n in "${logged[@]}"; do remove "tt_${n}_w"; done

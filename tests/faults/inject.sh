@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout=120
+# debug kernel only: others cannot make allocations fail
 # provokes: vmalloc error|(kobject_add_internal|kmem_cache_create_usercopy).*error:? -(12|22)
 #
 # Allocations of the module, and I/O of single disks, that fail at random: a

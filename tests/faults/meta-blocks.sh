@@ -34,6 +34,11 @@ each_block()
 		note "$outcome: blocks${seen[$outcome]}"
 	done
 	[[ "${!seen[*]}" == *activated,* ]] || fail "never activated"
+	# Or the blocks were never bad.
+	case $when in
+	before) [ -n "${seen["not activated"]:-}" ] || fail "always activated" ;;
+	after) [[ "${!seen[*]}" == *needs_check* ]] || fail "no commit ever failed" ;;
+	esac
 }
 
 one_block()

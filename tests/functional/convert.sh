@@ -57,7 +57,8 @@ by_size()
 	fails dmsetup info "$vg-data"
 	ctl_code 0 activate --auto
 	data check
-	ctl migrate -q "$vg/data" 0-383 --tier 1 && ctl wait -q "$vg/data"
+	ctl migrate -q "$vg/data" 0-383 --tier 1
+	ctl wait -q "$vg/data"
 	data check
 	fails lvremove -f "$vg/data_torig"
 	fails lvrename "$vg" data_torig data

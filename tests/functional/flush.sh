@@ -142,27 +142,6 @@ no_cache()
 }
 test_case "one tier with a volatile cache, one without" no_cache
 
-# Flushes from many sides at once all end, and each finds its own write durable.
-many_flushes()
-{
-	local pid workers=()
-	make_cached
-	for n in 0 1 2 3; do
-		background write_and_sync "$n"
-		workers+=("$last_pid")
-	done
-	for pid in "${workers[@]}"; do wait "$pid"; done
-}
-write_and_sync()
-{
-	local round
-	for round in {1..15}; do
-		write_chunks $(($1 * 3)) 1 "$round"
-		io sync "$dev"
-	done
-}
-test_case "many flushes at once" many_flushes
-
 # ---- power cuts
 
 # The set loses its disks in the order given, and comes back.
@@ -235,6 +214,29 @@ cut_after_fua()
 }
 test_case "FUA first writes survive a power cut" cut_after_fua "${tiers_first[@]}"
 
+# Flushes from many sides at once all end, and each has made its own write durable.
+many_flushes()
+{
+	local pid workers=()
+	make_for_cut
+	for n in 0 1 2 3; do
+		background write_and_sync "$n"
+		workers+=("$last_pid")
+	done
+	for pid in "${workers[@]}"; do wait "$pid"; done
+	power_cut "$@"
+	for n in 0 1 2 3; do check_chunks $((n * 3)) 1 15; done
+}
+write_and_sync()
+{
+	local round
+	for round in {1..15}; do
+		write_chunks $(($1 * 3)) 1 "$round"
+		io sync "$dev"
+	done
+}
+test_case "many flushes at once, then a power cut" many_flushes "${tiers_first[@]}"
+
 # A migration's data is on stable storage before the mapping says so.
 cut_after_move()
 {
@@ -254,12 +256,14 @@ cut_while_moving()
 	make_for_cut
 	write_chunks 0 60 1
 	io sync "$dev"
-	msg set migration_bandwidth 3000
+	msg set migration_bandwidth 1000
 	msg migrate 0 60 2
 	sleep "$1"
 	power_cut "${@:2}"
 	check_chunks 0 60 1
-	note "chunks on rank 2 after the cut: $(on_rank 0 60 2)"
+	moved=$(on_rank 0 60 2)
+	note "chunks on rank 2 after the cut: $moved"
+	is "moved < 60"
 	same 60 "$(info mapped)"
 }
 test_case "power cut while chunks move, early" cut_while_moving 0.3 "${tiers_first[@]}"
@@ -282,7 +286,9 @@ idle()
 	start=$EPOCHREALTIME
 	quiet 3 "${everything[@]}"
 	note "settled after $(since "$start") s"
+	counts=$(io_counts "${everything[@]}")
 	traced sleep "$seconds"
+	same "$counts" "$(io_counts "${everything[@]}")" "I/O of an idle set within $seconds s"
 	same "" "$(awk '$2 ~ /^[QDC]$/' "$tmp/t")" "I/O of an idle set within $seconds s"
 	# And it wakes up.
 	write_chunks 60 2 1
@@ -297,7 +303,9 @@ suspended_idle()
 	msg migrate 0 4 1
 	suspend
 	quiet 1 "${everything[@]}"
+	counts=$(io_counts "${everything[@]}")
 	traced sleep 3
+	same "$counts" "$(io_counts "${everything[@]}")" "I/O of a suspended set"
 	same "" "$(awk '$2 ~ /^[QDC]$/' "$tmp/t")" "I/O of a suspended set"
 	resume
 	wait_for 20 all_on_rank 0 4 1

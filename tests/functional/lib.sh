@@ -62,25 +62,25 @@ skip()
 	exit $SKIP
 }
 
-# skip_all REASON: before run_tests
+bail_out()
+{
+	trap - EXIT
+	[ -z "${klog_pid:-}" ] || kill "$klog_pid" 2>/dev/null || true
+	rm -rf "$tmp"
+	echo "Bail out! $*"
+	exit 1
+}
+
+# skip_all REASON: before run_tests; a guest of ci/guest has all that tests want
 skip_all()
 {
+	[ -z "${DM_TIER_GUEST:-}" ] || bail_out "$*"
 	echo "TAP version 13"
 	echo "1..0 # SKIP $*"
 	trap - EXIT
 	[ -z "${klog_pid:-}" ] || kill "$klog_pid" 2>/dev/null || true
 	rm -rf "$tmp"
 	exit 4
-}
-
-# not_loaded MODULE: in a guest of ci/guest it was built for that kernel
-not_loaded()
-{
-	[ -n "${DM_TIER_GUEST:-}" ] || skip_all "$1 is not available"
-	trap - EXIT
-	rm -rf "$tmp"
-	echo "Bail out! $1 does not load"
-	exit 1
 }
 
 # need COMMAND...: skip the file unless all are there.
@@ -617,9 +617,8 @@ damaged() { : >"$tmp/damaged"; }
 # What every case must leave behind, whatever it did: metadata in good order, or none.
 check_metadata()
 {
-	local disk said checker=$here/../../userspace/tier_check
+	local disk said
 	[ ! -e "$tmp/damaged" ] || return 0
-	[ -x "$checker" ] || checker=$(command -v tier_check) || return 0
 	for disk in "$meta" "$meta2"; do
 		[ -b "$disk" ] || continue
 		said=$("$checker" -i "$disk" 2>&1) || case $said in
@@ -722,11 +721,15 @@ on_exit()
 need dmsetup dmesg
 modprobe configfs 2>/dev/null || true	# not a module everywhere
 modprobe null_blk nr_devices=0 2>/dev/null || [ -d "$configfs" ] ||
-	not_loaded null_blk
+	skip_all "null_blk does not load"
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 [ -d "$configfs" ] || skip_all "null_blk has no configfs interface"
 modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} 2>/dev/null || dmsetup targets | grep -q '^tier ' ||
-	not_loaded dm-tier
+	skip_all "dm-tier does not load"
+[ -z "${MUTANT:-}" ] || [ "$(</sys/module/dm_tier/parameters/mutant)" = "$MUTANT" ] ||
+	skip_all "dm-tier is loaded with another defect than $MUTANT"
+checker=$here/../../userspace/tier_check
+[ -x "$checker" ] || checker=$(command -v tier_check) || skip_all "tier_check is not built"
 klog_start
 tierio=$here/tierio
 if [ ! -x "$tierio" ]; then

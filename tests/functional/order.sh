@@ -46,7 +46,11 @@ hold_up()
 go_on() { lower "$1" "$(linear_line "$1")"; }
 
 # held_up NAME: some I/O is
-held_up() { [[ ! $(dmsetup status "tt_u_$1") =~ delay\ 0\ 0\ 0 ]]; }
+held_up()
+{
+	local some=' delay [0-9 ]*[1-9]'
+	[[ $(dmsetup status "tt_u_$1") =~ $some ]]
+}
 
 # fail_writes NAME: and flushes
 fail_writes()

@@ -127,6 +127,7 @@ at_random()
 		n=$from from=$to to=$n
 	done
 	load_off
+	is "kills > 0"
 	note "replace      killed $kills times at random moments, four replacements done"
 }
 test_case "killed at random moments" at_random

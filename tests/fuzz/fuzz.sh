@@ -77,7 +77,7 @@ still_works()
 {
 	kill -0 "$last_pid" || fail "the I/O has ended"
 	kill "$last_pid"
-	wait "$last_pid" || true
+	wait "$last_pid" || fail "the I/O ended with status $?"
 	write_chunks 0 46 3
 	check_chunks 0 46 3
 	same rw "$(info mode)"
