@@ -659,16 +659,18 @@ static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
  */
 static unsigned long alloc_changed(struct save_heat *save)
 {
+	const gfp_t optional = __GFP_NORETRY | __GFP_NOWARN;
 	unsigned long window = save->nr_chunks;
 	unsigned int noio = memalloc_noio_save();
+	bool least;
 
-	for (;;) {
+	do {
+		least = window <= HEAT_WINDOW_MIN;
 		save->changed = __vmalloc(BITS_TO_LONGS(window) * sizeof(long),
-					  GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-		if (save->changed || window <= HEAT_WINDOW_MIN)
-			break;
-		window = roundup(window / 2, HEAT_PER_BLOCK);
-	}
+					  GFP_KERNEL | (least ? 0 : optional));
+		if (!save->changed && !least)
+			window = roundup(window / 2, HEAT_PER_BLOCK);
+	} while (!save->changed && !least);
 	memalloc_noio_restore(noio);
 	return window;
 }
