@@ -43,11 +43,12 @@ kernel_dir()
 # not_for SERIES FILE: why this kernel is not one for that test, or nothing
 not_for()
 {
-	local word='debug kernel'
+	local words='debug kernel'
 	case $1 in
-	debug|kcsan) word='stock kernels' ;;
+	debug) words='stock kernels' ;;
+	kcsan) words='stock kernels|debug kernel' ;;
 	esac
-	sed -n "s/^# $word only: //p" "$2"
+	sed -nE "s/^# $words only: (.*)/\\${1:+$([ "$1" = kcsan ] && echo 2 || echo 1)}/p" "$2"
 }
 
 # locked NAME COMMAND...: run COMMAND while holding the lock NAME, so that two

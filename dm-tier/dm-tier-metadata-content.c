@@ -577,8 +577,8 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 
 #define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
 
-/* Values that are compared at a time where there is no memory for more. */
-#define HEAT_WINDOW_MIN (1024 * HEAT_PER_BLOCK)
+/* As many values to compare at a time are worth waiting for memory. */
+#define HEAT_WINDOW_ENOUGH (1024 * HEAT_PER_BLOCK)
 
 struct save_heat {
 	const u32 *heat;
@@ -662,23 +662,20 @@ static unsigned long alloc_changed(struct save_heat *save)
 	const gfp_t optional = __GFP_NORETRY | __GFP_NOWARN;
 	unsigned long window = save->nr_chunks;
 	unsigned int noio = memalloc_noio_save();
-	bool least;
+	bool last;
 
-	do {
-		least = window <= HEAT_WINDOW_MIN;
+	for (;; window = roundup(window / 2, HEAT_PER_BLOCK)) {
+		last = window <= HEAT_WINDOW_ENOUGH;
 		save->changed = __vmalloc(BITS_TO_LONGS(window) * sizeof(long),
-					  GFP_KERNEL | (least ? 0 : optional));
-		if (!save->changed && !least)
-			window = roundup(window / 2, HEAT_PER_BLOCK);
-	} while (!save->changed && !least);
+					  GFP_KERNEL | (last ? 0 : optional));
+		if (save->changed || last)
+			break;
+	}
 	memalloc_noio_restore(noio);
 	return window;
 }
 
-/*
- * The lock is dropped between blocks: migrations and flushes need not wait for
- * all of a large array.
- */
+/* Compared in one go, but written block by block: the lock is dropped between them. */
 int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat)
 {
 	struct save_heat save = { .heat = heat };

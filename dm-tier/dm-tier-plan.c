@@ -726,7 +726,7 @@ static int note_lost_pin(void *context, u32 chunk, u64 entry)
 	return 0;
 }
 
-/* From *chunk on, which is one of them. */
+/* *chunk is the first of them; it becomes the next one to look at. */
 static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost,
 			    unsigned long *chunk)
 {

@@ -184,6 +184,17 @@ static unsigned int tier_paths(struct set *s, const char *paths[TIER_MAX_TIERS])
 	return nr;
 }
 
+/* What cannot be written to, a file on a read-only mount say, can be checked all the same. */
+static bool may_write(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno != EROFS && errno != EACCES && errno != EPERM;
+	close(fd);
+	return true;
+}
+
 static int run_check(struct target *t)
 {
 	const char *paths[TIER_MAX_TIERS];
@@ -196,8 +207,7 @@ static int run_check(struct target *t)
 	};
 	bool live = t->set && t->set->active, fine;
 
-	/* What cannot be written to, on a read-only mount say, can be checked all the same. */
-	if (global.test || live || access(t->path, W_OK))
+	if (global.test || live || !may_write(t->path))
 		run.clear_needs_check = false;
 	run.snapshot = live;
 	if (!live)

@@ -106,8 +106,7 @@ static inline int set_rank_of(const struct set *s, u64 entry)
 
 static inline bool set_metadata_low(const struct set *s)
 {
-	return s->have_table && status_metadata_low(&s->status,
-						    (s->length + s->chunk_sectors - 1) / s->chunk_sectors);
+	return s->have_table && status_metadata_low(&s->status);
 }
 
 /* Tiers that are missing, now. */

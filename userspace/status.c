@@ -150,9 +150,9 @@ int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b)
 	return r;
 }
 
-bool status_metadata_low(const struct status *s, uint64_t nr_chunks)
+bool status_metadata_low(const struct status *s)
 {
-	uint64_t needed = tier_md_room_needed(nr_chunks, TIER_SMALL_BATCH, s->metadata_total);
+	uint64_t needed = tier_md_room_needed(s->chunks, TIER_SMALL_BATCH, s->metadata_total);
 
 	return s->kind == STATUS_OK &&
 	       (percent(s->metadata_used, s->metadata_total) >= METADATA_LOW ||

@@ -63,8 +63,8 @@ int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b);
 
 /*
  * Whether the metadata device is nearly full: nine tenths of it or, what makes the kernel
- * tell, all but the room for TIER_SMALL_BATCH changed entries.
+ * tell, less is free than TIER_SMALL_BATCH changed entries need.
  */
-bool status_metadata_low(const struct status *s, uint64_t nr_chunks);
+bool status_metadata_low(const struct status *s);
 
 #endif

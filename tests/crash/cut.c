@@ -290,6 +290,8 @@ static void evacuate(void)
 			set.evacuating[i] = -1;
 		r = set_message("evacuate %u", rank);
 	}
+	/* What they believe to be in force may have come before it. */
+	set.evacuating[set.order[rank]] = -1;
 	if (r) {
 		note("BAD: evacuate %u: %s", rank, strerror(-r));
 		bad_status++;
@@ -328,8 +330,12 @@ static void cut(struct kind *k)
 	alarm(CYCLE_SECONDS);
 	if (k->moment == FORMAT || set_age++ >= SET_AGE)
 		make_set();
-	while (evacuates(k) && !set.roomy)
-		make_set();
+	if (evacuates(k) && !set.roomy) {
+		recover();
+		deactivate();
+		while (!set.roomy)
+			make_set();
+	}
 	choose_disks();
 	if (k->moment == ACTIVATION || k->moment == FORMAT)
 		cut_activation(k);

@@ -70,6 +70,12 @@ stir()
 	done
 }
 
+both_ways()
+{
+	status
+	((S[promotions] > 0 && S[demotions] > 0))
+}
+
 # look N: activate, mount and check what was there at the mark.
 look()
 {
@@ -117,13 +123,13 @@ replay()
 		wait_for 60 listed $((n * 3))
 		mark "$n"
 	done
+	wait_for 60 both_ways
 	kill -0 "${pids[0]}" || fail "$fs: files write has ended: $(tail -n 1 "$tmp/list")"
 	kill "${pids[@]}"
 	wait "${pids[@]}" || true
 	umount "$tmp/mnt"
 	status
 	note "$fs: ${S[promotions]} promotions and ${S[demotions]} demotions meanwhile"
-	is "S[promotions] > 0 && S[demotions] > 0"
 	deactivate
 	# Their logs are whole once they are gone.
 	for n in "${logged[@]}"; do remove "tt_${n}_w"; done

@@ -92,7 +92,7 @@ all_data()
 # Each I/O of the tier takes its time, while that tier is read, written and migrated.
 slow()
 {
-	local start
+	local start took
 	make_three
 	swap b "$(tier_table "$slow_ms" "$slow")"
 	background io check "$dev" at="$(at_chunk 40)" len="$(at_chunk 20)" seed=1

@@ -256,7 +256,7 @@ cut_while_moving()
 	make_for_cut
 	write_chunks 0 60 1
 	io sync "$dev"
-	msg set migration_bandwidth 1000
+	msg set migration_bandwidth $((2000 / patience))
 	msg migrate 0 60 2
 	sleep "$1"
 	power_cut "${@:2}"

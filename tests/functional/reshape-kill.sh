@@ -111,12 +111,14 @@ rows rename rename-device:again,abort,restart rename-loaded:again,abort rename-d
 # than the one before.
 at_random()
 {
-	local from=$fast to=$third n kills=0 try
+	local from=$fast to=$third n kills=0 try life
 	make_small
 	load_on
 	for n in 1 2 3 4; do
 		for try in {1..40}; do
-			timeout -s KILL "$((try / 4)).$((RANDOM % 100 + 10))" "$tierctl" replace "$set" "$from" "$to" \
+			life=0.05
+			[ "$try" = 1 ] || life=$((try / 4)).$((RANDOM % 100 + 10))
+			timeout -s KILL "$life" "$tierctl" replace "$set" "$from" "$to" \
 				</dev/null >"$tmp/killed" 2>&1 && break
 			[ "$?" = 137 ] || fail "replace $from $to: $(<"$tmp/killed")"
 			kills=$((kills + 1))

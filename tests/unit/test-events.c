@@ -36,8 +36,7 @@ int sets_load(struct set_list *list, bool scan)
 	memset(s->uuid, 7, sizeof(s->uuid));
 	strcpy(s->hex, "07070707070707070707070707070707");
 	s->active = s->have_table = true;
-	s->chunk_sectors = 128;
-	s->length = 500000 * 128;
+	s->status.chunks = 500000;
 	s->status.metadata_total = 1000;
 	s->status.metadata_used = full_at && looks >= full_at ? 700 : 600;
 	s->nr_tiers = s->status.nr_tiers = 1;
