@@ -243,19 +243,19 @@ test_case "status, table and answers write nothing" never_commits
 # that some attempts are too late to tell.
 no_commit_for_info()
 {
-	local before after chunk
+	local before after n
 	make_set
-	for chunk in {0..19}; do
+	for n in {0..19}; do
 		io sync "$dev"
 		quiet 2 "$meta" "$fast" "$slow"
-		write_chunks "$chunk" 1 1
+		write_chunks "$n" 1 1
 		before=$(write_counts "$meta")
 		dmsetup status "$set" >"$tmp/status"
 		after=$(write_counts "$meta")
 		quiet 2 "$meta" "$fast" "$slow"
 		[ "$before" != "$after" ] || [ "$after" = "$(write_counts "$meta")" ] || break
 	done
-	note "seen with chunk $chunk"
+	note "seen with chunk $n"
 	same "$before" "$after" "metadata writes by status"
 	[ "$after" != "$(write_counts "$meta")" ] || fail "nothing was committed afterwards"
 }
