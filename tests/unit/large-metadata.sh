@@ -26,8 +26,8 @@ dump()
 		for (t = 0; t < 2; t++) {
 			printf "<tier id=\"%d\" uuid=\"%032d\" rank=\"%d\" size=\"%.0f\" first_place=\"1\" ", t, t + 2, t,
 				half * 2048
-			printf "places=\"%d\" generation=\"1\" evacuate=\"0\" endurance=\"0\" reserve=\"0\" ", half - 1
-			printf "landing=\"1\" last_seen=\"\"/>\n"
+			printf "places=\"%d\" generation=\"1\" next_generation=\"1\" ", half - 1
+			printf "evacuate=\"0\" endurance=\"0\" reserve=\"0\" landing=\"1\" last_seen=\"\"/>\n"
 		}
 		place[0] = place[1] = 1
 		for (c = 0; c + 64 <= n; c += 64) {
