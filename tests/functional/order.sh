@@ -461,18 +461,19 @@ failed_flush()
 }
 test_case "after a flush that failed, the next one flushes" failed_flush
 
+# The second write is new on the disk, which alone is lost (see cut_power), but not in the
+# map: a chunk that is would be committed soon by itself, and all tiers flushed for it.
 suspend_and_flush()
 {
+	features=(skip_zeroing)
 	make_small
-	write_chunks 0 4 1
-	io sync "$dev"
-	write_chunks 0 1 2
-	write_chunks 4 1 2
+	io write "$dev" at="$(at_chunk 4)" len=4k seed=1
+	quiet 2 "$metadata" "${tiers[@]}"
+	io write "$dev" at=$(($(at_chunk 4) + 32768)) len=4k seed=2
 	suspend "$@"
 	lose_power
-	check_chunks 0 1 2
-	check_chunks 1 3 1
-	check_chunks 4 1 2
+	io check "$dev" at="$(at_chunk 4)" len=4k seed=1
+	io check "$dev" at=$(($(at_chunk 4) + 32768)) len=4k seed=2
 }
 test_case "a suspend makes everything durable" suspend_and_flush
 test_case "a suspend without flush makes everything durable" suspend_and_flush --noflush
