@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout=3600
+# timeout=3600 (ci/fuzz: as N has it)
 #
 # Nonsense that nearly makes sense: table lines, messages and damaged metadata.
 # Nothing may crash, warn or hang; what is refused changes nothing.  N= is how
@@ -68,7 +68,7 @@ live_tables()
 	disk fast 2
 	disk slow 3
 	activate
-	background io torture "$dev" at=0 len=2m chunk=64k seconds=3000 seed=5 model="$tmp/model"
+	background io torture "$dev" at=0 len=2m chunk=64k seconds=$((3000 + N / 2)) seed=5 model="$tmp/model"
 	fuzz tables "$set" $((N / 4)) $((SEED + N)) "$length" "$meta" "$fast" "$slow"
 	still_works
 }
@@ -105,7 +105,7 @@ messages()
 	disk fast 2
 	disk slow 3
 	activate
-	background io torture "$dev" at=0 len=2m chunk=64k seconds=3000 seed=5 model="$tmp/model"
+	background io torture "$dev" at=0 len=2m chunk=64k seconds=$((3000 + N / 2)) seed=5 model="$tmp/model"
 	fuzz messages "$set" "$N" "$SEED" "$tmp/refused"
 	still_works
 	# Those that are refused once more, and nothing but those, one after the other.
