@@ -99,6 +99,18 @@ int tier_settle_error(struct tier_set *set, int r)
 	return r;
 }
 
+void tier_watch_space(struct tier_set *set)
+{
+	bool low = !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
+
+	lockdep_assert_held(&set->commit);
+	if (low && !set->metadata_low) {
+		DMWARN("%s: the metadata device is nearly full; grow it", dm_device_name(set->md));
+		tier_set_event(set);
+	}
+	set->metadata_low = low;
+}
+
 int tier_commit_now(struct tier_set *set)
 {
 	int r;
@@ -113,6 +125,8 @@ int tier_commit_now(struct tier_set *set)
 	r = tier_metadata_commit(set->metadata, false);
 	if (r && tier_settle_commit(set))
 		r = 0;
+	if (!r)
+		tier_watch_space(set);
 	return r;
 }
 
@@ -161,18 +175,6 @@ static u64 room_for_ops(struct tier_set *set)
 	return nr;
 }
 
-/* Tells once when a batch of changes may no longer find room. */
-static void watch_space(struct tier_set *set)
-{
-	bool low = !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
-
-	if (low && !set->metadata_low) {
-		DMWARN("%s: the metadata device is nearly full; grow it", dm_device_name(set->md));
-		tier_set_event(set);
-	}
-	set->metadata_low = low;
-}
-
 static void do_commit(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, commit_work);
@@ -201,7 +203,7 @@ static void do_commit(struct work_struct *work)
 	spin_unlock_irq(&set->lock);
 
 	if (!list_empty(&ops) && commit_batch(set, &ops, nr))
-		watch_space(set);
+		tier_watch_space(set);
 
 	spin_lock_irq(&set->lock);
 	set->ops_decided += nr;

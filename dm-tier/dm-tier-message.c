@@ -587,6 +587,8 @@ static int do_reserve_snap(struct call *c)
 		r = tier_settle_error(set, tier_metadata_reserve_snap(set->metadata));
 	else if (tier_metadata_doomed(set->metadata))
 		tier_settle_commit(set);
+	if (!r)
+		tier_watch_space(set);
 	mutex_unlock(&set->commit);
 	if (r == -EBUSY)
 		DMERR("%s: message %s: there is a metadata snapshot already",

@@ -571,6 +571,8 @@ bool tier_births_unflushed(struct tier_set *set);
 bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */
 void tier_commit_births(struct tier_set *set);
+/* Tells once when a batch of changes may no longer find room; set->commit held. */
+void tier_watch_space(struct tier_set *set);
 /* Commits set->info and tier records that a message changed; set->commit held. */
 int tier_commit_now(struct tier_set *set);
 /* After a commit failed, set->commit held: true if it is on disk after all. */

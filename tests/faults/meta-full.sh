@@ -137,20 +137,25 @@ becomes_full()
 	same - "$(info check)" "needs_check"
 }
 
-# What the kernel calls nearly full, status does.
+# What the kernel calls nearly full, status does; it is told while changes still find
+# room, whoever makes them: first writes, or messages.
 nearly_full()
 {
+	local n before after
 	make_tight
 	msg reserve_metadata_snap
 	klog_mark
 	! says_low || fail "status: $(<"$tmp/status")"
-	for ((filled = 0; filled < spots; filled += 20)); do
-		touch_spots "$filled" 20
-		io sync "$dev"
+	before=$(events)
+	for ((n = 0; n < spots; n += 20)); do
+		"$1" "$n" 20
+		after=$(events)
 		! klog_has 'nearly full' || break
 		! says_low || fail "status: $(<"$tmp/status")"
+		same "$before" "$after" "events before the warning"
 	done
 	same rw "$(mode_now)" "mode"
+	[ "$(events)" -gt "$before" ] || fail "no event"
 	says_low || fail "status: $(<"$tmp/status")"
 	note "from $(info meta_used)/$(info meta_total) blocks on"
 }
@@ -159,7 +164,18 @@ says_low()
 	ctl status "$set" >"$tmp/status" || true
 	grep -q 'of its metadata device is used: grow it' "$tmp/status"
 }
-test_case "nearly full is the same to all" nearly_full
+write_spots()
+{
+	touch_spots "$@"
+	io sync "$dev"
+}
+pin_spots()
+{
+	local i
+	for ((i = $1; i < $1 + $2; i++)); do msg pin $((i * stride + within)) 1 0; done
+}
+test_case "nearly full is the same to all" nearly_full write_spots
+test_case "nearly full by messages alone is told in time" nearly_full pin_spots
 
 # Growth is the way out; what waited for room is kept.
 grown()
