@@ -117,7 +117,8 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 
 	/* Marked after the data is on the device: a copy that clears the bit sees it. */
 	for (piece = io->first_piece; piece <= io->last_piece; piece++)
-		if (!TIER_MUTANT(piece_not_marked))
+		if (!TIER_MUTANT(piece_not_marked) &&
+		    !(TIER_MUTANT(first_piece_marked) && piece > io->first_piece))
 			set_bit(piece, m->dirty);
 	io->migration = NULL;
 	spin_lock_irqsave(&set->lock, flags);
@@ -541,7 +542,7 @@ static void step_copy(struct tier_migration *m)
 	m->passes++;
 	left = bitmap_weight(m->dirty, m->nr_pieces) + READ_ONCE(m->writers);
 	if (min(left, m->nr_pieces) > TIER_STEP_PIECES) {
-		if (m->passes >= PASSES_UNTIL_PRESSING)
+		if (m->passes >= PASSES_UNTIL_PRESSING && !TIER_MUTANT(writes_not_pressed))
 			press(m);
 		/* With nothing to copy, there is nothing to do until a write ends. */
 		queue_delayed_work(set->wq, &m->work, bitmap_empty(m->dirty, m->nr_pieces));

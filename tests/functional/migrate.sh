@@ -5,6 +5,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+need fio jq
 
 # A chunk's data lies where the set says, byte for byte.
 data_at() # CHUNK SEED
@@ -600,5 +601,48 @@ traced()
 	same 2 "$(grep -c 'dm_tier_migrate_end:' "$tmp/traced")" "ends"
 }
 test_case "tracepoints show a migration" traced
+
+# 16 MiB are 256 pieces, and 16 of them are copied at once, each time for as long as the
+# disk below takes: while everything is written again and again, the copy never gets ahead
+# unless writes are held back a little, and they wait for all of it if they are held at all.
+large_while_written()
+{
+	local delay=$((patience > 4 ? 500 : 125 * patience)) load start longest
+	chunk=32768
+	disk meta 4
+	disk fast 64
+	disk slow 64
+	wrap u_slow "0 $(sectors_of "$slow") delay $slow 0 0 $slow 0 $delay"
+	tiers=("$fast" /dev/mapper/tt_u_slow)
+	core=(migration_bandwidth 0)
+	activate
+	background load_large --rw=write --iodepth=8 --do_verify=0 --time_based --runtime=3600 \
+		--output-format=json --output="$tmp/load"
+	load=$last_pid
+	wait_for 30 is_written_twice
+	start=$EPOCHREALTIME
+	msg migrate 0 1 1
+	wait_for 60 all_on_rank 0 1 1
+	note "moved in $(since "$start") s"
+	kill -INT "$load"
+	wait "$load" || true	# tells that it was stopped
+	same 0 "$(of_load error)" "fio's error"
+	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
+	(load_large --rw=read --output="$tmp/read") || fail "$(<"$tmp/read")"
+	longest=$(of_load 'write.clat_ns.max / 1000000 | floor')
+	note "a write took $longest ms at most; a copy of all takes $((16 * delay))"
+	is "longest < 10 * $delay"
+}
+# load_large OPTION...: on the whole chunk, in order
+load_large()
+{
+	exec fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --bs=64k --size=16m \
+		--verify=crc32c --verify_state_save=0 "$@"
+}
+# What fio says of it, behind the line that it was stopped.
+of_load() { sed -n '/^{/,$p' "$tmp/load" | jq ".jobs[0].$1"; }
+is_written_twice() { [ "$(info writes0)" -gt 512 ]; }
+test_case "a large chunk moves while it is written all the time, and no write waits long" \
+	large_while_written
 
 run_tests

@@ -60,19 +60,21 @@ fail_writes()
 
 # make_small [CACHE]: three small disks, 16 places on fast (from 16), 32 on slow, 46
 # chunks; CACHE is cache_size=0 for tiers without a volatile one
+fast_mib=2 slow_mib=3
 make_small()
 {
 	local name
 	disk meta 4 cache_size=4
-	disk fast 2 "${1:-cache_size=2}"
-	disk slow 3 "${1:-cache_size=3}"
+	disk fast "$fast_mib" "${1:-cache_size=$fast_mib}"
+	disk slow "$slow_mib" "${1:-cache_size=$slow_mib}"
 	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done
 	# A case that fails must not leave anything waiting.
 	trap 'for name in meta fast slow; do go_on "$name"; done' EXIT
 	metadata=$(upper meta)
 	tiers=("$(upper fast)" "$(upper slow)")
 	core=(migration_bandwidth 0)
-	length=$((46 * 128))
+	# Another size of chunks has a length of its own.
+	[ "$chunk" != 128 ] || length=$((46 * 128))
 	activate
 }
 
@@ -182,6 +184,35 @@ write_during_copy()
 	check_chunks 0 1 2
 }
 test_case "what was written during the copy is copied once more" write_during_copy
+
+# A chunk of two times the 16 pieces that are copied at once; writes within a piece, over
+# the edge of two, of several, and at both ends, before and behind what is being copied.
+write_pieces_during_copy()
+{
+	local at writes=(0:512 65024:1024 262144:196608 1048576:4096 1310208:131584 2096640:512)
+	chunk=4096 fast_mib=6 slow_mib=8
+	make_small
+	write_chunks 0 1 1 block=1m
+	hold_up slow writes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	for at in "${writes[@]}"; do
+		io write "$dev" at="${at%:*}" len="${at#*:}" seed=2 block="${at#*:}"
+	done
+	go_on slow
+	wait_for 10 all_on_rank 0 1 1
+	for at in "${writes[@]}"; do
+		io check "$dev" at="${at%:*}" len="${at#*:}" seed=2 block="${at#*:}"
+	done
+	at=0
+	for write in "${writes[@]}" 2097152:0; do
+		[ "${write%:*}" = "$at" ] ||
+			io check "$dev" at="$at" len=$((${write%:*} - at)) seed=1
+		at=$((${write%:*} + ${write#*:}))
+	done
+}
+test_case "of several pieces all that were written during the copy are copied once more" \
+	write_pieces_during_copy
 
 write_beyond_copy()
 {

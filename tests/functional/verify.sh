@@ -9,14 +9,16 @@
 . "$(dirname "$0")/lib.sh"
 need fio
 
-# make_odd_set: a length that ends inside a chunk, without a policy of its own
+# make_odd_set [ATTRIBUTE=VALUE]...: a length that ends inside a chunk, without a policy
+# of its own; the slow disk gets the attributes
+fast_mib=16 slow_mib=32
 make_odd_set()
 {
 	# Larger than the disks: a null_blk that makes room in its cache may spin for ever.
 	disk meta 4 cache_size=64
-	disk fast 16 cache_size=64
-	disk slow 32 cache_size=64
-	length=$((731 * 128 - 8))
+	disk fast "$fast_mib" cache_size=64
+	disk slow "$slow_mib" cache_size=64 "$@"
+	length=$(($(capacity_of "$chunk" "${tiers[@]}") - 8))
 	core=(migration_bandwidth 0 migration_depth 8)
 	activate
 }
@@ -32,8 +34,8 @@ disturb_by_moves()
 {
 	local first count n=0
 	while [ ! -e "$tmp/done" ]; do
-		count=$((1 + RANDOM % 24))
-		first=$((base + RANDOM % (region - count)))
+		count=$((1 + RANDOM % (region < 24 ? region : 24)))
+		first=$((base + RANDOM % (region - count + 1)))
 		if msg migrate "$first" "$count" $((RANDOM % 2)) 2>"$tmp/refused"; then
 			n=$((n + 1))
 		else
@@ -82,7 +84,7 @@ end_disturbance()
 	wait "$moves"
 	wait "$tables"
 	status
-	note "migrated $((S[migrated] / 128)) chunks, aborted ${S[aborted]}"
+	note "migrated $((S[migrated] / chunk)) chunks, aborted ${S[aborted]}"
 	same 0 "${S[failed]}" "failed migrations"
 	same rw "${S[mode]}"
 }
@@ -165,12 +167,11 @@ test_case "fio crc32c with trims" fio_trim
 torture()
 {
 	local n pid workers=()
-	make_odd_set
 	"$@"
 	disturb
 	for n in 0 1 2 3; do
 		background io torture "$dev" at=$((n * 6 * 1048576 + 1536)) len=$((6 * 1048576 - 512)) \
-			chunk=64k seconds=3600 seed=$((n + 1)) model="$tmp/model$n" >"$tmp/worker$n" 2>&1
+			chunk=$((chunk * 512)) seconds=3600 seed=$((n + 1)) model="$tmp/model$n" >"$tmp/worker$n" 2>&1
 		workers+=("$last_pid")
 	done
 	nap 14
@@ -188,11 +189,11 @@ torture()
 	# Some are unmapped.  A policy at work would take the hot ones back.
 	policy=static
 	reload
-	msg migrate 0 200 1
+	msg migrate 0 "$region" 1
 	wait_for 60 all_gone
 	recheck
 }
-all_gone() { [ "$(on_rank 0 200 0)" = 0 ]; }
+all_gone() { [ "$(on_rank 0 "$region" 0)" = 0 ]; }
 recheck()
 {
 	local n
@@ -203,11 +204,21 @@ recheck()
 }
 heat_policy()
 {
+	make_odd_set
 	policy=heat
 	reload
 }
-test_case "reads, writes, discards, zeroes, flushes of four workers" torture true
+# Their 24 MiB in chunks of several pieces, on disks so slow that they write to what moves.
+large_chunks()
+{
+	fast_mib=48 slow_mib=64 chunk=$1
+	region=$((24 * 2048 / chunk))
+	make_odd_set irqmode=2 completion_nsec=2000000
+}
+test_case "reads, writes, discards, zeroes, flushes of four workers" torture make_odd_set
 test_case "the same with the heat policy at work" torture heat_policy
+test_case "the same in chunks of 1 MiB" torture large_chunks 2048
+test_case "the same in chunks of 8 MiB" torture large_chunks 16384
 
 # On disks with 4 KiB sectors.
 torture_4k()
