@@ -90,17 +90,19 @@ uint64_t disk_sectors(const struct disk *d);
 
 /* ---- set.c: the tiered set, through device-mapper's ioctls ---- */
 
-#define CHUNK_SECTORS	128
-
 struct set {
 	uint64_t sectors;		/* of the device */
+	uint32_t chunk_sectors;
 	const char *policy;
 	unsigned int order[NR_TIERS];	/* rank -> disk */
 	int evacuating[NR_DISKS];	/* 0, 1, or -1: not known */
 	bool active, roomy;
 };
 
-uint64_t set_capacity(void);
+/* Of a new set with chunks of this size, in sectors. */
+uint64_t set_capacity(uint32_t chunk_sectors);
+/* The largest device of which any tier can be emptied; not larger than that. */
+uint64_t set_roomy_size(uint32_t chunk_sectors);
 /* 0, or -errno; says why in the log. */
 int set_activate(struct set *s);
 int set_deactivate(struct set *s);
@@ -115,6 +117,7 @@ bool set_check_metadata(const char *checker);
 
 enum phase {
 	PHASE_COPY, PHASE_MOVE_FLUSH, PHASE_MOVE_COMMIT, PHASE_SWITCH, PHASE_MOVE,
+	PHASE_EVACUATION,
 	PHASE_FLUSH, PHASE_COMMIT, PHASE_ZEROING, PHASE_BORN, PHASE_DISCARD,
 	PHASE_LABEL, PHASE_BUMP, PHASE_FORMAT, PHASE_SUSPEND, NR_PHASES
 };
@@ -125,7 +128,8 @@ void trace_start(void);
 void trace_stop(void);
 /*
  * Calls fn from the watching thread as soon as the event was seen nth times from
- * now on, or after timeout_ms; event may be NULL.
+ * now on, or after timeout_ms; event may be NULL, or be followed by a space and what its
+ * line must have in it.
  */
 void trace_arm(const char *event, unsigned int nth, unsigned int delay_us,
 	       unsigned int timeout_ms, void (*fn)(void));

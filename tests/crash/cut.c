@@ -23,6 +23,14 @@
 #define SET_AGE		12	/* cuts until a set is made anew */
 #define MANY_CUTS	200	/* each phase ought to meet one of so many */
 
+/*
+ * In sectors.  A move copies in pieces of 64 KiB, 16 of them at once: one piece, all in
+ * one go, and more than that, so that writes must be held back to come to an end.
+ */
+static const uint32_t chunk_sizes[] = { 128, 128, 2048, 4096 };
+
+#define NR_CHUNK_SIZES (sizeof(chunk_sizes) / sizeof(chunk_sizes[0]))
+
 enum moment { RUNNING, SUSPEND, ACTIVATION, FORMAT };
 
 /*
@@ -52,7 +60,7 @@ static struct kind {
 	{ "first-write-committed", RUNNING, "tc_born_committed", 8, 0, 0, 0 },
 	{ "flush", RUNNING, "tc_flush", 12, 8000, 0, 0 },
 	{ "flush-end", RUNNING, "tc_flush_end", 12, 0, 0, 0 },
-	{ "evacuation", RUNNING, "tc_copy", 12, 8000, 0, 0 },
+	{ "evacuation", RUNNING, "dm_tier_migrate_start reason evacuate", 4, 8000, 0, 0 },
 	{ "suspend", SUSPEND, "tc_suspend", 1, 30000, 0, 0 },
 	{ "bump", ACTIVATION, "tc_bump", 1, 20000, 0, 0 },
 	{ "label", ACTIVATION, "tc_label", NR_TIERS, 4000, 0, 0 },
@@ -83,6 +91,7 @@ static bool caches_kept;	/* some disk kept its cache since the last verification
 static unsigned int bad_blocks, failed_activations, bad_metadata, bad_status;
 static unsigned int alone_cuts[NR_DISKS], all_cuts;
 static unsigned int phase_cuts[NR_PHASES], op_cuts[NR_OPS];
+static unsigned int large_cuts;	/* of a set whose chunks are of several pieces */
 
 bool cut_begun(void)
 {
@@ -161,14 +170,16 @@ static void make_set(void)
 	memset(&set, 0, sizeof(set));
 	for (i = 0; i < NR_TIERS; i++)
 		set.order[i] = i + 1;
+	set.chunk_sectors = chunk_sizes[rng_below(&rng, NR_CHUNK_SIZES)];
 	/* Either a tier can be emptied, or places are reused at once. */
 	set.roomy = rng_percent(&rng, 60);
-	set.sectors = set.roomy ? 270 * CHUNK_SECTORS : set_capacity();
+	set.sectors = set.roomy ? set_roomy_size(set.chunk_sectors) :
+				  set_capacity(set.chunk_sectors);
 	/* The last chunk may be a partial one. */
 	if (rng_percent(&rng, 50))
-		set.sectors -= 1 + rng_below(&rng, CHUNK_SECTORS - 1);
+		set.sectors -= 1 + rng_below(&rng, set.chunk_sectors - 1);
 	model_free(model);
-	model = model_new(set.sectors, CHUNK_SECTORS);
+	model = model_new(set.sectors, set.chunk_sectors);
 	set_age = 0;
 	caches_kept = true;
 }
@@ -347,6 +358,7 @@ static void cut(struct kind *k)
 	phases = trace_phases();
 	k->cuts++;
 	k->in_time += trace_wait();
+	large_cuts += set.chunk_sectors > chunk_sizes[0];
 	for (i = 0; i < NR_PHASES; i++)
 		phase_cuts[i] += phases >> i & 1;
 	for (i = 0; i < NR_OPS; i++)
@@ -426,6 +438,7 @@ static void summary(unsigned int seconds)
 	note("%u cuts in %u s: %u of all disks, %u of the metadata alone, %u, %u, %u of a tier alone",
 	     nr_cuts, seconds, all_cuts, alone_cuts[META], alone_cuts[1], alone_cuts[2],
 	     alone_cuts[3]);
+	note("%u of them with chunks of 1 or 2 MiB, the others of 64 KiB", large_cuts);
 	for (i = 0; i < NR_KINDS; i++)
 		if (kinds[i].cuts)
 			note("  %-22s %4u cuts, %u of them at the event", kinds[i].name,
@@ -568,13 +581,17 @@ int main(int argc, char **argv)
 		never += missed(&kinds[i]);
 	for (i = 0; i < NR_PHASES && !only && nr_cuts >= MANY_CUTS; i++)
 		never += !phase_cuts[i];
+	for (i = 0; i < NR_DISKS && nr_cuts >= MANY_CUTS; i++)
+		never += !alone_cuts[i];
+	if (nr_cuts >= MANY_CUTS)
+		never += !all_cuts + !large_cuts + (large_cuts == nr_cuts);
 	point(!bad_blocks, "after %u cuts: %u bad sectors", nr_cuts, bad_blocks);
 	point(!work_bad, "while alive: %u bad sectors or errors", work_bad);
 	point(!failed_activations && !bad_status, "%u failed activations, %u with a wrong status",
 	      failed_activations, bad_status);
 	point(!bad_metadata, "before activation: metadata damaged %u times%s", bad_metadata,
 	      checker ? "" : " # SKIP no checker");
-	point(!never, "%u kinds of cut or phases that no cut met", never);
+	point(!never, "%u kinds of cut, phases, disks or chunk sizes that no cut met", never);
 	trace_stop();
 	disks_destroy();
 	return failed;

@@ -51,15 +51,35 @@ static int control(unsigned long command, struct request *q, unsigned int flags)
 	return ioctl(fd, command, q) ? -errno : 0;
 }
 
-uint64_t set_capacity(void)
+/* How many chunks fit, without the reserve; largest: how many of them on one tier. */
+static uint64_t places_of(uint32_t chunk_sectors, uint64_t *largest)
 {
-	uint64_t places = 0, reserve;
+	uint64_t area = chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+	uint64_t all = 0, places;
 	unsigned int i;
 
-	for (i = 1; i < NR_DISKS; i++)
-		places += (disk_sectors(&disks[i]) - TIER_LABEL_AREA_MIN) / CHUNK_SECTORS;
-	reserve = places / 128 < 2 ? 2 : places / 128;
-	return (places - reserve) * CHUNK_SECTORS;
+	*largest = 0;
+	for (i = 1; i < NR_DISKS; i++) {
+		places = (disk_sectors(&disks[i]) - area) / chunk_sectors;
+		all += places;
+		if (places > *largest)
+			*largest = places;
+	}
+	return all - (all / 128 < 2 ? 2 : all / 128);
+}
+
+uint64_t set_capacity(uint32_t chunk_sectors)
+{
+	uint64_t largest;
+
+	return places_of(chunk_sectors, &largest) * chunk_sectors;
+}
+
+uint64_t set_roomy_size(uint32_t chunk_sectors)
+{
+	uint64_t largest, places = places_of(chunk_sectors, &largest);
+
+	return (places - largest) * 95 / 100 * chunk_sectors;
 }
 
 static int remove_device(void)
@@ -97,7 +117,7 @@ int set_activate(struct set *s)
 	params = q.u.bytes + sizeof(q.u.spec);
 	snprintf(params, PAYLOAD - sizeof(q.u.spec),
 		 "%s %u %u %s %s %s 0 4 migration_bandwidth 0 migration_depth 8 %s 0",
-		 disk_path(&disks[META]), CHUNK_SECTORS, NR_TIERS, disk_path(&disks[s->order[0]]),
+		 disk_path(&disks[META]), s->chunk_sectors, NR_TIERS, disk_path(&disks[s->order[0]]),
 		 disk_path(&disks[s->order[1]]), disk_path(&disks[s->order[2]]), s->policy);
 	r = control(DM_TABLE_LOAD, &q, 0);
 	if (!r) {

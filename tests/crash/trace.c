@@ -29,6 +29,7 @@ const char * const phase_names[NR_PHASES] = {
 	[PHASE_MOVE_COMMIT] = "commit of a move",
 	[PHASE_SWITCH] = "switched, old place in use",
 	[PHASE_MOVE] = "migration",
+	[PHASE_EVACUATION] = "migration of an evacuation",
 	[PHASE_FLUSH] = "FLUSH",
 	[PHASE_COMMIT] = "metadata commit",
 	[PHASE_ZEROING] = "zeroing for a first write",
@@ -41,7 +42,7 @@ const char * const phase_names[NR_PHASES] = {
 };
 
 struct event {
-	const char *name;
+	const char *name;	/* may be followed by a space and what the line has in it */
 	char type;		/* of kprobe; 0: a tracepoint */
 	const char *symbol;
 	enum phase begins, ends;
@@ -51,6 +52,9 @@ static const struct event events[] = {
 	{ "dm_tier_migrate_start", 0, NULL, PHASE_MOVE, NONE },
 	{ "dm_tier_migrate_end", 0, NULL, NONE, PHASE_MOVE },
 	{ "dm_tier_migrate_abort", 0, NULL, NONE, PHASE_MOVE },
+	{ "dm_tier_migrate_start reason evacuate", 0, NULL, PHASE_EVACUATION, NONE },
+	{ "dm_tier_migrate_end reason evacuate", 0, NULL, NONE, PHASE_EVACUATION },
+	{ "dm_tier_migrate_abort reason evacuate", 0, NULL, NONE, PHASE_EVACUATION },
 	{ "tc_copy", 'p', "tier_budget_take", PHASE_COPY, NONE },
 	{ "tc_copied", 'p', "copied", NONE, PHASE_COPY },
 	{ "tc_move_flush", 'p', "tier_flush_tier", PHASE_MOVE_FLUSH, NONE },
@@ -179,6 +183,12 @@ static void fire(bool was_seen)
 	pthread_cond_broadcast(&changed);
 }
 
+static bool is_event(const char *event, const char *name, size_t n)
+{
+	return !strncmp(event, name, n) &&
+	       (!event[n] || (event[n] == ' ' && strstr(name + n, event + n + 1)));
+}
+
 static void take_event(const char *name, size_t n)
 {
 	unsigned int i;
@@ -186,7 +196,7 @@ static void take_event(const char *name, size_t n)
 	for (i = 0; i < NR_EVENTS; i++) {
 		const struct event *e = &events[i];
 
-		if (strlen(e->name) != n || memcmp(e->name, name, n))
+		if (!is_event(e->name, name, n))
 			continue;
 		if (e->ends != NONE && under_way[e->ends] > 0)
 			under_way[e->ends]--;
@@ -194,8 +204,7 @@ static void take_event(const char *name, size_t n)
 			under_way[e->begins]++;
 	}
 	pthread_mutex_lock(&lock);
-	if (armed && armed_event && strlen(armed_event) == n && !memcmp(armed_event, name, n) &&
-	    !--to_go)
+	if (armed && armed_event && is_event(armed_event, name, n) && !--to_go)
 		fire(true);
 	pthread_mutex_unlock(&lock);
 }

@@ -19,6 +19,7 @@
 
 #define NR_WRITERS	4
 #define FUA_MAX		512	/* sectors */
+#define BUSY_SECTORS	4096	/* at the beginning of the device */
 
 unsigned int work_bad, work_ops[NR_OPS], work_errors;
 
@@ -41,22 +42,24 @@ static uint32_t some_size(struct rng *rng)
 	}
 }
 
-/* Often the same few chunks, often whole ones. */
+/* Often the same 2 MiB, often whole chunks. */
 static void choose_range(struct rng *rng, struct op *op)
 {
-	uint32_t size = the_set->sectors;
+	uint32_t size = the_set->sectors, chunk = the_set->chunk_sectors;
 
-	if (rng_percent(rng, 30))
-		size = 32 * CHUNK_SECTORS;
+	if (rng_percent(rng, 30) && size > BUSY_SECTORS)
+		size = BUSY_SECTORS;
 	if (rng_percent(rng, 20)) {
-		op->nr = CHUNK_SECTORS * (1 + rng_below(rng, 3));
-		op->first = rng_below(rng, size / CHUNK_SECTORS) * CHUNK_SECTORS;
+		op->nr = chunk * (1 + rng_below(rng, 3));
+		op->first = rng_below(rng, size / chunk) * chunk;
 	} else {
 		op->nr = some_size(rng);
 		op->first = rng_below(rng, size);
 	}
 	if (op->kind == OP_FUA && op->nr > FUA_MAX)
 		op->nr = FUA_MAX;
+	if ((op->kind == OP_WRITE || op->kind == OP_READ) && op->nr > IO_MAX / SECTOR)
+		op->nr = IO_MAX / SECTOR;
 	if (op->nr > the_set->sectors - op->first)
 		op->nr = the_set->sectors - op->first;
 }
@@ -185,13 +188,16 @@ static void tell_evacuate(unsigned int rank, bool evacuate)
 static void *move_away(void *context)
 {
 	struct rng *rng = &((struct writer *)context)->rng;
-	unsigned int nr_chunks = the_set->sectors / CHUNK_SECTORS;
+	unsigned int nr_chunks = the_set->sectors / the_set->chunk_sectors;
+	unsigned int nr_busy = BUSY_SECTORS / the_set->chunk_sectors;
 
 	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
 		unsigned int rank = rng_below(rng, NR_TIERS), i;
-		unsigned int first = rng_below(rng, rng_percent(rng, 50) ? 32 : nr_chunks - 8);
+		unsigned int first = rng_below(rng, rng_percent(rng, 50) ? nr_busy : nr_chunks);
 		unsigned int nr = 1 + rng_below(rng, 8);
 
+		if (nr > nr_chunks - first)
+			nr = nr_chunks - first;
 		switch (rng_below(rng, 20)) {
 		case 0:
 			set_message("pin %u %u %u", first, nr, rank);
