@@ -276,10 +276,34 @@ stale_labels()
 }
 test_case "labels and metadata of different times" stale_labels
 
+# patch DEVICE BYTE OCTAL XOR: change a byte of metadata and make the block's checksum right
+patch()
+{
+	dd if="$1" of="$tmp/block" bs=4096 skip=$(($2 / 4096)) count=1 iflag=direct status=none
+	# shellcheck disable=SC2059	# an octal escape
+	printf "\\$3" | dd of="$tmp/block" bs=1 seek=$(($2 % 4096)) conv=notrunc status=none
+	dd if="$tmp/block" of="$1" bs=4096 seek=$(($2 / 4096)) oflag=direct conv=notrunc status=none
+	io seal "$1" at=$(($2 / 4096 * 4096)) len=4096 xor="$4"
+}
+
+# What is minor: the space map counts one reference more to the superblock than there is.
+lose_space()
+{
+	local index byte bits
+	damaged
+	index=$(number "$meta" 80)
+	byte=$(($(number "$meta" $((index * 4096 + 16))) * 4096 + 16))
+	bits=$(($(number "$meta" "$byte") & 255))
+	same 2 $((bits & 3)) "bits of the superblock, the higher one last"
+	patch "$meta" "$byte" "$(printf %o $((bits ^ 3)))" 0x3ac8b
+}
+lost='space map: blocks 0 to 0 have count 2, but are referenced 1 times; space is lost'
+
 flag_is_set() { [ "$(info check)" = needs_check ]; }
 
-# The superblock can be written, nothing else, and all can be read: the commit fails and says so there.
-needs_check()
+# An inactive set whose last commit failed: the superblock could be written, nothing else,
+# and all could be read, so that it says so.
+make_flagged()
 {
 	disk meta 4
 	disk fast 16
@@ -298,6 +322,11 @@ needs_check()
 	wait_for 10 flag_is_set
 	remove "$set" tt_up
 	metadata=$meta
+}
+
+needs_check()
+{
+	make_flagged
 	activate
 	same "ro needs_check" "$(status; echo "${S[mode]} ${S[check]}")"
 	deactivate
@@ -311,6 +340,92 @@ needs_check()
 	check_chunks 0 20 1
 }
 test_case "needs_check, until a check has passed" needs_check
+
+# attention CODES: what tierctl status names, all of it
+attention() { same "$1" "$(json '[.sets[0].attention[].code] | join(" ")' status "$set")" "attention"; }
+
+cleared_by_activation()
+{
+	make_flagged
+	attention needs_check
+	# Nobody has checked, so the kernel does not write.
+	ctl_code 0 activate --no-check "$set"
+	same "$set: active as $dev." "$output"
+	same "ro needs_check" "$(status; echo "${S[mode]} ${S[check]}")"
+	attention "needs_check read_only"
+	ctl_code 0 deactivate "$set"
+
+	ctl_code 0 activate "$set"
+	matches "^$set: the flag needs_check was set; nothing is wrong, it is cleared\." "$output"
+	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
+	ctl_code 0 status "$set"
+	check_chunks 0 20 1
+	write_chunks 30 1 2
+	io sync "$dev"
+	deactivate
+	good "$meta"
+}
+test_case "an activation clears needs_check if nothing is wrong" cleared_by_activation
+
+# The flag says that a check is due; one that finds anything, however minor, has not passed.
+kept_by_activation()
+{
+	make_flagged
+	lose_space
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 3 check "$set"
+	matches "$lost" "$errors"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	one_line "^tierctl: $set: the flag needs_check is set and cannot be cleared: $lost\. what is wrong: tierctl check $set; to have it mended: tierctl repair $set dev; to read only: tierctl activate --read-only $set$"
+	[ ! -b "$dev" ] || fail "it was activated"
+	attention needs_check
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 0 activate --read-only "$set"
+	check_chunks 0 20 1
+	ctl_code 0 deactivate "$set"
+
+	disk meta2 4
+	ctl_code 0 repair -y "$set" "$meta2"
+	dd if=/dev/zero of="$meta" bs=4096 count=1 oflag=direct status=none
+	ctl_code 0 activate "$set"
+	metadata=$meta2
+	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
+	check_chunks 0 20 1
+	deactivate
+	good "$meta2"
+}
+test_case "it is refused with the flag if lost space is all that is wrong" kept_by_activation
+
+lost_space()
+{
+	make_set
+	write_chunks 0 20 1
+	deactivate
+	lose_space
+	ctl_code 3 check "$set"
+	matches "$lost" "$errors"
+	ctl_code 0 activate "$set"
+	same "" "$errors" "errors"
+	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
+	check_chunks 0 20 1
+}
+test_case "lost space alone is no obstacle" lost_space
+
+# Something that a check complains of and the kernel does not look at.
+unchecked()
+{
+	make_set
+	write_chunks 0 20 1
+	deactivate
+	damaged
+	patch "$meta" 4000 132 0x7e12a5c3
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	one_line "^tierctl: $set: its metadata is damaged: superblock: not zero after byte [0-9]+\. what is wrong: tierctl check"
+	[ ! -b "$dev" ] || fail "it was activated"
+	ctl_code 0 activate --no-check "$set"
+	same "" "$errors" "errors"
+	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
+	check_chunks 0 20 1
+}
+test_case "activate --no-check does not check" unchecked
 
 no_flag_for_the_damaged()
 {

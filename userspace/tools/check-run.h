@@ -11,7 +11,7 @@ struct check_run {
 	bool superblock_only;
 	bool skip_mappings;
 	bool snapshot;		/* the metadata snapshot's contents; the set may be live */
-	bool ignore_minor;
+	bool ignore_minor;	/* not with clear_needs_check */
 	bool clear_needs_check;	/* if nothing is wrong */
 	bool in_silence;	/* say nothing of what is found: first has it */
 	unsigned int nr_tiers;
