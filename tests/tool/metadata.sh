@@ -70,11 +70,18 @@ label()
 	bytes <<<"$slot" | dd of="$1" bs=4096 seek=1 conv=notrunc status=none
 }
 
+# seal FILE BLOCK XOR: its checksum is right then
+seal()
+{
+	od -An -v -tx1 -j$(($2 * 4096 + 4)) -N4092 "$1" | tr -d ' \n' | crc "$3" | bytes |
+		dd of="$1" bs=4096 seek="$2" conv=notrunc status=none
+}
+
 # word FILE BYTE VALUE: a word of the superblock, which is whole then
 word()
 {
 	le32 "$3" | bytes | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-	od -An -v -tx1 -j4 -N4092 "$1" | tr -d ' \n' | crc 0x7e12a5c3 | bytes | dd of="$1" conv=notrunc status=none
+	seal "$1" 0 0x7e12a5c3
 }
 
 # says REGEX TOOL ARGUMENT...: fails, and says why
@@ -146,6 +153,58 @@ rm saved
 	"$tierctl" repair -q lost saved --tiers t0 t1 &&
 	"$tools/tier_check" -i saved --tiers t0 t1 >/dev/null
 point $? "by tierctl repair, too"
+
+# What each of the three checks looks at
+cp meta whole
+mapping=$(od -An -tu8 -j192 -N8 whole)
+heat=$(od -An -tu8 -j200 -N8 whole)
+index=$(od -An -tu8 -j80 -N8 whole)
+bitmap=$(od -An -tu8 -j$((index * 4096 + 16)) -N8 whole)
+
+# spoil BLOCK: of a copy of the metadata, which is spoilt then
+spoil()
+{
+	cp whole spoilt
+	printf '\x5a' | dd of=spoilt bs=1 seek=$(($1 * 4096 + 2000)) conv=notrunc status=none
+}
+
+# checks WHOLE SKIP SUPERBLOCK: what a whole check of spoilt complains of, what one without
+# mappings does and one of the superblock alone; - for nothing
+checks()
+{
+	local option i=0
+	for option in "" --skip-mappings --super-block-only; do
+		i=$((i + 1))
+		if [ "${!i}" = - ]; then
+			said=$("$tools/tier_check" -i spoilt ${option:+"$option"} 2>&1) &&
+				[ "$said" = "spoilt: nothing is wrong; the flag needs_check is set" ]
+		else
+			says "${!i}" tier_check -i spoilt ${option:+"$option"}
+		fi || { echo "# ${option:-a whole check}: $said"; return 1; }
+	done
+}
+
+cp whole spoilt
+checks - - -
+point $? "sound metadata, by each part of the check"
+spoil "$mapping" && checks 'mapping: chunks 0 to 89' - -
+point $? "a damaged mapping: a whole check finds it"
+spoil "$heat" && checks 'heat: chunks 0 to 89' - -
+point $? "so it does damaged heat"
+# The bits of the superblock: one reference more than there is
+cp whole spoilt
+[ "$(od -An -tx1 -j$((bitmap * 4096 + 16)) -N1 spoilt)" = " aa" ] &&
+	printf '\xa9' | dd of=spoilt bs=1 seek=$((bitmap * 4096 + 16)) conv=notrunc status=none &&
+	seal spoilt "$bitmap" 240779 &&
+	checks 'blocks 0 to 0 have count 2, but are referenced 1 times; space is lost' - -
+point $? "and a count of references that is wrong"
+spoil "$records" && checks 'tiers: node in block' 'tiers: node in block' -
+point $? "damaged records of tiers: it takes more than the superblock"
+spoil "$bitmap" && checks 'space map: bitmap in block' 'space map: bitmap in block' -
+point $? "so it does for a damaged space map"
+wrong='superblock: metadata superblock is damaged: checksum'
+spoil 0 && checks "$wrong" "$wrong" "$wrong"
+point $? "a damaged superblock is found by all"
 
 # What this version may only read
 xml 90 4 >later
