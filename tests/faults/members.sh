@@ -59,12 +59,12 @@ copy_besides()
 	make_down
 	copy "$slow" third 32
 	tiers=("$a" "$b" "$third")
-	refuse "tier 2 \\(tt_third\\) is a copy of a tier"
+	refuse 'tier 2 \(tt_third\) is a copy of a tier that is listed before it'
 	tiers=("$third" "$a" "$b")
-	refuse 'is a copy of a tier'
+	refuse 'tier 2 \(dm-[0-9]+\) is a copy of a tier that is listed before it'
 	copy "$meta" meta2 4
 	tiers=("$a" "$b" "$meta2")
-	refuse 'tier 2 \(tt_meta2\)'
+	refuse 'tier 2 \(tt_meta2\): tier is a metadata device, not a tier'
 	whole
 }
 test_case "a tier and its copy" copy_besides
@@ -81,11 +81,11 @@ copy_instead()
 	write_chunks 10 10 2
 	deactivate
 	tiers=("$a" "$b")
-	refuse 'tier stale: tier 1 .* generation [0-9]+, the metadata knows [0-9]+'
+	refuse 'tier stale: tier 1 \(dm-[0-9]+\) is of generation 1, the metadata knows 2'
 	tiers=("$a" "$b" "$third")
-	refuse 'tier stale|is a copy'
+	refuse 'tier stale: tier 1 \(dm-[0-9]+\) is of generation 1, the metadata knows 2'
 	tiers=("$a" "$third" "$b")
-	refuse 'tier stale|is a copy'
+	refuse 'tier 2 \(dm-[0-9]+\) is a copy of a tier that is listed before it'
 	tiers=("$a" "$third")
 	activate
 	check_chunks 10 10 2
@@ -107,7 +107,7 @@ meta_copy()
 	move 0 10 1
 	deactivate
 	metadata=$meta
-	refuse 'metadata stale: tier 0 .* generation [0-9]+, the metadata knows [0-9]+'
+	refuse 'metadata stale: tier 0 \(dm-[0-9]+\) is of generation 2, the metadata knows 1'
 	metadata=$meta2
 	activate
 	check_chunks 0 20 1
@@ -125,9 +125,9 @@ stale_in_reload()
 	activate
 	sums=$(checksums "${disks[@]}")
 	tiers=("$a" "$third")
-	refused 'tier stale|in use|is a copy' load
+	refused 'tier stale: tier 1 \(tt_third\) is of generation 1, the metadata knows 3' load
 	tiers=("$a" "$b" "$third")
-	refused 'tier stale|is a copy' load
+	refused 'tier 2 \(tt_third\) is a copy of a tier that is listed before it' load
 	same "$sums" "$(checksums "${disks[@]}")" "contents"
 	check_chunks 0 10 1
 	check_chunks 10 10 2
@@ -140,10 +140,10 @@ exchanged()
 {
 	make_down
 	metadata=$a tiers=("$meta" "$b")
-	refuse 'metadata dm-[0-9]+: .*is a tier'
+	refuse 'metadata dm-[0-9]+: metadata device is a tier, not metadata'
 	metadata=$meta tiers=("$a" "$meta2")
 	copy "$meta" meta2 4
-	refuse 'tier 1 \(tt_meta2\): .*metadata'
+	refuse 'tier 1 \(tt_meta2\): tier is a metadata device, not a tier'
 	whole
 }
 test_case "a tier and the metadata exchanged" exchanged
@@ -153,8 +153,8 @@ overwritten()
 	command -v mkfs.ext2 >/dev/null || skip "mkfs.ext2 is not installed"
 	make_down
 	mkfs.ext2 -q -F "$b" 16m
-	refuse 'tier 1'
-	# Its label was in what mkfs left alone or not: the other tier is there still.
+	refuse 'tier 1 \(dm-[0-9]+\): tier holds something that is not a tier label'
+	# The other tier is there still.
 	tiers=("$a" -)
 	activate
 	check_chunks 0 10 1
@@ -162,7 +162,7 @@ overwritten()
 	deactivate
 	wipe_label "$slow"
 	tiers=("$a" "$b")
-	refuse 'tier 1 .*not listed|evacuate'
+	refuse 'tier 1 \(last seen as dm-[0-9]+\) is not listed; evacuate it first, or put - in its place'
 }
 wipe_label() { dd if=/dev/zero of="$1" bs=1M count=1 oflag=direct conv=notrunc status=none; }
 test_case "a tier that something else was written to" overwritten
@@ -172,9 +172,9 @@ zeroed_meta()
 	make_down
 	copy "$meta" meta2 4
 	dd if=/dev/zero of="$meta" bs=1M oflag=direct status=none 2>/dev/null || true
-	refuse "is a tier of set .*, but the metadata device is blank"
+	refuse 'tier 0 \(dm-[0-9]+\) is a tier of set "tt_set", but the metadata device is blank'
 	tiers=("$a" -)
-	refuse '.'
+	refuse 'tier 0 \(dm-[0-9]+\) is a tier of set "tt_set", but the metadata device is blank'
 	dd if="$meta2" of="$meta" bs=1M oflag=direct status=none
 	whole
 }
@@ -184,28 +184,28 @@ test_case "metadata that was zeroed" zeroed_meta
 
 shrunk_tier()
 {
+	local all size
 	make_down
-	swap b "0 $(($(sectors_of "$slow") - 128)) linear $slow 0"
-	refuse "tier 1 .* has shrunk from $(sectors_of "$slow") to $(($(sectors_of "$slow") - 128)) sectors"
-	swap b "0 $(($(sectors_of "$slow") - 1)) linear $slow 0"
-	refuse 'tier 1 .* has shrunk'
-	swap b "0 4096 linear $slow 0"
-	refuse 'tier 1'
-	swap b "0 $(sectors_of "$slow") linear $slow 0"
+	all=$(sectors_of "$slow")
+	for size in $((all - 128)) $((all - 1)) 4096; do
+		swap b "0 $size linear $slow 0"
+		refuse "tier 1 \\(dm-[0-9]+\\) has shrunk from $all to $size sectors"
+	done
+	swap b "0 $all linear $slow 0"
 	whole
 }
 test_case "a tier that has shrunk" shrunk_tier
 
 shrunk_meta()
 {
+	local size
 	make_down
-	wrap m "0 8184 linear $meta 0"
+	wrap m "0 8192 linear $meta 0"
 	metadata=/dev/mapper/tt_m
-	refuse 'metadata .* smaller'
-	swap m "0 256 linear $meta 0"
-	refuse 'metadata'
-	swap m "0 8 linear $meta 0"
-	refuse 'metadata'
+	for size in 8184 256 8; do
+		swap m "0 $size linear $meta 0"
+		refuse 'metadata dm-[0-9]+: metadata device is smaller than its metadata'
+	done
 	swap m "0 8192 linear $meta 0"
 	activate
 	check_chunks 0 20 1

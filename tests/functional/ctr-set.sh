@@ -66,26 +66,43 @@ refuse()
 	refuse_line "$want"
 }
 
-test_case "another chunk size than the set's, larger" refuse 'chunk' chunk=256
-test_case "another chunk size than the set's, 1 MiB" refuse 'chunk' chunk=2048
-test_case "a tier that holds data is not listed" refuse 'tier' "$fast"
-test_case "the other one is not listed" refuse 'tier' "$slow"
-test_case "all tiers missing" refuse 'tier' - -
-test_case "a known tier at the rank of a missing one" refuse 'tier' - "$fast"
-test_case "more missing tiers than the set has" refuse 'tier' "$fast" "$slow" -
-test_case "longer than the set's capacity, which is named" refuse $((158 * 128)) \
-	length=$((158 * 128 + 1))
-test_case "shorter than what is mapped" refuse 'length|short|mapped' length=$((19 * 128))
+test_case "another chunk size than the set's, larger" refuse \
+	"the set's chunks are 128 sectors, not 256" chunk=256
+test_case "another chunk size than the set's, 1 MiB" refuse \
+	"the set's chunks are 128 sectors, not 2048" chunk=2048
 
-mixed='tier|label|set|metadata'
-test_case "metadata of another set" refuse "$mixed" metadata="$meta2"
-test_case "a tier of another set in place of one of its own" refuse "$mixed" "$third" "$slow"
-test_case "a tier of another set besides its own" refuse "$mixed" "$fast" "$slow" "$third"
-test_case "both tiers of another set" refuse "$mixed" "$third" "$spare"
-test_case "a tier as metadata" refuse "$mixed" metadata="$third"
-test_case "metadata of another set as a tier" refuse "$mixed" "$fast" "$slow" "$meta2"
-test_case "blank metadata with tiers of a set" refuse 'label|tier|metadata|blank' metadata=/dev/tt_blank
-test_case "a blank disk in place of a tier that holds data" refuse 'tier|listed|missing' \
+# not_listed RANK NAME: its line
+not_listed() { echo "tier $1 \\(last seen as $2\\) is not listed; evacuate it first, or put - in its place"; }
+test_case "a tier that holds data is not listed" refuse "$(not_listed 1 tt_slow)" "$fast"
+test_case "the other one is not listed" refuse "$(not_listed 0 tt_fast)" "$slow"
+test_case "all tiers missing" refuse 'every tier is missing' - -
+test_case "a known tier at the rank of a missing one" refuse \
+	'tier 1 \(tt_fast\) is a copy of a tier that is listed before it' - "$fast"
+test_case "more missing tiers than the set has" refuse \
+	'tier 2 is given as missing, but the set has no tier of that rank' "$fast" "$slow" -
+test_case "longer than the set's capacity, which is named" refuse \
+	"the length of $((158 * 128 + 1)) sectors exceeds the capacity: at most $((158 * 128)) sectors fit" \
+	length=$((158 * 128 + 1))
+test_case "shorter than what is mapped" refuse \
+	"the length of $((19 * 128)) sectors cuts off chunks that hold data; the set is $((158 * 128)) sectors long" \
+	length=$((19 * 128))
+
+test_case "metadata of another set" refuse \
+	'tier 0 \(tt_fast\) is a tier of another set, "tt_set"' metadata="$meta2"
+another='is a tier of another set, "tt_second"'
+test_case "a tier of another set in place of one of its own" refuse \
+	"tier 0 \\(tt_third\\) $another" "$third" "$slow"
+test_case "a tier of another set besides its own" refuse \
+	"tier 2 \\(tt_third\\) $another" "$fast" "$slow" "$third"
+test_case "both tiers of another set" refuse "tier 0 \\(tt_third\\) $another" "$third" "$spare"
+test_case "a tier as metadata" refuse \
+	'metadata tt_third: metadata device is a tier, not metadata' metadata="$third"
+test_case "metadata of another set as a tier" refuse \
+	'tier 2 \(tt_meta2\): tier is a metadata device, not a tier' "$fast" "$slow" "$meta2"
+test_case "blank metadata with tiers of a set" refuse \
+	'tier 0 \(tt_fast\) is a tier of set "tt_set", but the metadata device is blank' \
+	metadata=/dev/tt_blank
+test_case "a blank disk in place of a tier that holds data" refuse "$(not_listed 0 tt_fast)" \
 	/dev/tt_blank "$slow"
 
 # ---- damage
@@ -134,25 +151,43 @@ refuse_after()
 	"$@"
 	refuse_line "$want"
 }
-test_case "superblock: wrong checksum" refuse_after 'superblock|metadata' damage "$meta" 0
-test_case "superblock: a field has changed" refuse_after 'superblock|metadata' damage "$meta" 256
-test_case "superblock: wrong magic" refuse_after 'superblock|metadata' damage "$meta" 32
-test_case "superblock: rest of the block has changed" refuse_after 'superblock|metadata' \
-	damage "$meta" 4000
-test_case "both labels damaged" refuse_after 'label' damage_all "$slow" 100 4196
-test_case "both labels of another kind" refuse_after 'label' damage_all "$fast" 8 4104
-test_case "superblock: a later version" refuse_after 'version' patch_superblock 40 002
-test_case "superblock: version 0" refuse_after 'version' patch_superblock 40 000
-test_case "superblock: an unknown incompat feature" refuse_after 'feature' patch_superblock 56 001
-test_case "superblock: the highest incompat feature" refuse_after 'feature' patch_superblock 59 200
-test_case "superblock: another metadata block size" refuse_after 'block|metadata' \
-	patch_superblock 60 020
-test_case "superblock: an unknown state" refuse_after 'state|superblock' patch_superblock 44 143
-test_case "superblock: a retired set" refuse_after 'state|retired|superblock' patch_superblock 44 005
-test_case "label: a later version" refuse_after 'label|version' patch_labels 4 002
-test_case "label: an unknown incompat feature" refuse_after 'label|feature' patch_labels 60 001
-test_case "label: another id" refuse_after 'label|tier|id' patch_labels 48 007
-test_case "label: another tier's uuid" refuse_after 'label|tier|uuid' patch_labels 32 001
+superblock='metadata tt_meta: metadata'
+test_case "superblock: wrong checksum" refuse_after "$superblock superblock is damaged: checksum" \
+	damage "$meta" 0
+test_case "superblock: a field has changed" refuse_after \
+	"$superblock superblock is damaged: checksum" damage "$meta" 256
+test_case "superblock: wrong magic" refuse_after \
+	"$superblock device holds something that is not tier metadata" damage "$meta" 32
+test_case "superblock: rest of the block has changed" refuse_after \
+	"$superblock superblock is damaged: checksum" damage "$meta" 4000
+test_case "both labels damaged" refuse_after 'tier 1 \(tt_slow\): tier label is damaged \(-eilseq\)' \
+	damage_all "$slow" 100 4196
+test_case "both labels of another kind" refuse_after \
+	'tier 0 \(tt_fast\): tier holds something that is not a tier label' \
+	damage_all "$fast" 8 4104
+test_case "superblock: a later version" refuse_after \
+	"$superblock has an unknown format version" patch_superblock 40 002
+test_case "superblock: version 0" refuse_after \
+	"$superblock has an unknown format version" patch_superblock 40 000
+test_case "superblock: an unknown incompat feature" refuse_after \
+	"$superblock has unknown features" patch_superblock 56 001
+test_case "superblock: the highest incompat feature" refuse_after \
+	"$superblock has unknown features" patch_superblock 59 200
+test_case "superblock: another metadata block size" refuse_after \
+	"$superblock has an unknown block size" patch_superblock 60 020
+test_case "superblock: an unknown state" refuse_after \
+	"$superblock superblock is damaged: impossible values" patch_superblock 44 143
+test_case "superblock: a retired set" refuse_after \
+	'the set on metadata tt_meta is being converted or was retired' patch_superblock 44 005
+label='tier 1 \(tt_slow\)'
+test_case "label: a later version" refuse_after \
+	"$label: tier label has an unknown format version or unknown features" patch_labels 4 002
+test_case "label: an unknown incompat feature" refuse_after \
+	"$label: tier label has an unknown format version or unknown features" patch_labels 60 001
+test_case "label: another id" refuse_after \
+	"$label once was a tier of this set but is none now" patch_labels 48 007
+test_case "label: another tier's uuid" refuse_after \
+	"$label once was a tier of this set but is none now" patch_labels 32 001
 
 nothing_changed()
 {
@@ -229,7 +264,7 @@ two_on_one()
 	write_chunks 0 20 1
 	io sync "$dev"		# else they would be committed within a second
 	sums=$(checksums "${everything[@]}")
-	refused 'metadata|use|busy' dmsetup create tt_second --table "$(table_line)"
+	refused 'the metadata device is in use by another set' dmsetup create tt_second --table "$(table_line)"
 	matches 'busy' "$output"
 	same "$sums" "$(checksums "${everything[@]}")" "contents"
 	check_chunks 0 20 1
@@ -245,7 +280,7 @@ two_on_one_blank()
 	dmsetup create "$set" --notable
 	load
 	sums=$(checksums "${everything[@]}")
-	refused 'metadata|use|busy' dmsetup create tt_second --table "$(table_line)"
+	refused 'the metadata device is in use by another set' dmsetup create tt_second --table "$(table_line)"
 	same "$sums" "$(checksums "${everything[@]}")" "contents"
 	resume
 	write_chunks 0 20 1
@@ -261,7 +296,7 @@ tier_in_use()
 	disk third 16
 	sums=$(checksums "${everything[@]}" "$meta2" "$third")
 	for tiers in "$third $slow" "$fast $third" "$meta $third"; do
-		refused 'use|label|set|tier|blank|metadata' dmsetup create tt_second \
+		refused 'a tier is in use by another set' dmsetup create tt_second \
 			--table "0 128 tier $meta2 128 2 $tiers 0 0 static 0"
 	done
 	same "$sums" "$(checksums "${everything[@]}" "$meta2" "$third")" "contents"
@@ -276,9 +311,9 @@ tier_in_use_blank()
 	dmsetup create "$set" --notable
 	load
 	sums=$(checksums "${everything[@]}" "$meta2")
-	refused 'use|busy' dmsetup create tt_second \
+	refused 'a tier is in use by another set' dmsetup create tt_second \
 		--table "0 128 tier $meta2 128 1 $slow 0 0 static 0"
-	refused 'use|busy' dmsetup create tt_second \
+	refused 'the metadata device is in use by another set' dmsetup create tt_second \
 		--table "0 128 tier $slow 128 1 $meta2 0 0 static 0"
 	same "$sums" "$(checksums "${everything[@]}" "$meta2")" "contents"
 	resume
