@@ -160,7 +160,7 @@ test_case "superblock: wrong magic" refuse_after \
 	"$superblock device holds something that is not tier metadata" damage "$meta" 32
 test_case "superblock: rest of the block has changed" refuse_after \
 	"$superblock superblock is damaged: checksum" damage "$meta" 4000
-test_case "both labels damaged" refuse_after 'tier 1 \(tt_slow\): tier label is damaged \(-eilseq\)' \
+test_case "both labels damaged" refuse_after 'tier 1 \(tt_slow\): tier label is damaged \((-eilseq|-84)\)' \
 	damage_all "$slow" 100 4196
 test_case "both labels of another kind" refuse_after \
 	'tier 0 \(tt_fast\): tier holds something that is not a tier label' \

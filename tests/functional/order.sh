@@ -189,7 +189,7 @@ test_case "what was written during the copy is copied once more" write_during_co
 # the edge of two, of several, and at both ends, before and behind what is being copied.
 write_pieces_during_copy()
 {
-	local at writes=(0:512 65024:1024 262144:196608 1048576:4096 1310208:131584 2096640:512)
+	local at write writes=(0:512 65024:1024 262144:196608 1048576:4096 1310208:131584 2096640:512)
 	chunk=4096 fast_mib=6 slow_mib=8
 	make_small
 	write_chunks 0 1 1 block=1m
