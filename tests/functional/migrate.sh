@@ -276,11 +276,25 @@ pin_no_victim()
 }
 test_case "a pinned chunk does not make room for another" pin_no_victim
 
-# The first write finds the tier of the pin full; room comes later.
+pin_makes_room()
+{
+	make_set
+	write_chunks 0 241 1 block=1m
+	same 1 "$(on_rank 240 1 1)" "landed where there was room"
+	msg pin 240 1 0
+	wait_for 20 all_on_rank 240 1 0
+	same 239 "$(on_rank 0 240 0)" "of those that were on fast"
+	check_chunks 0 241 1 block=1m
+}
+test_case "a pin to a full tier sends another chunk away" pin_makes_room
+
+# The first write finds the tier of the pin full, of chunks that are pinned there as well;
+# room comes later.
 pinned_first()
 {
 	make_set
 	write_chunks 0 240 1 block=1m
+	msg pin 0 240 0
 	msg pin 300 1 0
 	sleep 2
 	write_chunks 300 1 2
