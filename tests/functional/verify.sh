@@ -47,10 +47,11 @@ disturb_by_moves()
 	note "$n ranges asked to move"
 }
 
-# disturb_by_tables: suspend, resume, reload, all kinds
+# disturb_by_tables: suspend, resume, reload, all kinds.  Each ends the moves under way,
+# so every other one waits for a move to arrive, however long that takes on this machine.
 disturb_by_tables()
 {
-	local n=0
+	local n=0 moved
 	while [ ! -e "$tmp/done" ]; do
 		case $((n % 4)) in
 		0) suspend; resume ;;
@@ -60,6 +61,10 @@ disturb_by_tables()
 		esac
 		n=$((n + 1))
 		nap 0.7
+		moved=$(info migrated)
+		while ((n % 2)) && [ ! -e "$tmp/done" ] && [ "$(info migrated)" = "$moved" ]; do
+			nap 0.2
+		done
 	done
 	note "$n suspends and reloads"
 }
