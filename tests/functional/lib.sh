@@ -608,6 +608,14 @@ trace_stop()
 # damaged: this case damages metadata on purpose; nobody is to complain.
 damaged() { : >"$tmp/damaged"; }
 
+# patch DISK BYTE OCTAL LENGTH XOR: change a byte and make the checksum right
+patch()
+{
+	# shellcheck disable=SC2059	# an octal escape
+	printf "\\$3" | dd of="$1" bs=1 seek="$2" conv=notrunc,fsync status=none
+	io seal "$1" at=$(($2 / 4096 * 4096)) len="$4" xor="$5"
+}
+
 # What every case must leave behind, whatever it did: metadata in good order, or none.
 check_metadata()
 {

@@ -276,16 +276,6 @@ stale_labels()
 }
 test_case "labels and metadata of different times" stale_labels
 
-# patch DEVICE BYTE OCTAL XOR: change a byte of metadata and make the block's checksum right
-patch()
-{
-	dd if="$1" of="$tmp/block" bs=4096 skip=$(($2 / 4096)) count=1 iflag=direct status=none
-	# shellcheck disable=SC2059	# an octal escape
-	printf "\\$3" | dd of="$tmp/block" bs=1 seek=$(($2 % 4096)) conv=notrunc status=none
-	dd if="$tmp/block" of="$1" bs=4096 seek=$(($2 / 4096)) oflag=direct conv=notrunc status=none
-	io seal "$1" at=$(($2 / 4096 * 4096)) len=4096 xor="$4"
-}
-
 # What is minor: the space map counts one reference more to the superblock than there is.
 lose_space()
 {
@@ -295,7 +285,7 @@ lose_space()
 	byte=$(($(number "$meta" $((index * 4096 + 16))) * 4096 + 16))
 	bits=$(($(number "$meta" "$byte") & 255))
 	same 2 $((bits & 3)) "bits of the superblock, the higher one last"
-	patch "$meta" "$byte" "$(printf %o $((bits ^ 3)))" 0x3ac8b
+	patch "$meta" "$byte" "$(printf %o $((bits ^ 3)))" 4096 0x3ac8b
 }
 lost='space map: blocks 0 to 0 have count 2, but are referenced 1 times; space is lost'
 
@@ -416,7 +406,7 @@ unchecked()
 	write_chunks 0 20 1
 	deactivate
 	damaged
-	patch "$meta" 4000 132 0x7e12a5c3
+	patch "$meta" 4000 132 4096 0x7e12a5c3
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
 	one_line "^tierctl: $set: its metadata is damaged: superblock: not zero after byte [0-9]+\. what is wrong: tierctl check"
 	[ ! -b "$dev" ] || fail "it was activated"
