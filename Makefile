@@ -22,8 +22,8 @@ userspace:			## tierctl and its like
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
 	@ci/check $(or $(KERNEL),6.1)
 
-check-all:			## every kind of test there is; takes hours (CUTS=500)
-	@CUTS='$(CUTS)' ci/check-all
+check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=3600 ANEW=1)
+	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ci/check-all
 
 check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5)
 	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' \
@@ -71,6 +71,7 @@ check-abi:			## our declarations against the kernels' own types
 
 check-ci:			## does the test runner notice what it should?
 	@ci/setup
+	@ci/selftest/check-all
 	@ci/guest --kernel $(or $(KERNEL),6.1) ci/selftest/run
 
 check-mutants:			## do the tests catch the defects they are for? (MUTANT=name for one)
