@@ -27,7 +27,7 @@ check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=
 
 check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5)
 	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' \
-		ci/check $(or $(KERNEL),6.1)
+		DM_TIER_GUEST_TIMEOUT=$${DM_TIER_GUEST_TIMEOUT:-14400} ci/check $(or $(KERNEL),6.1)
 
 check-kill:			## guests killed while they work (ROUNDS=2)
 	@ci/setup
