@@ -53,8 +53,11 @@ check-valgrind:			## tierctl and the tools under valgrind
 check-debug:			## tests on a kernel with KASAN, lockdep, kmemleak (SHORT=1)
 	@ci/check-debug $(or $(KERNEL),debug)
 
-coverage:			## lines of the modules that the functional tests execute
+coverage:			## lines of the modules that the tests execute, by check-debug
 	@ci/coverage $(TESTS)
+
+coverage-report:		## of what has been counted (COUNTS=DIR)
+	@ci/coverage-report --least 90 $(or $(COUNTS),build/coverage) build/coverage
 
 check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
@@ -138,5 +141,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage check-build check-style check-abi check-ci check-mutants fuzz soak demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help

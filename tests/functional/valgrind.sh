@@ -3,6 +3,7 @@
 # timeout=2400
 # udev
 # long
+# stock kernels only: it looks at the tools
 #
 # tierctl and the tools under valgrind, through the life of a set and some mistakes:
 # nothing is read that was not written, nothing used that was freed, nothing lost.
