@@ -274,8 +274,11 @@ static bool first_write(struct tier_set *set, struct bio *bio)
 	u64 place;
 
 	spin_lock_irq(&set->lock);
-	if (set->map[chunk] & TIER_ENTRY_MAPPED) {
-		/* A discard has been undone meanwhile. */
+	if ((set->map[chunk] & TIER_ENTRY_MAPPED) || tier_set_frozen(set)) {
+		/*
+		 * A discard has been undone meanwhile, or a commit has failed: once the
+		 * lock is left, what it leaves undecided may be in any free place.
+		 */
 		spin_unlock_irq(&set->lock);
 		tier_remap_bio(set, bio);
 		return true;

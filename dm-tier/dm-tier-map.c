@@ -262,6 +262,15 @@ again:
 		word = now;
 		goto again;
 	}
+	/*
+	 * The mode is set before a move that nobody knows the outcome of lets go of its
+	 * word: who has read that word sees the mode.  A guarded write keeps the move.
+	 */
+	smp_rmb();
+	if (unlikely(write && !io->migration && READ_ONCE(set->mode) == TIER_MODE_FAIL)) {
+		tier_srcu_leave(&t->readers, io->srcu_idx);
+		return DM_MAPIO_KILL;
+	}
 	io->tier = t;
 	if (unlikely(io->sampled))
 		io->start_ns = ktime_get_ns();
