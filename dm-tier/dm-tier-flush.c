@@ -150,6 +150,40 @@ void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait)
 		send_flush(t);
 }
 
+/*
+ * Whether data comes behind a FLUSH.  The core flushes by a clone without data, drops
+ * its error, and sends the data as if nothing had been (6.1, 6.12).  The clone still
+ * points to the pages of the bio it was made of; a FLUSH of its own right has none.
+ */
+static bool precedes_data(const struct bio *bio)
+{
+	return bio->bi_io_vec;
+}
+
+/*
+ * set->lock held: who in a batch that failed does not hear of it.  The data is a journal's
+ * commit record, as a rule, and FUA: that write is failed in place of its FLUSH.
+ */
+static void note_untold(struct tier_set *set)
+{
+	bool told = false;
+	struct bio *bio;
+
+	bio_list_for_each(bio, &set->flush_batch) {
+		if (precedes_data(bio))
+			WRITE_ONCE(set->fua_lost, true);
+		else
+			told = true;
+	}
+	if (!told)
+		set->flush_lost = true;
+}
+
+bool tier_fua_lost(struct tier_set *set)
+{
+	return unlikely(READ_ONCE(set->fua_lost)) && xchg(&set->fua_lost, false);
+}
+
 /* The cycle is over; any context. */
 static void end_cycle(struct tier_set *set, blk_status_t status)
 {
@@ -157,6 +191,8 @@ static void end_cycle(struct tier_set *set, blk_status_t status)
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
+	if (status && !TIER_MUTANT(flush_error_untold))
+		note_untold(set);
 	bios = set->flush_batch;
 	bio_list_init(&set->flush_batch);
 	set->cycle_running = false;

@@ -126,7 +126,8 @@ static int map_flush(struct tier_set *set, struct bio *bio)
 	if (set->no_writes) {
 		/* It had writes under another table, of which some may have got stuck. */
 		spin_lock_irq(&set->lock);
-		lost = tier_flush_lost(set) || tier_births_lost(set) || tier_births_unflushed(set);
+		lost = tier_flush_lost(set) || tier_births_lost(set) ||
+		       tier_births_unflushed(set) || set->ops_queued != set->ops_decided;
 		spin_unlock_irq(&set->lock);
 		if (lost)
 			return DM_MAPIO_KILL;
@@ -188,6 +189,8 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 	default:
 		if (bio->bi_opf & REQ_PREFLUSH)
 			return map_flush(set, bio);
+		if ((bio->bi_opf & REQ_FUA) && tier_fua_lost(set))
+			return DM_MAPIO_KILL;
 	}
 	if (set->observing)
 		io->sampled = tier_observe(set, bio);

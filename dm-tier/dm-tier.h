@@ -310,6 +310,7 @@ struct tier_set {
 	atomic_t cycle_pending;
 	blk_status_t cycle_status;
 	bool flush_lost;		/* as of tiers that are gone; set->lock */
+	bool fua_lost;			/* set under set->lock; see tier_fua_lost() */
 	struct tier_flush_wait cycle_wait[TIER_MAX_TIERS];
 	struct work_struct cycle_work;
 
@@ -520,6 +521,8 @@ bool tier_release_crowded(struct tier_set *set);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
 bool tier_flush_lost(struct tier_set *set);
+/* A FLUSH failed that the core does not tell of: true once, for the FUA write behind it. */
+bool tier_fua_lost(struct tier_set *set);
 /* The metadata has room again: births that had to wait are queued. */
 void tier_requeue_births(struct tier_set *set);
 void __tier_retry_deferred(struct tier_set *set);

@@ -536,6 +536,46 @@ commit_fails()
 }
 test_case "a FLUSH fails once a commit it needs has failed" commit_fails
 
+# ---- a FLUSH that data comes behind
+
+# What makes FLUSHes of that kind is a journal: of its commit record.  It lies in chunks
+# of fast, the file in new ones of slow.
+make_journal()
+{
+	local fast_mib=4 slow_mib=4
+	command -v mkfs.ext4 >/dev/null || skip "mkfs.ext4 is not installed"
+	make_small
+	mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$dev"
+	mkdir -p "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	echo 1 >"$tmp/mnt/file"
+	sync -f "$tmp/mnt"
+	same 0 "$(info used1)" "places in use on slow"
+	msg set tier0.landing 0
+}
+
+write_synced() { dd if=/dev/urandom of="$tmp/mnt/new" bs=64k count=8 conv=fsync status=none; }
+
+# journal_hears COMMAND...: it, while a file is written, makes its fsync fail
+journal_hears()
+{
+	make_journal
+	"$@"
+	! write_synced 2>"$tmp/said" || fail "fsync said that all is well"
+	grep -q 'fsync failed\|Input/output error' "$tmp/said" || fail "dd: $(cat "$tmp/said")"
+	is "$(info used1) > 0"
+	umount "$tmp/mnt"
+}
+fail_flushes()
+{
+	local rest
+	rest=$(($(sectors_of "/dev/tt_$1") - 8))
+	lower "$1" "0 $rest linear /dev/tt_$1 0" \
+		"$rest 8 flakey /dev/tt_$1 $rest 0 1 1 error_writes"
+}
+test_case "a journal hears of a commit that failed" journal_hears break_metadata
+test_case "a journal hears of a tier's flush that failed" journal_hears fail_flushes slow
+
 needs_check_stays()
 {
 	commit_fails
