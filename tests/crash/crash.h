@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #define SECTOR		512
-#define NR_TIERS	3
-#define NR_DISKS	(NR_TIERS + 1)
-#define META		0		/* the other disks are tiers */
+#define META		0		/* the other disks are tiers, or spare */
+#define NR_DISKS	5
+#define MAX_TIERS	(NR_DISKS - 1)
+#define NEW_TIERS	3		/* of a new set */
+#define MAX_GROWTH	8		/* MiB, of each disk */
 #define IO_MAX		(1U << 20)	/* bytes */
 
 /* ---- util.c ---- */
@@ -42,8 +44,12 @@ int write_text(const char *path, const char *text);
 
 struct model;
 
-struct model *model_new(uint32_t nr_sectors, uint32_t chunk_sectors);
+struct model *model_new(uint32_t nr_sectors, uint32_t nr_max, uint32_t chunk_sectors);
 void model_free(struct model *m);
+/* As long as nr_max at most; what is new was never written. */
+void model_resize(struct model *m, uint32_t nr_sectors);
+/* Room for what a FLUSH makes durable, however long the device becomes. */
+uint32_t *model_snapshot(const struct model *m);
 
 enum op_kind { OP_WRITE, OP_FUA, OP_ZERO, OP_DISCARD, OP_READ, OP_FLUSH, NR_OPS };
 
@@ -51,7 +57,7 @@ struct op {
 	enum op_kind kind;
 	uint32_t first, nr;	/* sectors */
 	uint32_t seq;
-	uint32_t *snapshot;	/* OP_FLUSH: what it makes durable */
+	uint32_t *snapshot;	/* OP_FLUSH: what it makes durable, and nr sectors of it */
 };
 
 /* Claims the range; false if another op has some of it. */
@@ -71,20 +77,26 @@ extern bool model_believes_all, model_quiet;
 
 struct disk {
 	const char *name;
-	unsigned int mib;
+	unsigned int mib, grown;	/* at first, and by how many MiB since */
 	unsigned int evicted;		/* percent of the cache that a cut finds on stable storage */
 	unsigned int delay_us;		/* of each request */
 	bool on;
+	/* Sectors in the cache when the power last went: that were there afterwards, or not. */
+	unsigned int survived, lost;
 };
 
 extern struct disk disks[NR_DISKS];
 
-void disks_create(void);
+void disks_create(uint64_t seed);
 void disks_destroy(void);
 void disk_off(struct disk *d);
 void disk_on(struct disk *d);
 /* All zeroes, on stable storage. */
 void disk_blank(struct disk *d);
+/* Only what tells a blank one from others. */
+void disk_wipe(struct disk *d);
+/* Larger than at first by so much, whether it is in use or not. */
+void disk_grow(struct disk *d, unsigned int mib);
 const char *disk_path(const struct disk *d);
 uint64_t disk_sectors(const struct disk *d);
 
@@ -93,25 +105,90 @@ uint64_t disk_sectors(const struct disk *d);
 struct set {
 	uint64_t sectors;		/* of the device */
 	uint32_t chunk_sectors;
+	uint64_t reserve;		/* chunks */
 	const char *policy;
-	unsigned int order[NR_TIERS];	/* rank -> disk */
-	int evacuating[NR_DISKS];	/* 0, 1, or -1: not known */
-	bool active, roomy;
+	unsigned int nr_tiers;
+	unsigned int order[MAX_TIERS];	/* rank -> disk */
+	bool active;
 };
 
-/* Of a new set with chunks of this size, in sectors. */
-uint64_t set_capacity(uint32_t chunk_sectors);
+struct set_status {
+	bool snapshot, good, paused;	/* good: rw, no check is needed */
+	unsigned long long pinned, guard;
+	unsigned long long used[MAX_TIERS], endurance[MAX_TIERS];
+	bool evacuating[MAX_TIERS];
+};
+
+/* Three tiers, chunks of this size, in sectors, and the largest reserve. */
+void set_init(struct set *s, uint32_t chunk_sectors);
+uint32_t set_nr_chunks(const struct set *s);
+/* Of these tiers. */
+uint64_t set_capacity(const struct set *s);
 /* The largest device of which any tier can be emptied; not larger than that. */
-uint64_t set_roomy_size(uint32_t chunk_sectors);
+uint64_t set_roomy_size(const struct set *s);
+/* Whether the others have room for all, if none of them is evacuated. */
+bool set_can_empty(const struct set *s, unsigned int rank);
+/* A disk that is no tier of it, or 0. */
+unsigned int set_spare(const struct set *s);
 /* 0, or -errno; says why in the log. */
 int set_activate(struct set *s);
+/*
+ * Suspends and resumes, with a new table if load.  If it cannot be resumed, all that
+ * waits for it gets errors.
+ */
+int set_reload(struct set *s, bool load, bool noflush);
 int set_deactivate(struct set *s);
 int set_open(void);
 int set_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The mode is rw, nothing needs a check, messages that were answered are in force. */
-bool set_check_status(struct set *s);
-/* The metadata is sound; reads the disk, the set must not be active. */
-bool set_check_metadata(const char *checker);
+/* One that is answered, in so many bytes at most. */
+int set_ask(char *answer, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void set_get_status(const struct set *s, struct set_status *st);
+/* The set's generation, as the metadata device has it; 0: there is no live set. */
+uint64_t set_generation(void);
+/* The metadata is sound, the tiers are its own; reads the disks, the set must not be active. */
+bool set_check_metadata(const struct set *s, const char *checker);
+
+/* ---- orders.c: messages, and whether what was answered is in force ---- */
+
+extern unsigned int orders_bad;		/* refused, though there was no reason */
+
+/* Of a new set. */
+void orders_reset(struct set *s);
+/* One of them. */
+void orders_send(struct rng *rng);
+/* Nobody sends any until orders_unlock(); quiet: from then on none that stops or starts moves. */
+void orders_lock(void);
+void orders_unlock(bool quiet);
+/* Locked: all tiers are used again, and migrations run. */
+void orders_admit_all(void);
+/* Locked: empties a tier; 0 or -errno. */
+int orders_evacuate(unsigned int rank);
+/* Locked: a disk will be no tier any more, or be a new one. */
+void orders_leave(unsigned int disk);
+void orders_join(unsigned int disk);
+/* After an activation; what is found is what was ordered from then on. */
+bool orders_in_force(void);
+
+/* ---- change.c: the set becomes another one while it is in use ---- */
+
+enum change { NO_CHANGE, ORDER, JOIN, DROP, GROW, GROW_METADATA };
+
+extern unsigned int changes_undone, changes_done, changes_refused;
+
+/* Of a new set. */
+void changes_reset(struct set *s, struct model *m);
+/* In peace, before the change is made; false if this set cannot have it. */
+bool change_prepare(enum change what, struct rng *rng);
+/* Under load; 0 or -errno. */
+int change_make(enum change what, struct rng *rng);
+/* Before an activation, after a cut: is the change in the metadata?  False if that is wrong. */
+bool change_look(void);
+/* Then: the set becomes what it was or is to be, whichever the metadata allows. */
+void change_choose(struct rng *rng);
+/* Instead, now and then: what may not be listed any more.  False if it is accepted. */
+bool change_try_refused(struct rng *rng);
+/* An activation ended well with the power on. */
+void change_settled(void);
 
 /* ---- trace.c: what the module is at ---- */
 

@@ -23,7 +23,13 @@ skip()
 }
 
 [ -x ./cut ] || skip "make -C tests/crash first"
-modprobe nbd nbds_max=16 max_part=0 || skip "nbd does not load"
+# Without it half of what a cut breaks would not be seen.
+CHECKER=${CHECKER:-$(realpath ../../userspace/tier_check)}
+if [ ! -x "$CHECKER" ]; then
+	echo "Bail out! $CHECKER is not there; make -C userspace first"
+	exit 1
+fi
+modprobe nbd nbds_max=20 max_part=0 || skip "nbd does not load"
 modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} || skip "dm-tier does not load"
 modprobe dm-tier-heat || skip "dm-tier-heat does not load"
 [ -d /sys/kernel/tracing ] || skip "no tracing"
@@ -54,10 +60,9 @@ clean()
 }
 trap clean EXIT
 
-options=(--cuts "${CUTS:-30}")
+options=(--cuts "${CUTS:-50}")
 [ -z "${SEED:-}" ] || options+=(--seed "$SEED")
 [ -z "${KIND:-}" ] || options+=(--kind "$KIND")
-: "${CHECKER=$(realpath -e ../../userspace/tier_check 2>/dev/null)}"
-[ -z "$CHECKER" ] || options+=(--checker "$CHECKER")
+options+=(--checker "$CHECKER")
 [ -z "${VERBOSE:-}" ] || options+=(--verbose)
 ./cut "${options[@]}"

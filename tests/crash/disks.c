@@ -30,11 +30,14 @@
 /* A device that was taken away may still be open; the disk comes back as another. */
 #define NODES_EACH	4
 
+#define WIPED		16	/* sectors: both slots of a label */
+
 struct disk disks[NR_DISKS] = {
 	{ .name = "tc_meta", .mib = 4 },
 	{ .name = "tc_fast", .mib = 8 },
 	{ .name = "tc_slow", .mib = 12 },
 	{ .name = "tc_third", .mib = 12 },
+	{ .name = "tc_spare", .mib = 12 },
 };
 
 /* A request, done when it is due, in order. */
@@ -78,7 +81,7 @@ const char *disk_path(const struct disk *d)
 
 uint64_t disk_sectors(const struct disk *d)
 {
-	return d->mib * 2048ULL;
+	return (d->mib + d->grown) * 2048ULL;
 }
 
 static uint64_t now_us(void)
@@ -251,16 +254,22 @@ void disk_off(struct disk *d)
 	if (!d->on)
 		return;
 	d->on = false;
+	d->survived = d->lost = 0;
 	pthread_mutex_lock(&m->lock);
 	m->powered = false;
 	for (i = 0; i < disk_sectors(d); i++) {
 		if (!m->cached[i])
 			continue;
 		m->cached[i] = false;
-		if (rng_percent(&m->rng, d->evicted))
+		if (!memcmp(m->stable + i * SECTOR, m->shown + i * SECTOR, SECTOR))
+			continue;
+		if (rng_percent(&m->rng, d->evicted)) {
 			memcpy(m->stable + i * SECTOR, m->shown + i * SECTOR, SECTOR);
-		else
+			d->survived++;
+		} else {
 			memcpy(m->shown + i * SECTOR, m->stable + i * SECTOR, SECTOR);
+			d->lost++;
+		}
 	}
 	pthread_mutex_unlock(&m->lock);
 	shutdown(m->socket, SHUT_RDWR);
@@ -293,11 +302,21 @@ static uint64_t sectors_shown(const struct disk *d)
 	return strtoull(text, NULL, 10);
 }
 
+static void await_size(const struct disk *d)
+{
+	unsigned int i;
+
+	for (i = 0; sectors_shown(d) != disk_sectors(d); i++) {
+		if (i == 4000)
+			die("%s did not appear", disk_path(d));
+		nap_ms(5);
+	}
+}
+
 void disk_on(struct disk *d)
 {
 	struct medium *m = medium(d);
 	int pair[2];
-	unsigned int i;
 
 	let_go(m);
 	m->node = (m->node + 1) % NODES_EACH;
@@ -319,23 +338,20 @@ void disk_on(struct disk *d)
 		die("no thread for %s", d->name);
 	m->threads = true;
 	d->on = true;
-	for (i = 0; sectors_shown(d) != disk_sectors(d); i++) {
-		if (i == 4000)
-			die("%s did not appear", disk_path(d));
-		nap_ms(5);
-	}
+	await_size(d);
 }
 
-void disks_create(void)
+void disks_create(uint64_t seed)
 {
+	struct rng rng = { seed };
 	unsigned int i;
 
 	for (i = 0; i < NR_DISKS; i++) {
 		struct medium *m = &media[i];
-		uint64_t sectors = disk_sectors(&disks[i]);
+		uint64_t sectors = (disks[i].mib + MAX_GROWTH) * 2048ULL;
 
 		pthread_mutex_init(&m->lock, NULL);
-		m->rng.state = i;
+		m->rng.state = rng_next(&rng);
 		m->shown = calloc(sectors, SECTOR);
 		m->stable = calloc(sectors, SECTOR);
 		m->cached = calloc(sectors, sizeof(*m->cached));
@@ -365,4 +381,38 @@ void disk_blank(struct disk *d)
 	memset(m->stable, 0, sectors * SECTOR);
 	memset(m->cached, 0, sectors * sizeof(*m->cached));
 	pthread_mutex_unlock(&m->lock);
+}
+
+void disk_wipe(struct disk *d)
+{
+	struct medium *m = medium(d);
+
+	pthread_mutex_lock(&m->lock);
+	memset(m->shown, 0, WIPED * SECTOR);
+	memset(m->stable, 0, WIPED * SECTOR);
+	memset(m->cached, 0, WIPED * sizeof(*m->cached));
+	pthread_mutex_unlock(&m->lock);
+}
+
+void disk_grow(struct disk *d, unsigned int mib)
+{
+	struct medium *m = medium(d);
+	uint64_t before = disk_sectors(d);
+
+	pthread_mutex_lock(&m->lock);
+	d->grown = mib;
+	/* What it has more is blank, whatever was there. */
+	if (disk_sectors(d) > before) {
+		uint64_t more = disk_sectors(d) - before;
+
+		memset(m->shown + before * SECTOR, 0, more * SECTOR);
+		memset(m->stable + before * SECTOR, 0, more * SECTOR);
+		memset(m->cached + before, 0, more * sizeof(*m->cached));
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (!d->on || disk_sectors(d) == before)
+		return;
+	if (ioctl(m->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)))
+		die("%s cannot grow: %s", disk_path(d), strerror(errno));
+	await_size(d);
 }

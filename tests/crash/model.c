@@ -31,7 +31,7 @@
 
 struct model {
 	pthread_mutex_t lock;
-	uint32_t nr, chunk;
+	uint32_t nr, max, chunk;
 	uint32_t next_seq;
 	uint32_t epoch;		/* tells data of an earlier set from this one's */
 	uint32_t *last, *done, *floor, *zero;
@@ -41,22 +41,23 @@ struct model {
 bool model_believes_all, model_quiet;
 static uint32_t epochs;
 
-struct model *model_new(uint32_t nr_sectors, uint32_t chunk_sectors)
+struct model *model_new(uint32_t nr_sectors, uint32_t nr_max, uint32_t chunk_sectors)
 {
 	struct model *m = calloc(1, sizeof(*m));
-	uint32_t *words = calloc(4ULL * nr_sectors, sizeof(*words));
+	uint32_t *words = calloc(4ULL * nr_max, sizeof(*words));
 
 	if (!m || !words)
 		die("out of memory");
 	pthread_mutex_init(&m->lock, NULL);
 	m->nr = nr_sectors;
+	m->max = nr_max;
 	m->chunk = chunk_sectors;
 	m->epoch = ++epochs;
 	m->last = words;
-	m->done = words + nr_sectors;
-	m->floor = words + 2ULL * nr_sectors;
-	m->zero = words + 3ULL * nr_sectors;
-	m->busy = calloc(nr_sectors, sizeof(*m->busy));
+	m->done = words + nr_max;
+	m->floor = words + 2ULL * nr_max;
+	m->zero = words + 3ULL * nr_max;
+	m->busy = calloc(nr_max, sizeof(*m->busy));
 	if (!m->busy)
 		die("out of memory");
 	return m;
@@ -69,6 +70,24 @@ void model_free(struct model *m)
 	free(m->last);
 	free(m->busy);
 	free(m);
+}
+
+void model_resize(struct model *m, uint32_t nr_sectors)
+{
+	if (nr_sectors > m->max)
+		die("the device is longer than was thought");
+	pthread_mutex_lock(&m->lock);
+	m->nr = nr_sectors;
+	pthread_mutex_unlock(&m->lock);
+}
+
+uint32_t *model_snapshot(const struct model *m)
+{
+	uint32_t *snapshot = calloc(m->max, sizeof(*snapshot));
+
+	if (!snapshot)
+		die("out of memory");
+	return snapshot;
 }
 
 /* ---- data ---- */
@@ -170,7 +189,8 @@ bool model_begin(struct model *m, struct op *op)
 	pthread_mutex_lock(&m->lock);
 	op->seq = ++m->next_seq;
 	if (op->kind == OP_FLUSH) {
-		memcpy(op->snapshot, m->done, m->nr * sizeof(*m->done));
+		op->nr = m->nr;
+		memcpy(op->snapshot, m->done, op->nr * sizeof(*m->done));
 		pthread_mutex_unlock(&m->lock);
 		return true;
 	}
@@ -198,7 +218,7 @@ void model_end(struct model *m, struct op *op, bool ok)
 
 	pthread_mutex_lock(&m->lock);
 	if (op->kind == OP_FLUSH) {
-		for (i = 0; ok && i < m->nr; i++)
+		for (i = 0; ok && i < op->nr; i++)
 			if (m->floor[i] < op->snapshot[i])
 				m->floor[i] = op->snapshot[i];
 		pthread_mutex_unlock(&m->lock);

@@ -51,36 +51,80 @@ static int control(unsigned long command, struct request *q, unsigned int flags)
 	return ioctl(fd, command, q) ? -errno : 0;
 }
 
-/* How many chunks fit, without the reserve; largest: how many of them on one tier. */
-static uint64_t places_of(uint32_t chunk_sectors, uint64_t *largest)
+/* ---- sizes ---- */
+
+static uint64_t places(const struct set *s, unsigned int disk)
 {
-	uint64_t area = chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
-	uint64_t all = 0, places;
+	uint32_t chunk = s->chunk_sectors;
+	uint64_t area = chunk > TIER_LABEL_AREA_MIN ? chunk : TIER_LABEL_AREA_MIN;
+
+	return (disk_sectors(&disks[disk]) - area) / chunk;
+}
+
+static uint64_t all_places(const struct set *s)
+{
+	uint64_t all = 0;
 	unsigned int i;
 
-	*largest = 0;
-	for (i = 1; i < NR_DISKS; i++) {
-		places = (disk_sectors(&disks[i]) - area) / chunk_sectors;
-		all += places;
-		if (places > *largest)
-			*largest = places;
+	for (i = 0; i < s->nr_tiers; i++)
+		all += places(s, s->order[i]);
+	return all;
+}
+
+void set_init(struct set *s, uint32_t chunk_sectors)
+{
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	s->chunk_sectors = chunk_sectors;
+	s->nr_tiers = NEW_TIERS;
+	for (i = 0; i < NEW_TIERS; i++)
+		s->order[i] = i + 1;
+	s->reserve = all_places(s) / 128;
+	if (s->reserve < 2)
+		s->reserve = 2;
+}
+
+uint32_t set_nr_chunks(const struct set *s)
+{
+	return (s->sectors + s->chunk_sectors - 1) / s->chunk_sectors;
+}
+
+uint64_t set_capacity(const struct set *s)
+{
+	return (all_places(s) - s->reserve) * s->chunk_sectors;
+}
+
+uint64_t set_roomy_size(const struct set *s)
+{
+	uint64_t largest = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (places(s, s->order[i]) > largest)
+			largest = places(s, s->order[i]);
+	return (all_places(s) - s->reserve - largest) * 95 / 100 * s->chunk_sectors;
+}
+
+bool set_can_empty(const struct set *s, unsigned int rank)
+{
+	return all_places(s) - places(s, s->order[rank]) >= set_nr_chunks(s) + s->reserve;
+}
+
+unsigned int set_spare(const struct set *s)
+{
+	unsigned int disk, i;
+
+	for (disk = 1; disk < NR_DISKS; disk++) {
+		for (i = 0; i < s->nr_tiers && s->order[i] != disk; i++)
+			;
+		if (i == s->nr_tiers)
+			return disk;
 	}
-	return all - (all / 128 < 2 ? 2 : all / 128);
+	return 0;
 }
 
-uint64_t set_capacity(uint32_t chunk_sectors)
-{
-	uint64_t largest;
-
-	return places_of(chunk_sectors, &largest) * chunk_sectors;
-}
-
-uint64_t set_roomy_size(uint32_t chunk_sectors)
-{
-	uint64_t largest, places = places_of(chunk_sectors, &largest);
-
-	return (places - largest) * 95 / 100 * chunk_sectors;
-}
+/* ---- tables ---- */
 
 static int remove_device(void)
 {
@@ -99,9 +143,36 @@ static int remove_device(void)
 	return r;
 }
 
-int set_activate(struct set *s)
+static int load_table(const struct set *s)
 {
 	char *params;
+	struct request q = { };
+	size_t size = PAYLOAD - sizeof(q.u.spec);
+	unsigned int i;
+	int n;
+
+	q.head.target_count = 1;
+	q.u.spec.length = s->sectors;
+	strcpy(q.u.spec.target_type, "tier");
+	params = q.u.bytes + sizeof(q.u.spec);
+	n = snprintf(params, size, "%s %u %u", disk_path(&disks[META]), s->chunk_sectors,
+		     s->nr_tiers);
+	for (i = 0; i < s->nr_tiers; i++)
+		n += snprintf(params + n, size - n, " %s", disk_path(&disks[s->order[i]]));
+	snprintf(params + n, size - n, " 0 4 migration_bandwidth 0 migration_depth 8 %s 0",
+		 s->policy);
+	return control(DM_TABLE_LOAD, &q, 0);
+}
+
+static int suspend_or_resume(unsigned int flags)
+{
+	struct request q = { };
+
+	return control(DM_DEV_SUSPEND, &q, flags);
+}
+
+int set_activate(struct set *s)
+{
 	struct request q = { };
 	int r;
 
@@ -109,24 +180,42 @@ int set_activate(struct set *s)
 	if (r)
 		die("cannot create " NAME ": %s", strerror(-r));
 	minor_number = minor(q.head.dev);
-
-	memset(&q, 0, sizeof(q));
-	q.head.target_count = 1;
-	q.u.spec.length = s->sectors;
-	strcpy(q.u.spec.target_type, "tier");
-	params = q.u.bytes + sizeof(q.u.spec);
-	snprintf(params, PAYLOAD - sizeof(q.u.spec),
-		 "%s %u %u %s %s %s 0 4 migration_bandwidth 0 migration_depth 8 %s 0",
-		 disk_path(&disks[META]), s->chunk_sectors, NR_TIERS, disk_path(&disks[s->order[0]]),
-		 disk_path(&disks[s->order[1]]), disk_path(&disks[s->order[2]]), s->policy);
-	r = control(DM_TABLE_LOAD, &q, 0);
-	if (!r) {
-		memset(&q, 0, sizeof(q));
-		r = control(DM_DEV_SUSPEND, &q, 0);
-	}
+	r = load_table(s);
+	if (!r)
+		r = suspend_or_resume(0);
 	if (r)
 		remove_device();
 	s->active = !r;
+	return r;
+}
+
+static void give_up(const struct set *s)
+{
+	struct request q = { };
+	int r;
+
+	q.head.target_count = 1;
+	q.u.spec.length = s->sectors;
+	strcpy(q.u.spec.target_type, "error");
+	r = control(DM_TABLE_LOAD, &q, 0);
+	if (!r)
+		r = suspend_or_resume(0);
+	if (r)
+		die("what waits for the device cannot be given an error: %s", strerror(-r));
+}
+
+int set_reload(struct set *s, bool load, bool noflush)
+{
+	int r = load ? load_table(s) : 0;
+
+	if (!r)
+		r = suspend_or_resume(DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG |
+				      (noflush ? DM_NOFLUSH_FLAG : 0));
+	if (r)
+		return r;
+	r = suspend_or_resume(0);
+	if (r)
+		give_up(s);
 	return r;
 }
 
@@ -170,6 +259,23 @@ int set_message(const char *fmt, ...)
 	return control(DM_TARGET_MSG, &q, 0);
 }
 
+int set_ask(char *answer, size_t size, const char *fmt, ...)
+{
+	struct request q = { };
+	va_list args;
+	int r;
+
+	va_start(args, fmt);
+	vsnprintf(q.u.message.message, PAYLOAD - sizeof(q.u.message), fmt, args);
+	va_end(args);
+	r = control(DM_TARGET_MSG, &q, 0);
+	if (!r && !(q.head.flags & DM_DATA_OUT_FLAG))
+		r = -ENODATA;
+	if (!r)
+		snprintf(answer, size, "%s", (char *)&q + q.head.data_start);
+	return r;
+}
+
 /* ---- status ---- */
 
 static char *next_word(char **at)
@@ -181,105 +287,120 @@ static char *next_word(char **at)
 	return word;
 }
 
-static void skip_counted(char **at)
+static unsigned long long next_number(char **at)
 {
-	unsigned int n = atoi(next_word(at));
+	return strtoull(next_word(at), NULL, 10);
+}
 
+static void skip(char **at, unsigned int n)
+{
 	while (n--)
 		next_word(at);
 }
 
-bool set_check_status(struct set *s)
+static void take_tunables(char **at, struct set_status *st)
+{
+	unsigned int n = next_number(at), rank;
+	char rest[16];
+
+	for (; n; n -= 2) {
+		char *key = next_word(at);
+		unsigned long long value = next_number(at);
+
+		if (!strcmp(key, "latency_guard"))
+			st->guard = value;
+		if (sscanf(key, "tier%u.%15s", &rank, rest) == 2 && rank < MAX_TIERS &&
+		    !strcmp(rest, "endurance"))
+			st->endurance[rank] = value;
+	}
+}
+
+void set_get_status(const struct set *s, struct set_status *st)
 {
 	struct request q = { };
-	unsigned int rank, i;
-	bool good = true;
-	char line[PAYLOAD], *at = line, *mode, *check;
+	unsigned int rank;
+	char line[PAYLOAD], *at = line, *mode;
 	int r = control(DM_TABLE_STATUS, &q, 0);
 
 	if (r)
 		die("no status: %s", strerror(-r));
 	snprintf(line, sizeof(line), "%s",
 		 (char *)&q + q.head.data_start + sizeof(struct dm_target_spec));
-	for (i = 0; i < 7; i++)
+	memset(st, 0, sizeof(*st));
+	skip(&at, 2);
+	st->snapshot = strcmp(next_word(&at), "-");
+	skip(&at, 2);
+	st->pinned = next_number(&at);
+	if (next_number(&at) != s->nr_tiers)
+		die("the status is of another number of tiers");
+	for (rank = 0; rank < s->nr_tiers; rank++) {
 		next_word(&at);
-	for (rank = 0; rank < NR_TIERS; rank++) {
-		unsigned int disk = s->order[rank];
-		int evacuating;
-
-		next_word(&at);
-		evacuating = !strcmp(next_word(&at), "E");
-		for (i = 0; i < 4; i++)
-			next_word(&at);
-		if (s->evacuating[disk] >= 0 && s->evacuating[disk] != evacuating) {
-			note("BAD: %s of %s was answered and is not in force",
-			     s->evacuating[disk] ? "evacuate" : "admit", disks[disk].name);
-			good = false;
-		}
-		s->evacuating[disk] = evacuating;
+		st->evacuating[rank] = !strcmp(next_word(&at), "E");
+		st->used[rank] = next_number(&at);	/* up to the slash */
+		skip(&at, 3);
 	}
-	for (i = 0; i < 6; i++)
-		next_word(&at);
-	skip_counted(&at);
-	skip_counted(&at);
+	skip(&at, 6);
+	skip(&at, next_number(&at));
+	take_tunables(&at, st);
 	next_word(&at);
-	skip_counted(&at);
+	skip(&at, next_number(&at));
 	mode = next_word(&at);
-	check = next_word(&at);
-	if (strcmp(mode, "rw") || strcmp(check, "-")) {
-		note("BAD: mode %s, check %s after activation", mode, check);
-		good = false;
-	}
-	return good;
+	st->good = !strcmp(mode, "rw") && !strcmp(next_word(&at), "-");
+	if (!st->good)
+		note("BAD: mode %s after activation, or it needs a check", mode);
+	else
+		st->paused = !strcmp(next_word(&at), "paused");
 }
 
 /* ---- metadata ---- */
 
-/* Whether a set has been formatted in full; until then a checker has nothing to check. */
-static bool formatted(void)
+uint64_t set_generation(void)
 {
 	int fd = open(disk_path(&disks[META]), O_RDONLY | O_DIRECT | O_CLOEXEC);
 	void *block = alloc_buffer(TIER_METADATA_BLOCK_SIZE);
 	struct tier_meta_info info = { };
 	const char *reason;
-	bool live;
+	int r;
 
 	if (pread(fd, block, TIER_METADATA_BLOCK_SIZE, 0) != TIER_METADATA_BLOCK_SIZE)
 		die("%s: %s", disk_path(&disks[META]), strerror(errno));
 	/* One that is damaged is for the checker to complain about. */
-	live = tier_superblock_unpack(block, &info, &reason) != -ENODATA &&
-	       info.state != TIER_STATE_FORMATTING;
+	r = tier_superblock_unpack(block, &info, &reason);
 	close(fd);
 	free(block);
-	return live;
+	if (r == -ENODATA || (!r && info.state == TIER_STATE_FORMATTING))
+		return 0;
+	return r ? 1 : info.generation;
 }
 
-static bool ask(const char *checker, bool quiet)
+static bool ask(const struct set *s, const char *checker, bool quiet)
 {
-	const char *argv[] = { checker, "-q", "-i", disk_path(&disks[META]), "--tiers",
-			       disk_path(&disks[1]), disk_path(&disks[2]), disk_path(&disks[3]),
-			       NULL };
-	const char **args = argv;
+	const char *argv[MAX_TIERS + 6] = { checker };
 	extern char **environ;
 	int status = 0, r;
+	unsigned int n = 1, i;
 	pid_t pid;
 
-	if (!quiet) {
-		argv[1] = checker;
-		args++;
-	}
+	if (quiet)
+		argv[n++] = "-q";
+	argv[n++] = "-i";
+	argv[n++] = disk_path(&disks[META]);
+	argv[n++] = "--tiers";
+	for (i = 0; i < s->nr_tiers; i++)
+		argv[n++] = disk_path(&disks[s->order[i]]);
 	fflush(stdout);
-	r = posix_spawn(&pid, checker, NULL, NULL, (char **)args, environ);
+	r = posix_spawn(&pid, checker, NULL, NULL, (char **)argv, environ);
 	if (r)
 		die("%s: %s", checker, strerror(r));
 	return waitpid(pid, &status, 0) == pid && !status;
 }
 
-bool set_check_metadata(const char *checker)
+bool set_check_metadata(const struct set *s, const char *checker)
 {
-	if (!checker || !formatted() || ask(checker, true))
+	/* Until a set has been formatted in full, there is nothing to check. */
+	if (!set_generation() || ask(s, checker, true))
 		return true;
 	note("BAD metadata, says %s:", checker);
-	ask(checker, false);
+	ask(s, checker, false);
 	return false;
 }

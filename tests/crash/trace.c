@@ -82,6 +82,7 @@ static const struct event events[] = {
 	{ "tc_formatted", 'r', "tier_plan_format", NONE, PHASE_FORMAT },
 	{ "tc_suspend", 'p', "tier_set_postsuspend", PHASE_SUSPEND, NONE },
 	{ "tc_suspended", 'r', "tier_set_postsuspend", NONE, PHASE_SUSPEND },
+	{ "tc_adopt", 'p', "tier_metadata_adopt_size", NONE, NONE },
 };
 
 #define NR_EVENTS (sizeof(events) / sizeof(events[0]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The load: several writers that also flush, discard and read back, and one
- * that has chunks moved and tiers emptied.
+ * that gives orders: has chunks moved and pinned, tiers emptied.
  */
 #include "crash.h"
 
@@ -45,7 +45,9 @@ static uint32_t some_size(struct rng *rng)
 /* Often the same 2 MiB, often whole chunks. */
 static void choose_range(struct rng *rng, struct op *op)
 {
-	uint32_t size = the_set->sectors, chunk = the_set->chunk_sectors;
+	/* It may grow meanwhile. */
+	uint32_t all = __atomic_load_n(&the_set->sectors, __ATOMIC_RELAXED);
+	uint32_t size = all, chunk = the_set->chunk_sectors;
 
 	if (rng_percent(rng, 30) && size > BUSY_SECTORS)
 		size = BUSY_SECTORS;
@@ -60,8 +62,8 @@ static void choose_range(struct rng *rng, struct op *op)
 		op->nr = FUA_MAX;
 	if ((op->kind == OP_WRITE || op->kind == OP_READ) && op->nr > IO_MAX / SECTOR)
 		op->nr = IO_MAX / SECTOR;
-	if (op->nr > the_set->sectors - op->first)
-		op->nr = the_set->sectors - op->first;
+	if (op->nr > all - op->first)
+		op->nr = all - op->first;
 }
 
 /*
@@ -130,11 +132,11 @@ static void *write_away(void *context)
 {
 	struct writer *w = context;
 	unsigned char *buffer = alloc_buffer(IO_MAX);
-	uint32_t *snapshot = calloc(the_set->sectors, sizeof(*snapshot));
+	uint32_t *snapshot = model_snapshot(model);
 	aio_context_t aio = 0;
 	int fd = set_open();
 
-	if (!snapshot || syscall(SYS_io_setup, 4L, &aio))
+	if (syscall(SYS_io_setup, 4L, &aio))
 		die("a writer cannot start: %s", strerror(errno));
 	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
 		struct op op = { .kind = choose_kind(&w->rng), .snapshot = snapshot };
@@ -171,55 +173,12 @@ static void *write_away(void *context)
 	return NULL;
 }
 
-/* What was answered is certain; without an answer it may be in force or not. */
-static void tell_evacuate(unsigned int rank, bool evacuate)
-{
-	int *state = &the_set->evacuating[the_set->order[rank]];
-	int before = *state, r;
-
-	*state = -1;
-	r = set_message("%s %u", evacuate ? "evacuate" : "admit", rank);
-	if (!r)
-		*state = evacuate;
-	else if (!cut_begun())
-		*state = before;	/* refused: there is no room */
-}
-
-static void *move_away(void *context)
+static void *give_orders(void *context)
 {
 	struct rng *rng = &((struct writer *)context)->rng;
-	unsigned int nr_chunks = the_set->sectors / the_set->chunk_sectors;
-	unsigned int nr_busy = BUSY_SECTORS / the_set->chunk_sectors;
 
 	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED)) {
-		unsigned int rank = rng_below(rng, NR_TIERS), i;
-		unsigned int first = rng_below(rng, rng_percent(rng, 50) ? nr_busy : nr_chunks);
-		unsigned int nr = 1 + rng_below(rng, 8);
-
-		if (nr > nr_chunks - first)
-			nr = nr_chunks - first;
-		switch (rng_below(rng, 20)) {
-		case 0:
-			set_message("pin %u %u %u", first, nr, rank);
-			break;
-		case 1 ... 2:
-			set_message("unpin 0 %u", nr_chunks);
-			break;
-		case 3:
-			for (i = 0; i < NR_TIERS; i++)
-				if (the_set->evacuating[the_set->order[i]])
-					break;
-			if (i == NR_TIERS && the_set->roomy)
-				tell_evacuate(rank, true);
-			break;
-		case 4 ... 5:
-			for (i = 0; i < NR_TIERS; i++)
-				if (the_set->evacuating[the_set->order[i]])
-					tell_evacuate(i, false);
-			break;
-		default:
-			set_message("migrate %u %u %u", first, nr, rank);
-		}
+		orders_send(rng);
 		nap_ms(rng_below(rng, 40));
 	}
 	return NULL;
@@ -234,7 +193,7 @@ void work_start(struct model *m, struct set *s, uint64_t seed)
 	stopping = false;
 	for (i = 0; i <= NR_WRITERS; i++) {
 		writers[i].rng.state = seed + i;
-		if (pthread_create(&threads[i], NULL, i < NR_WRITERS ? write_away : move_away,
+		if (pthread_create(&threads[i], NULL, i < NR_WRITERS ? write_away : give_orders,
 				   &writers[i]))
 			die("no thread");
 	}
