@@ -266,7 +266,7 @@ bool change_try_refused(struct rng *rng)
 	struct shape now = shape_of(set);
 	int r;
 
-	if (!looked || !excludes || !rng_percent(rng, 30))
+	if (!looked || !excludes || !rng_percent(rng, 60))
 		return true;
 	take_shape(&before);
 	r = set_activate(set);

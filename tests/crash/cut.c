@@ -35,7 +35,8 @@ enum moment { RUNNING, CHANGE, SUSPEND, ACTIVATION, FORMAT };
 
 /*
  * A kind of cut: when to wait for which event, of which one in the first nth is
- * taken, and how long after it at most.
+ * taken, and how long after it at most.  Each label is written twice, before the commit
+ * that makes it current and after it.
  */
 static struct kind {
 	const char *name;
@@ -62,13 +63,15 @@ static struct kind {
 	{ "flush", RUNNING, "tc_flush", 12, 8000, NO_CHANGE, 0, 0 },
 	{ "flush-end", RUNNING, "tc_flush_end", 12, 0, NO_CHANGE, 0, 0 },
 	{ "evacuation", RUNNING, "dm_tier_migrate_start reason evacuate", 4, 8000, NO_CHANGE, 0, 0 },
-	{ "reload", CHANGE, "tc_bump", 1, 40000, ORDER, 0, 0 },
+	{ "reload", CHANGE, "tc_bump", 1, 80000, ORDER, 0, 0 },
 	{ "reload-label", CHANGE, "tc_label", NEW_TIERS, 4000, ORDER, 0, 0 },
-	{ "join", CHANGE, "tc_bump", 1, 40000, JOIN, 0, 0 },
+	{ "join", CHANGE, "tc_bump", 1, 80000, JOIN, 0, 0 },
 	{ "join-label", CHANGE, "tc_label", NEW_TIERS + 1, 4000, JOIN, 0, 0 },
 	{ "join-labelled", CHANGE, "tc_labelled", NEW_TIERS + 1, 10000, JOIN, 0, 0 },
-	{ "drop", CHANGE, "tc_bump", 1, 40000, DROP, 0, 0 },
-	{ "grow", CHANGE, "tc_bump", 1, 40000, GROW, 0, 0 },
+	{ "drop", CHANGE, "tc_bump", 1, 80000, DROP, 0, 0 },
+	{ "drop-label", CHANGE, "tc_label", 2 * NEW_TIERS, 4000, DROP, 0, 0 },
+	{ "grow", CHANGE, "tc_bump", 1, 80000, GROW, 0, 0 },
+	{ "grow-label", CHANGE, "tc_label", 2 * NEW_TIERS, 4000, GROW, 0, 0 },
 	{ "grow-metadata", CHANGE, "tc_adopt", 1, 12000, GROW_METADATA, 0, 0 },
 	{ "suspend", SUSPEND, "tc_suspend", 1, 30000, NO_CHANGE, 0, 0 },
 	{ "bump", ACTIVATION, "tc_bump", 1, 20000, NO_CHANGE, 0, 0 },
