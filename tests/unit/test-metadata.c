@@ -193,8 +193,32 @@ static void reseal(void *block, const void *before, u64 number)
 		md_seal_node(block, number);
 }
 
-/* What was saved obeys all rules, and is nothing but what was there. */
-static bool repair_is_good(int fd, const struct md_content *original)
+/* What damage to a block may cost. */
+struct harm {
+	bool refused;		/* all of it */
+	u64 first, end;		/* mapping of these chunks */
+};
+
+/* By where the blocks are: those of the mapping come first, the others are found by their roots. */
+static struct harm harm_of(const struct tier_meta_roots *roots, u64 number)
+{
+	u64 per_block = md_array_max(sizeof(u64)), blocks = DIV_ROUND_UP_ULL(NR_CHUNKS, per_block);
+	struct harm harm = { 0 };
+
+	if (number == TIER_SUPERBLOCK_LOCATION || number == roots->tiers) {
+		harm.refused = true;
+	} else if (number == roots->mapping) {
+		/* A leaf: nothing else says which of the chunks a block is for. */
+		harm.end = NR_CHUNKS;
+	} else if (number <= blocks) {
+		harm.first = (number - 1) * per_block;
+		harm.end = harm.first + per_block;
+	}
+	return harm;
+}
+
+/* What was saved obeys all rules, and is what was there but for the harm.  NULL: anything. */
+static bool repair_is_good(int fd, const struct md_content *original, const struct harm *harm)
 {
 	struct md_problems p = { 0 };
 	struct md_source src;
@@ -208,10 +232,14 @@ static bool repair_is_good(int fd, const struct md_content *original)
 		out = write_image(&r.content);
 		good = is_good(out);
 		close(out);
-		for (i = 0; original && i < NR_CHUNKS && good; i++)
-			good = !r.content.mapping[i] || r.content.mapping[i] == original->mapping[i];
+		for (i = 0; harm && i < NR_CHUNKS && good; i++) {
+			bool may_be_lost = i >= harm->first && i < harm->end;
+
+			good = r.content.mapping[i] == original->mapping[i] ||
+			       (may_be_lost && !r.content.mapping[i]);
+		}
 	} else {
-		good = r.refusal;
+		good = r.refusal && (!harm || harm->refused);
 	}
 	free(r.refusal);
 	md_content_free(&r.content);
@@ -225,12 +253,18 @@ static void flipped_bits(const struct md_content *c, int fd)
 	unsigned int i, unseen = 0, spoilt = 0, resealed_spoilt = 0, noticed = 0;
 	struct md_problems p;
 	u8 was[MD_BLOCK], block[MD_BLOCK];
+	struct tier_meta_roots roots;
+	struct tier_meta_info info;
+	const char *reason;
 
+	if (md_read_superblock(fd, &info, &roots, &reason))
+		exit(1);
 	/* Blocks are used one after the other. */
 	while (pread(fd, was, MD_BLOCK, used * MD_BLOCK) == MD_BLOCK && !tier_all_zero(was, MD_BLOCK))
 		used++;
 	for (i = 0; i < ROUNDS; i++) {
 		u64 number = dice(used);
+		struct harm harm = harm_of(&roots, number);
 		unsigned int byte = dice(dice(2) ? 256 : MD_BLOCK);
 
 		if (pread(fd, was, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
@@ -241,60 +275,134 @@ static void flipped_bits(const struct md_content *c, int fd)
 			exit(1);
 		check_fd(fd, &p);
 		unseen += !p.errors;
-		spoilt += !repair_is_good(fd, c);
+		spoilt += !repair_is_good(fd, c, &harm);
 
 		reseal(block, was, number);
 		if (pwrite(fd, block, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
 			exit(1);
 		check_fd(fd, &p);
 		noticed += p.errors || p.minor;
-		resealed_spoilt += !repair_is_good(fd, NULL);
+		resealed_spoilt += !repair_is_good(fd, NULL, NULL);
 		if (pwrite(fd, was, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
 			exit(1);
 	}
 	ok(!unseen, "%u flipped bits in %llu blocks are noticed", ROUNDS, (unsigned long long)used);
-	ok(!spoilt, "what is saved of these is good, and nothing is invented");
+	ok(!spoilt, "what is saved of these is all that is whole, and nothing is invented");
 	ok(!resealed_spoilt, "so it is if the checksums agree (%u of %u noticed)", noticed, ROUNDS);
 	ok(is_good(fd), "and it is in order again");
+}
+
+#define BIG	200000	/* chunks */
+
+/* An array that has internal nodes. */
+static void make_big(struct md_content *big)
+{
+	struct tier_meta_info info;
+	struct md_content c;
+	u64 i;
+
+	make_content(&c);
+	info = c.info;
+	info.nr_chunks = BIG;
+	info.length = BIG * 2048ULL;
+	md_content_init(big, &info);
+	big->tiers = c.tiers;
+	for (i = 0; i < 3 * PLACES / 2; i++)
+		big->mapping[i * 50] = TIER_ENTRY_MAPPED | (i % 2 * 3) << TIER_ENTRY_ID_SHIFT | (i / 2 + 1);
+	big->tiers.tier[0].places = big->tiers.tier[1].places = BIG;
+	big->tiers.tier[0].size = big->tiers.tier[1].size = (BIG + 1) * 2048ULL;
+	md_content_free(&c);
 }
 
 /* A large array's root is damaged: its leaves are still there. */
 static void orphaned_leaves(void)
 {
-	struct md_content c;
 	struct md_problems p = { 0 };
 	struct md_source src;
 	struct md_image image = { .src = &src, .p = &p };
 	struct md_repair r = { .src = &src, .p = &p };
-	struct tier_meta_info info;
 	struct md_content big;
-	u64 i, nr = 200000;
 	int fd;
 
-	make_content(&c);
-	info = c.info;
-	info.nr_chunks = nr;
-	md_content_init(&big, &info);
-	big.tiers = c.tiers;
-	for (i = 0; i < 3 * PLACES / 2; i++)
-		big.mapping[i * 50] = TIER_ENTRY_MAPPED | (i % 2 * 3) << TIER_ENTRY_ID_SHIFT | (i / 2 + 1);
-	big.info.length = nr * 2048;
-	big.tiers.tier[0].places = big.tiers.tier[1].places = nr;
-	big.tiers.tier[0].size = big.tiers.tier[1].size = (nr + 1) * 2048;
+	make_big(&big);
 	fd = write_image(&big);
 	md_source_init(&src, fd);
 	ok(md_image_open(&image) && is_good(fd), "a large array");
 	if (pwrite(fd, "spoilt", 6, image.roots.mapping * MD_BLOCK + 100) != 6)
 		exit(1);
 	ok(!is_good(fd), "its root is damaged");
-	ok(md_repair(&r) && !p.errors && !memcmp(r.content.mapping, big.mapping, nr * sizeof(u64)),
+	ok(md_repair(&r) && !p.errors && !memcmp(r.content.mapping, big.mapping, BIG * sizeof(u64)),
 	   "all of it is found again");
 	md_content_free(&r.content);
 	free(r.refusal);
 	md_source_free(&src);
 	close(fd);
 	md_content_free(&big);
-	md_content_free(&c);
+}
+
+/* What was named as lost of a large array, and in how many lines. */
+static struct {
+	bool chunk[BIG];
+	unsigned int lines, more;
+} lost;
+
+static void note_lost(void *context, const char *text)
+{
+	unsigned long long first, last;
+
+	(void)context;
+	if (sscanf(text, "mapping: chunks %llu to %llu: ", &first, &last) == 2) {
+		lost.lines++;
+		while (first <= last && last < BIG)
+			lost.chunk[first++] = true;
+	} else {
+		lost.more++;
+	}
+}
+
+/* More blocks than a check has lines for; each second one, and two side by side. */
+static void many_losses(void)
+{
+	unsigned int per_block = md_array_max(sizeof(u64)), i, wrong = 0;
+	struct md_problems p = { .say = note_lost };
+	struct md_check check = { 0 };
+	struct md_source src;
+	struct md_repair r = { .src = &src, .p = &p };
+	struct md_content big;
+	bool *gone = calloc(BIG, sizeof(*gone)), saved;
+	int fd;
+
+	make_big(&big);
+	/* Each block has something to lose. */
+	for (i = 0; i < BIG; i++)
+		big.mapping[i] |= 1ULL << TIER_ENTRY_PIN_SHIFT;
+	fd = write_image(&big);
+	for (i = 1; i <= 310; i += i < 309 ? 2 : 1) {
+		/* The mapping is written first. */
+		if (!gone || pwrite(fd, "spoilt", 6, (1 + i) * MD_BLOCK + 100) != 6)
+			exit(1);
+		memset(gone + i * per_block, true, per_block);
+	}
+	md_source_init(&src, fd);
+	md_check(&check, &src, &p);
+	md_problems_end(&p);
+	ok(lost.lines == MD_PROBLEMS_SAID && lost.more == 1, "a check names %u of 155 lost ranges, and counts the rest",
+	   lost.lines);
+
+	memset(&lost, 0, sizeof(lost));
+	p = (struct md_problems){ .say = note_lost };
+	saved = md_repair(&r);
+	md_problems_end(&p);
+	ok(saved && lost.lines == 155 && !lost.more, "a repair names each (%u)", lost.lines);
+	for (i = 0; saved && i < BIG; i++)
+		wrong += lost.chunk[i] != gone[i] || r.content.mapping[i] != (gone[i] ? 0 : big.mapping[i]);
+	ok(!wrong, "just the chunks that are lost, and keeps all others");
+	md_content_free(&r.content);
+	free(r.refusal);
+	md_source_free(&src);
+	free(gone);
+	close(fd);
+	md_content_free(&big);
 }
 
 /* Bits of the superblock flip: saved with all roots, or refused. */
@@ -575,6 +683,36 @@ static void superblocks(int fd)
 	superblock_says(fd, false, SAYS(flags), 0, true, "this may not be: uuid, name, state live, ");
 }
 
+static unsigned int named[NR_CHUNKS];
+
+static void note_claim(void *context, const char *text)
+{
+	unsigned int chunk, keeper;
+
+	(void)context;
+	if (sscanf(text, "chunk %u: claims place 2 of tier id 3, which chunk %u keeps;", &chunk, &keeper) == 2 &&
+	    chunk < NR_CHUNKS && !keeper)
+		named[chunk]++;
+}
+
+/* 300 chunks and one more are on one place, which the first keeps. */
+static void many_are_named(int fd)
+{
+	struct md_problems p = { .say = note_claim };
+	struct md_source src;
+	struct md_repair r = { .src = &src, .p = &p };
+	unsigned int i, wrong = 0;
+
+	md_source_init(&src, fd);
+	ok(md_repair(&r) && p.errors == 300, "the repair counts them, too");
+	for (i = 0; i < NR_CHUNKS; i++)
+		wrong += named[i] != (i == 2001 || (i && i < 300));
+	ok(!wrong, "and names each, with the one that keeps the place");
+	md_content_free(&r.content);
+	free(r.refusal);
+	md_source_free(&src);
+}
+
 /* Neither is known to be right, so both are named. */
 static void both_are_named(void)
 {
@@ -608,6 +746,7 @@ static void both_are_named(void)
 	md_check(&check, &src, &p);
 	md_source_free(&src);
 	ok(p.errors == 300, "and all are counted");
+	many_are_named(fd);
 	close(fd);
 	md_content_free(&c);
 }
@@ -674,6 +813,7 @@ int main(void)
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
 	orphaned_leaves();
+	many_losses();
 	way_back(TIER_STATE_REVERTING);
 	way_back(TIER_STATE_RETIRED);
 	flipped_state(fd);

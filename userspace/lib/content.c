@@ -194,54 +194,131 @@ bool md_image_tunables(struct md_image *image, struct md_tunables *tunables)
  * Arrays
  */
 
+/* Chunks first to end - 1 cannot be had. */
+struct loss {
+	u64 first, end;
+	u64 blocks, block;	/* how many are damaged, and the first of them; none: 0 */
+	const char *why;
+};
+
 struct scan {
 	struct md_image *image;
 	struct md_places *places;
 	u64 *entries;
 	u32 *heat;
+	struct loss *lost;
+	size_t nr_lost, room;
 };
 
-static void tell_lost(struct md_image *image, const char *array, u64 first, u64 end, u64 block,
-		      const char *why)
-{
-	image->broken = true;
-	if (block)
-		md_error(image->p, "%s: chunks %llu to %llu: block %llu is damaged: %s", array, LL(first),
-			 LL(end - 1), LL(block), why);
-	else
-		md_error(image->p, "%s: chunks %llu to %llu: %s", array, LL(first), LL(end - 1), why);
-}
-
-static void mapping_lost(void *context, u64 first, u64 end, u64 block, const char *why)
+/* Blocks do not come in the order of what they hold. */
+static void note_lost(void *context, u64 first, u64 end, u64 block, const char *why)
 {
 	struct scan *s = context;
 
-	tell_lost(s->image, "mapping", first, end, block, why);
+	s->image->broken = true;
+	if (s->nr_lost == s->room) {
+		s->room = s->room ? 2 * s->room : 16;
+		s->lost = xrealloc(s->lost, s->room, sizeof(*s->lost));
+	}
+	s->lost[s->nr_lost++] = (struct loss){
+		.first = first, .end = end, .blocks = !!block, .block = block, .why = why,
+	};
 }
 
-/* What remains of an entry when what is wrong with it is gone. */
-static u64 judge_entry(struct md_places *places, struct md_problems *p, u64 chunk, u64 entry)
+static int by_first(const void *a, const void *b)
 {
+	const struct loss *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void tell_loss(struct md_problems *p, const char *array, const struct loss *l)
+{
+	u64 last = l->end - 1;
+
+	if (l->blocks > 1)
+		md_error(p, "%s: chunks %llu to %llu: %llu blocks are damaged, the first is block %llu: %s", array,
+			 LL(l->first), LL(last), LL(l->blocks), LL(l->block), l->why);
+	else if (l->blocks)
+		md_error(p, "%s: chunks %llu to %llu: block %llu is damaged: %s", array, LL(l->first), LL(last),
+			 LL(l->block), l->why);
+	else
+		md_error(p, "%s: chunks %llu to %llu: %s", array, LL(l->first), LL(last), l->why);
+}
+
+/* One line for neighbours with the same reason. */
+static void tell_lost(struct scan *s, const char *array)
+{
+	size_t i, next;
+
+	if (s->nr_lost)
+		qsort(s->lost, s->nr_lost, sizeof(*s->lost), by_first);
+	for (i = 0; i < s->nr_lost; i = next) {
+		struct loss l = s->lost[i];
+
+		for (next = i + 1; next < s->nr_lost; next++) {
+			const struct loss *n = &s->lost[next];
+
+			if (n->first != l.end || !n->blocks != !l.blocks || strcmp(n->why, l.why))
+				break;
+			l.end = n->end;
+			l.blocks += n->blocks;
+		}
+		tell_loss(s->image->p, array, &l);
+	}
+	free(s->lost);
+}
+
+/* Neighbours that are told in one line. */
+struct same {
+	u64 first, end;		/* none: equal */
+	bool minor;
+	char why[MD_WHY];
+};
+
+static void tell_same(struct same *same, struct md_problems *p)
+{
+	void (*tell)(struct md_problems *p, const char *fmt, ...) = same->minor ? md_minor : md_error;
+
+	if (same->end == same->first + 1)
+		tell(p, "chunk %llu: %s", LL(same->first), same->why);
+	else if (same->end > same->first)
+		tell(p, "chunks %llu to %llu: %s", LL(same->first), LL(same->end - 1), same->why);
+	same->end = same->first;
+}
+
+/* They come in order. */
+static void note_same(struct same *same, struct md_problems *p, u64 chunk, bool minor, const char *why)
+{
+	if (same->end != same->first && same->end == chunk && same->minor == minor && !strcmp(same->why, why)) {
+		same->end++;
+		return;
+	}
+	tell_same(same, p);
+	*same = (struct same){ .first = chunk, .end = chunk + 1, .minor = minor };
+	copy_string(same->why, sizeof(same->why), why);
+}
+
+/* What remains of an entry when what is wrong with it is gone; the last line remains in same. */
+static u64 judge_entry(struct md_places *places, struct md_problems *p, struct same *same, u64 chunk, u64 entry)
+{
+	enum md_entry_verdict verdict;
 	char why[MD_WHY];
 
-	switch (md_places_take(places, chunk, entry, why)) {
-	case MD_ENTRY_GOOD:
+	verdict = md_places_take(places, chunk, entry, why);
+	if (verdict == MD_ENTRY_GOOD)
 		return entry;
-	case MD_ENTRY_PIN:
-		/* Left by a tier that was removed. */
-		md_minor(p, "chunk %llu: %s", LL(chunk), why);
-		return entry & ~MD_ENTRY_PIN_MASK;
-	case MD_ENTRY_DOUBLE:
+	if (verdict == MD_ENTRY_DOUBLE)
 		return 0;
-	default:
-		md_error(p, "chunk %llu: %s", LL(chunk), why);
-		return 0;
-	}
+	note_same(same, p, chunk, verdict == MD_ENTRY_PIN, why);
+	/* Left by a tier that was removed. */
+	return verdict == MD_ENTRY_PIN ? entry & ~MD_ENTRY_PIN_MASK : 0;
 }
 
 static void take_entries(void *context, u64 first, u32 nr, const void *values)
 {
 	struct scan *s = context;
+	struct same same = { 0 };
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
@@ -250,8 +327,11 @@ static void take_entries(void *context, u64 first, u32 nr, const void *values)
 
 		memcpy(&value, (const u8 *)values + i * sizeof(value), sizeof(value));
 		entry = le64_to_cpu(value);
-		if (s->places && entry)
-			entry = judge_entry(s->places, s->image->p, first + i, entry);
+		if (s->places && entry) {
+			entry = judge_entry(s->places, s->image->p, &same, first + i, entry);
+			/* Each counts. */
+			tell_same(&same, s->image->p);
+		}
 		if (s->entries && entry)
 			s->entries[first + i] = entry;
 	}
@@ -287,12 +367,13 @@ void md_image_mapping(struct md_image *image, struct md_places *places, u64 *sto
 		.value_size = sizeof(__le64),
 		.nr = image->info.nr_chunks,
 		.values = take_entries,
-		.lost = mapping_lost,
+		.lost = note_lost,
 		.orphans = image->orphans,
 		.context = &scan,
 	};
 
 	md_array_walk(&array, image->roots.mapping);
+	tell_lost(&scan, "mapping");
 	if (!places || !places->doubles.nr)
 		return;
 	/* Once more, so that both of two are known. */
@@ -301,13 +382,6 @@ void md_image_mapping(struct md_image *image, struct md_places *places, u64 *sto
 	array.lost = nothing_lost;
 	md_array_walk(&array, image->roots.mapping);
 	md_doubles_tell(&places->doubles, image->p);
-}
-
-static void heat_lost(void *context, u64 first, u64 end, u64 block, const char *why)
-{
-	struct scan *s = context;
-
-	tell_lost(s->image, "heat", first, end, block, why);
 }
 
 static void take_heat(void *context, u64 first, u32 nr, const void *values)
@@ -335,12 +409,13 @@ void md_image_heat(struct md_image *image, u32 *store)
 		.value_size = sizeof(__le32),
 		.nr = image->info.nr_chunks,
 		.values = take_heat,
-		.lost = heat_lost,
+		.lost = note_lost,
 		.orphans = image->orphans,
 		.context = &scan,
 	};
 
 	md_array_walk(&array, image->roots.heat);
+	tell_lost(&scan, "heat");
 }
 
 /*
@@ -388,20 +463,23 @@ void md_content_read(struct md_content *c, struct md_image *image)
 void md_content_judge(struct md_content *c, struct md_problems *p)
 {
 	struct md_places places;
+	struct same same = { 0 };
 	u64 i;
 
 	md_rules_tiers(&c->info, &c->tiers, p);
 	md_rules_tunables(&c->tunables, p);
 	md_places_init(&places, &c->info, &c->tiers);
+	places.doubles.all = p->all;
 	for (i = 0; i < c->info.nr_chunks; i++) {
 		u64 entry = c->mapping[i], good;
 
 		if (!entry)
 			continue;
-		good = judge_entry(&places, p, i, entry);
+		good = judge_entry(&places, p, &same, i, entry);
 		if (good != entry)
 			c->mapping[i] = good;
 	}
+	tell_same(&same, p);
 	for (i = 0; places.doubles.nr && i < c->info.nr_chunks; i++)
 		if (c->mapping[i])
 			md_doubles_look(&places, i, c->mapping[i]);

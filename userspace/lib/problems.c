@@ -10,7 +10,7 @@ static void tell(struct md_problems *p, const char *fmt, va_list ap)
 {
 	char *text, *line;
 
-	if (!p->say || p->said++ >= MD_PROBLEMS_SAID)
+	if (!p->say || (p->said++ >= MD_PROBLEMS_SAID && !p->all))
 		return;
 	text = xvasprintf(fmt, ap);
 	line = xasprintf("%s%s", p->prefix ? p->prefix : "", text);
@@ -43,7 +43,7 @@ void md_problems_end(struct md_problems *p)
 {
 	char *text;
 
-	if (!p->say || p->said <= MD_PROBLEMS_SAID)
+	if (!p->say || p->all || p->said <= MD_PROBLEMS_SAID)
 		return;
 	text = xasprintf("and %llu more", (unsigned long long)(p->said - MD_PROBLEMS_SAID));
 	p->say(p->context, text);

@@ -11,12 +11,13 @@ struct md_problems {
 	void (*say)(void *context, const char *text);
 	void *context;
 	const char *prefix;	/* of each line, NULL for none */
+	bool all;		/* each is told, however many there are */
 	uint64_t said;
 	uint64_t errors;	/* what the kernel would stumble over, or data is lost by */
 	uint64_t minor;		/* what costs space or is ignored */
 };
 
-/* Lines that are told; the rest is counted. */
+/* Lines that are told, unless all are; the rest is counted. */
 #define MD_PROBLEMS_SAID	100
 
 void md_error(struct md_problems *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

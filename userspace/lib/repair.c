@@ -264,10 +264,12 @@ static bool repair(struct md_repair *r, u8 *block)
 {
 	struct md_image image = { .src = r->src, .p = r->p };
 	struct md_refs orphans = { 0 };
-	struct md_problems rules = { .say = r->p->say, .context = r->p->context };
+	struct md_problems rules = { .say = r->p->say, .context = r->p->context, .all = true };
 	bool damaged;
 
 	r->refusal = NULL;
+	/* Nothing else tells which chunks read as zeroes. */
+	r->p->all = true;
 	memset(&r->content, 0, sizeof(r->content));
 	damaged = !md_image_open(&image);
 	if (damaged && !open_damaged(r, &image, block))

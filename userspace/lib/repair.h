@@ -12,7 +12,7 @@ struct md_label_source {
 
 struct md_repair {
 	struct md_source *src;
-	struct md_problems *p;		/* what is found to be wrong */
+	struct md_problems *p;		/* what is found to be wrong: all of it is told */
 	/* Labels on the tiers, fastest first; none: as the metadata says. */
 	unsigned int nr_labels;
 	const struct md_label_source *labels;

@@ -139,6 +139,7 @@ void md_places_free(struct md_places *places)
 
 	for (i = 0; i < places->tiers->nr; i++)
 		munmap(places->map[i].used, places->map[i].len);
+	free(places->doubles.d);
 }
 
 static bool take(struct md_places *places, unsigned int tier, u64 place)
@@ -153,36 +154,97 @@ static bool take(struct md_places *places, unsigned int tier, u64 place)
 
 static bool note_double(struct md_doubles *doubles, u64 chunk, u64 entry)
 {
-	if (doubles->nr == MD_PROBLEMS_SAID)
+	if (doubles->nr == MD_PROBLEMS_SAID && !doubles->all)
 		return false;
-	doubles->d[doubles->nr].chunk = chunk;
-	doubles->d[doubles->nr++].entry = entry;
+	if (doubles->nr == doubles->room) {
+		doubles->room = doubles->room ? 2 * doubles->room : 16;
+		doubles->d = xrealloc(doubles->d, doubles->room, sizeof(*doubles->d));
+	}
+	doubles->d[doubles->nr++] = (struct md_double){ .chunk = chunk, .entry = entry };
 	return true;
 }
 
-void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
+/* Mapped, tier and place. */
+static u64 where(u64 entry)
 {
-	const u64 where = TIER_ENTRY_MAPPED | 0xffULL << TIER_ENTRY_ID_SHIFT | TIER_ENTRY_PLACE_MASK;
-	struct md_doubles *doubles = &places->doubles;
-	unsigned int i;
-
-	if (chunk >= md_live_chunks(places->info) || entry & ~TIER_ENTRY_DISK_MASK)
-		return;
-	for (i = 0; i < doubles->nr; i++)
-		if (doubles->d[i].chunk == chunk)
-			return;
-	for (i = 0; i < doubles->nr; i++)
-		if (!doubles->d[i].found && !((doubles->d[i].entry ^ entry) & where)) {
-			doubles->d[i].found = true;
-			doubles->d[i].keeper = chunk;
-		}
+	return entry & (TIER_ENTRY_MAPPED | 0xffULL << TIER_ENTRY_ID_SHIFT | TIER_ENTRY_PLACE_MASK);
 }
 
-void md_doubles_tell(const struct md_doubles *doubles, struct md_problems *p)
+static int by_chunk(const void *a, const void *b)
+{
+	const struct md_double *x = a, *y = b;
+
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	u64 x = where(((const struct md_double *)a)->entry), y = where(((const struct md_double *)b)->entry);
+
+	return x == y ? by_chunk(a, b) : x < y ? -1 : 1;
+}
+
+/* The first that is not before one with this entry and chunk. */
+static size_t find_double(const struct md_doubles *doubles, u64 entry, u64 chunk)
+{
+	const struct md_double sought = { .entry = entry, .chunk = chunk };
+	size_t low = 0, high = doubles->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_place(&doubles->d[middle], &sought) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void sort_by_place(struct md_doubles *doubles)
+{
+	if (!doubles->sorted)
+		qsort(doubles->d, doubles->nr, sizeof(*doubles->d), by_place);
+	doubles->sorted = true;
+}
+
+/* The first of those with one place knows who keeps it. */
+void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
+{
+	struct md_doubles *doubles = &places->doubles;
+	struct md_double *d;
+	size_t i;
+
+	if (!doubles->nr || chunk >= md_live_chunks(places->info) || entry & ~TIER_ENTRY_DISK_MASK)
+		return;
+	sort_by_place(doubles);
+	i = find_double(doubles, entry, 0);
+	if (i == doubles->nr || where(doubles->d[i].entry) != where(entry) || doubles->d[i].found)
+		return;
+	d = &doubles->d[i];
+	i = find_double(doubles, entry, chunk);
+	/* Itself one of them? */
+	if (i < doubles->nr && doubles->d[i].chunk == chunk)
+		return;
+	d->found = true;
+	d->keeper = chunk;
+}
+
+void md_doubles_tell(struct md_doubles *doubles, struct md_problems *p)
 {
 	char keeper[32];
-	unsigned int i;
+	size_t i;
 
+	if (!doubles->nr)
+		return;
+	sort_by_place(doubles);
+	for (i = 1; i < doubles->nr; i++)
+		if (where(doubles->d[i].entry) == where(doubles->d[i - 1].entry)) {
+			doubles->d[i].found = doubles->d[i - 1].found;
+			doubles->d[i].keeper = doubles->d[i - 1].keeper;
+		}
+	qsort(doubles->d, doubles->nr, sizeof(*doubles->d), by_chunk);
+	doubles->sorted = false;
 	for (i = 0; i < doubles->nr; i++) {
 		snprintf(keeper, sizeof(keeper), "chunk %llu", LL(doubles->d[i].keeper));
 		md_error(p, "chunk %llu: claims place %llu of tier id %u, which %s keeps; one of the two is wrong",

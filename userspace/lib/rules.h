@@ -48,14 +48,19 @@ void md_rules_superblock(const void *block, struct md_problems *p);
 /* Chunks that the length takes; the array may have more, none of them mapped. */
 u64 md_live_chunks(const struct tier_meta_info *info);
 
-/* Chunks whose place another one has taken, as far as there are lines for them. */
+/* A chunk whose place another one has taken. */
+struct md_double {
+	u64 chunk, entry;
+	bool found;
+	u64 keeper;	/* the chunk that has the place, if found */
+};
+
+/* Of them, as many as there are lines for. */
 struct md_doubles {
-	unsigned int nr;
-	struct {
-		u64 chunk, entry;
-		bool found;
-		u64 keeper;	/* the chunk that has the place, if found */
-	} d[MD_PROBLEMS_SAID];
+	bool all;	/* there are lines for all */
+	bool sorted;	/* by place */
+	size_t nr, room;
+	struct md_double *d;
 };
 
 /* Which places are taken. */
@@ -86,7 +91,7 @@ enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 en
 
 /* When all are judged: looks with each entry, in the same order, for those that keep the places. */
 void md_doubles_look(struct md_places *places, u64 chunk, u64 entry);
-void md_doubles_tell(const struct md_doubles *doubles, struct md_problems *p);
+void md_doubles_tell(struct md_doubles *doubles, struct md_problems *p);
 
 static inline unsigned int md_entry_id(u64 entry)
 {
