@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "commands.h"
+#include "lost.h"
 #include "render.h"
 #include "size.h"
 #include "util.h"

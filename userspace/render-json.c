@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "render-json.h"
@@ -198,18 +199,46 @@ static json_object *operation_object(const struct report *r)
 	return o;
 }
 
-static json_object *lost_array(const struct report *r)
+/* Ranges may be millions, and an object of each takes a kilobyte of memory. */
+struct lost {
+	uint64_t chunk;		/* bytes */
+	unsigned int nr;
+	struct range range[];
+};
+
+static int print_lost(json_object *a, struct printbuf *to, int level, int flags)
 {
-	json_object *a = json_object_new_array(), *o;
-	uint64_t chunk = r->set->chunk_sectors * SECTOR_SIZE;
+	const struct lost *lost = json_object_get_userdata(a);
 	unsigned int i;
 
-	for (i = 0; i < r->nr_lost; i++) {
-		o = json_object_new_object();
-		put_number(o, "offset", r->lost[i].first * chunk);
-		put_number(o, "length", r->lost[i].count * chunk);
-		json_object_array_add(a, o);
-	}
+	(void)flags;
+	printbuf_strappend(to, "[");
+	for (i = 0; i < lost->nr; i++)
+		sprintbuf(to, "%s\n%*s{ \"offset\":%llu, \"length\":%llu }", i ? "," : "", 2 * (level + 1), "",
+			  (unsigned long long)(lost->range[i].first * lost->chunk),
+			  (unsigned long long)(lost->range[i].count * lost->chunk));
+	if (lost->nr)
+		sprintbuf(to, "\n%*s", 2 * level, "");
+	return printbuf_strappend(to, "]");
+}
+
+static void free_lost(json_object *a, void *lost)
+{
+	(void)a;
+	free(lost);
+}
+
+/* The report is gone by the time that this is printed. */
+static json_object *lost_array(const struct report *r)
+{
+	json_object *a = json_object_new_array();
+	struct lost *lost = xrealloc(NULL, 1, sizeof(*lost) + r->nr_lost * sizeof(*lost->range));
+
+	lost->chunk = r->set->chunk_sectors * SECTOR_SIZE;
+	lost->nr = r->nr_lost;
+	if (r->nr_lost)
+		memcpy(lost->range, r->lost, r->nr_lost * sizeof(*lost->range));
+	json_object_set_serializer(a, print_lost, lost, free_lost);
 	return a;
 }
 

@@ -335,7 +335,7 @@ static void set_rates(struct report *r, const struct sample *a, const struct sam
 	}
 }
 
-static bool measurable(const struct set *s)
+bool report_measurable(const struct set *s)
 {
 	return s->active && s->have_table && s->status.kind == STATUS_OK;
 }
@@ -384,7 +384,7 @@ struct report *reports_since(struct set **sets, unsigned int nr, const struct sa
 		const struct sample *then = find_sample(before, sets[i]);
 
 		make(&reports[i], sets[i]);
-		if (then && measurable(sets[i])) {
+		if (then && report_measurable(sets[i])) {
 			take_sample(sets[i], &now);
 			set_rates(&reports[i], then, &now);
 		}
@@ -402,7 +402,7 @@ struct report *reports_make(struct set **sets, unsigned int nr, unsigned int int
 		before = samples_take(sets, nr);
 		sleep_ms(interval_ms);
 		for (i = 0; i < nr; i++)
-			if (measurable(sets[i]))
+			if (report_measurable(sets[i]))
 				set_refresh(sets[i]);
 	}
 	reports = reports_since(sets, nr, before);
@@ -423,92 +423,4 @@ void reports_free(struct report *reports, unsigned int nr)
 		free(reports[i].lost);
 	}
 	free(reports);
-}
-
-/*
- * Lost ranges: the heat message counts the chunks of a range that lie on each
- * rank; ranges that lie partly on a missing tier are asked for again in smaller
- * pieces.
- */
-#define BUCKETS_MAX	4096
-#define MESSAGES_MAX	2048
-#define RANGES_MAX	100000
-
-struct hunt {
-	struct report *report;
-	unsigned int messages;
-	bool gave_up;
-};
-
-static void add_lost(struct hunt *h, uint64_t first, uint64_t count)
-{
-	struct report *r = h->report;
-	struct range *last = r->nr_lost ? &r->lost[r->nr_lost - 1] : NULL;
-
-	if (last && last->first + last->count == first) {
-		last->count += count;
-		return;
-	}
-	if (r->nr_lost == RANGES_MAX) {
-		h->gave_up = true;
-		return;
-	}
-	r->lost = xrealloc(r->lost, r->nr_lost + 1, sizeof(*r->lost));
-	r->lost[r->nr_lost++] = (struct range){ .first = first, .count = count };
-}
-
-static uint64_t lost_in(const struct set *s, const struct heat_bucket *b)
-{
-	uint64_t lost = 0;
-	unsigned int i;
-
-	for (i = 0; i < s->nr_tiers; i++)
-		if (!s->tier[i].present)
-			lost += b->on_rank[i];
-	return lost;
-}
-
-static void hunt_range(struct hunt *h, uint64_t first, uint64_t count)
-{
-	const struct set *s = h->report->set;
-	char *message, *answer, *reason;
-	struct heat_bucket b;
-	const char *line;
-	int r;
-
-	if (h->gave_up || h->messages++ == MESSAGES_MAX) {
-		h->gave_up = true;
-		return;
-	}
-	message = xasprintf("heat %llu %llu %llu", (unsigned long long)first, (unsigned long long)count,
-			    (unsigned long long)(count < BUCKETS_MAX ? count : BUCKETS_MAX));
-	r = dm_message(s->dm.name, message, &answer, &reason);
-	free(message);
-	if (r) {
-		verbose("%s: heat: %s", s->name, reason);
-		free(reason);
-		h->gave_up = true;
-		return;
-	}
-	for (line = answer; !h->gave_up && !(r = heat_parse(&line, s->nr_tiers, &b));) {
-		uint64_t lost = lost_in(s, &b);
-
-		if (lost && lost == b.count)
-			add_lost(h, b.first, b.count);
-		else if (lost && b.count < count)
-			hunt_range(h, b.first, b.count);
-	}
-	if (r == -EINVAL)
-		h->gave_up = true;
-	free(answer);
-}
-
-void report_find_lost(struct report *r)
-{
-	struct hunt h = { .report = r };
-
-	if (!measurable(r->set) || !set_missing(r->set))
-		return;
-	hunt_range(&h, 0, r->chunks);
-	r->lost_cut = h.gave_up;
 }

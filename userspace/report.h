@@ -60,8 +60,8 @@ struct samples *samples_take(struct set **sets, unsigned int nr);
 void samples_free(struct samples *samples);
 struct report *reports_since(struct set **sets, unsigned int nr, const struct samples *before);
 
-/* Fills in lost and lost_cut. */
-void report_find_lost(struct report *r);
+/* Whether it can be asked what it does, and where chunks are. */
+bool report_measurable(const struct set *s);
 
 /* Notes one more thing that needs attention, about a device that may be none of the tiers. */
 void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
