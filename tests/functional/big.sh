@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout=240
+# timeout=300
 # stock kernels only: it measures time and memory
 #
 # A virtual device of 1 TiB on disks that take memory only where they are
-# written: how long activation takes and how much memory a chunk costs.
+# written: how long activation takes, how much memory a chunk costs, and whether
+# status lists all that lies on a missing tier.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$here/lib-tierctl.sh"
 
 chunks=$((1024 * 1024))
 chunk=2048
@@ -78,6 +81,45 @@ one_tebibyte()
 	same 4096 "$(msg heat 0 "$chunks" 4096 | wc -l)" "buckets of heat"
 }
 test_case "1 TiB activates and takes at most 16 bytes a chunk" one_tebibyte
+
+# Each second chunk of an eighth lies on a tier that is missing, and one of 64 of the
+# rest: no bucket of the first answer, which has 4096, is without one.
+gone='function gone(c) { return c < chunks / 8 ? c % 2 : c % 64 == 10 }'
+
+scattered_and_missing()
+{
+	local start rc=0 chunks=$((256 * 1024))
+	disk meta 64
+	disk fast $((64 * 1024))
+	disk slow $((256 * 1024))
+	length=$((chunks * chunk))
+	activate
+	deactivate
+	ctl dump "$meta" | awk -v chunks="$chunks" "$gone"'
+		/<\/tier_metadata>/ {
+			for (c = 0; c < chunks; c++) {
+				tier = gone(c) ? 0 : 1
+				printf "<map chunk=\"%d\" chunks=\"1\" tier=\"%d\" place=\"%d\"/>\n", c, tier, ++place[tier]
+			}
+		}
+		{ print }' >"$tmp/scattered"
+	ctl restore -qy "$tmp/scattered" "$meta"
+	rm "$tmp/scattered"
+	disk_gone fast
+	tiers=(- "$slow")
+	activate
+	start=$EPOCHREALTIME
+	ctl status --json "$set" >"$tmp/json" || rc=$?
+	note "status of 256 GiB, scattered: $(since "$start") s"
+	same 3 "$rc" "exit status"
+	same true "$(jq '.sets[0].lost_ranges_complete' "$tmp/json")" "all ranges"
+	awk -v chunks="$chunks" "$gone"'
+		BEGIN { for (c = 0; c < chunks; c++) if (gone(c)) printf "%.0f 1048576\n", c * 1048576 }' >"$tmp/lost"
+	note "$(wc -l <"$tmp/lost") ranges, $(stat -c %s "$tmp/json") bytes of JSON"
+	jq -r '.sets[0].lost_ranges[] | "\(.offset) \(.length)"' "$tmp/json" | cmp - "$tmp/lost" ||
+		fail "not the ranges that are lost"
+}
+test_case "256 GiB, scattered: status lists all that lies on a missing tier" scattered_and_missing
 
 too_many_chunks()
 {
