@@ -12,6 +12,7 @@
 #include "lib/metadata.h"
 #include "lib/record.h"
 #include "lib/repair.h"
+#include "reseal.h"
 #include "same-content.h"
 #include "tap.h"
 
@@ -176,23 +177,6 @@ static void dumps(const struct md_content *c, bool json)
 	free(text);
 }
 
-/* Seals a block of whatever kind it was before a bit was flipped. */
-static void reseal(void *block, const void *before, u64 number)
-{
-	const char *reason;
-
-	if (!tier_superblock_verify(before, number, &reason))
-		tier_superblock_seal(block, number);
-	else if (!md_judge_index(before, number))
-		md_seal_index(block, number);
-	else if (!md_judge_bitmap(before, number))
-		md_seal_bitmap(block, number);
-	else if (!md_judge_array(before, number, 8) || !md_judge_array(before, number, 4))
-		md_seal_array(block, number);
-	else
-		md_seal_node(block, number);
-}
-
 /* What damage to a block may cost. */
 struct harm {
 	bool refused;		/* all of it */
@@ -277,7 +261,8 @@ static void flipped_bits(const struct md_content *c, int fd)
 		unseen += !p.errors;
 		spoilt += !repair_is_good(fd, c, &harm);
 
-		reseal(block, was, number);
+		if (!reseal(block, was, number))
+			exit(1);
 		if (pwrite(fd, block, MD_BLOCK, number * MD_BLOCK) != MD_BLOCK)
 			exit(1);
 		check_fd(fd, &p);
