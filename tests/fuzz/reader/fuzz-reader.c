@@ -1,143 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The reader, the check and the repair of metadata under libFuzzer.  An input is an image;
- * the mutator makes checksums and block numbers right again most of the time,
- * so that what lies behind them is reached.  The first input is a small set.
+ * The reader, the check and the repair of metadata under libFuzzer.  An input is an image,
+ * but for the free blocks behind it; the mutator makes checksums and block numbers right
+ * again most of the time, each by the kind that the block had, so that what lies behind
+ * them is reached.  The first input is a small set that is sound.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../content-raw.h"
+#include "../fuzz.h"
 #include "check.h"
 #include "metadata.h"
 #include "repair.h"
+#include "../../unit/reseal.h"
 
 #define BLOCK		TIER_METADATA_BLOCK_SIZE
-#define NR_CHUNKS	100
-#define BASE_BLOCKS	7
 /* The repair goes through all that a superblock claims: seconds, if it is a billion. */
 #define MAX_CHUNKS	(1U << 20)
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* ---- making images ---- */
 
-static void seal(uint8_t *image, size_t nr)
-{
-	uint8_t *block = image + nr * BLOCK;
-	struct md_btree_node *node = (void *)block;
-	struct md_array_block *array = (void *)block;
-	u32 flags = le32_to_cpu(node->flags);
+static struct {
+	uint8_t *image;
+	size_t size;		/* of the blocks in use */
+	size_t whole;		/* what the space map counts; zero behind size */
+} base;
 
-	if (!nr) {
-		tier_superblock_seal(block, 0);
-	} else if (flags == MD_BTREE_INTERNAL || flags == MD_BTREE_LEAF) {
-		node->blocknr = cpu_to_le64(nr);
-		node->csum = cpu_to_le32(tier_checksum(block + 4, BLOCK - 4, MD_BTREE_CSUM_XOR));
-	} else {
-		array->blocknr = cpu_to_le64(nr);
-		array->csum = cpu_to_le32(tier_checksum(block + 4, BLOCK - 4, MD_ARRAY_CSUM_XOR));
-	}
+void die(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	abort();
 }
 
-/* A leaf with entries 0 to nr - 1; returns where the values are. */
-static void *make_leaf(uint8_t *block, u32 value_size, u32 nr)
+/* What a sound set has. */
+static void make_base(void)
 {
-	struct md_btree_node *node = (void *)block;
-	u32 max = (BLOCK - sizeof(*node)) / (sizeof(__le64) + value_size) / 3 * 3;
-	u32 i;
+	struct md_content content;
+	int fd;
 
-	node->flags = cpu_to_le32(MD_BTREE_LEAF);
-	node->nr_entries = cpu_to_le32(nr);
-	node->max_entries = cpu_to_le32(max);
-	node->value_size = cpu_to_le32(value_size);
-	for (i = 0; i < nr; i++)
-		node->keys[i] = cpu_to_le64(i);
-	return &node->keys[max];
-}
-
-static void *make_array(uint8_t *image, size_t root, size_t block, u32 value_size)
-{
-	struct md_array_block *array = (void *)(image + block * BLOCK);
-	__le64 *value = make_leaf(image + root * BLOCK, sizeof(__le64), 1);
-
-	*value = cpu_to_le64(block);
-	array->max_entries = cpu_to_le32((BLOCK - sizeof(*array)) / value_size);
-	array->nr_entries = cpu_to_le32(NR_CHUNKS);
-	array->value_size = cpu_to_le32(value_size);
-	return array->values;
-}
-
-static size_t make_base(uint8_t *image, size_t max_size)
-{
-	struct tier_meta_info info = {
-		.state = TIER_STATE_LIVE, .logical_block_size = 512, .chunk_sectors = 128,
-		.nr_chunks = NR_CHUNKS, .length = NR_CHUNKS * 128, .reserve = 2,
-		.generation = 1, .next_generation = 1, .trans_id = 9,
-		.name = "base", .policy = "heat", .uuid = "base",
-	};
-	struct tier_meta_roots roots = {
-		.mapping = 1, .heat = 3, .tiers = 5, .tunables = 6, .nr_tunables = 1,
-	};
-	struct tier_meta_tier tier = {
-		.size = 16384, .first_place = 16, .places = 112, .generation = 1, .landing = 1,
-	};
-	struct tier_tunable_record tunable = { .name = "latency_guard", .value = cpu_to_le64(1) };
-	struct tier_record *records;
-	__le64 entry;
-	uint8_t *map;
-	u32 i;
-
-	if (max_size < BASE_BLOCKS * BLOCK)
-		return 0;
-	memset(image, 0, BASE_BLOCKS * BLOCK);
-	tier_superblock_pack(image, &info, &roots);
-	map = make_array(image, 1, 2, sizeof(__le64));
-	for (i = 0; i < NR_CHUNKS; i += 2) {
-		entry = cpu_to_le64(TIER_ENTRY_MAPPED | (u64)(i & 1) << TIER_ENTRY_ID_SHIFT |
-				    (16 + i));
-		memcpy(map + i * sizeof(entry), &entry, sizeof(entry));
-	}
-	make_array(image, 3, 4, sizeof(__le32));
-	records = make_leaf(image + 5 * BLOCK, sizeof(*records), 2);
-	for (i = 0; i < 2; i++) {
-		struct tier_record record;
-
-		tier.id = i;
-		tier.rank = i;
-		tier.uuid[0] = i + 1;
-		tier_record_pack(&record, &tier);
-		memcpy(&records[i], &record, sizeof(record));
-	}
-	memcpy(make_leaf(image + 6 * BLOCK, sizeof(tunable), 1), &tunable, sizeof(tunable));
-	for (i = 0; i < BASE_BLOCKS; i++)
-		seal(image, i);
-	return BASE_BLOCKS * BLOCK;
+	make_content(&content);
+	fd = write_content(&content);
+	md_content_free(&content);
+	base.whole = lseek(fd, 0, SEEK_END);
+	base.image = calloc(1, base.whole);
+	if (!base.image || pread(fd, base.image, base.whole, 0) != (ssize_t)base.whole)
+		die("no base\n");
+	close(fd);
+	for (base.size = base.whole; tier_all_zero(base.image + base.size - BLOCK, BLOCK);)
+		base.size -= BLOCK;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
-	size_t nr, block, n;
+	uint8_t before[BLOCK] __attribute__((aligned(8)));
+	size_t nr, block, was, n;
 
-	if (size < BASE_BLOCKS * BLOCK) {
-		size = make_base(data, max_size);
-		if (!size)
-			return LLVMFuzzerMutate(data, 0, max_size);
+	if (max_size < base.size)
+		return LLVMFuzzerMutate(data, size, max_size);
+	if (size < base.size) {
+		size = base.size;
+		memcpy(data, base.image, size);
 	}
 	nr = size / BLOCK;
 	srand(seed);
 	for (n = 1 + rand() % 3; n; n--) {
-		block = rand() % nr;
+		block = was = rand() % nr;
+		memcpy(before, data + block * BLOCK, BLOCK);
 		if (rand() % 20 == 0 && size + BLOCK <= max_size) {
 			/* One more, a copy. */
-			memcpy(data + size, data + block * BLOCK, BLOCK);
+			memcpy(data + nr * BLOCK, before, BLOCK);
 			block = nr++;
-			size += BLOCK;
+			size = nr * BLOCK;
 		}
 		/* The headers and what comes after them count most; sizes stay. */
 		if (rand() % 2)
@@ -145,7 +93,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		else
 			LLVMFuzzerMutate(data + block * BLOCK, BLOCK, BLOCK);
 		if (rand() % 16)
-			seal(data, block);
+			reseal_as(data + block * BLOCK, before, was, block);
 	}
 	return size;
 }
@@ -160,15 +108,70 @@ static int entry_seen(void *context, u64 chunk, u64 entry)
 	return 0;
 }
 
+/* What was reached; said at the end. */
+static struct {
+	unsigned long images, content, repaired, bitmaps, overflow, compared, orphans;
+} seen;
+
 static void say(void *context, const char *text)
 {
-	*(size_t *)context += strlen(text);
+	(void)context;
+	seen.bitmaps += !strncmp(text, "space map: bitmap", 17);
+	seen.overflow += strstr(text, "large count") || strstr(text, "space map: node");
+	seen.compared += strstr(text, "are referenced") != NULL;
+	seen.orphans += strstr(text, "below a damaged block") != NULL;
 }
 
-static void check_image(int fd)
+static void say_seen(void)
 {
-	size_t said = 0;
-	struct md_problems problems = { .say = say, .context = &said };
+	printf("%lu images: the check was content with %lu; %lu repaired; lines about bitmaps %lu, large counts %lu, counts that differ %lu, what is left below damaged nodes %lu\n",
+	       seen.images, seen.content, seen.repaired, seen.bitmaps, seen.overflow, seen.compared, seen.orphans);
+}
+
+/* Where the chunks of an image are that the check is content with: tier id and place. */
+static u64 *place;
+static size_t nr_places, room;
+
+static void note_place(uint64_t chunk, uint64_t entry)
+{
+	(void)chunk;
+	if (!(entry & TIER_ENTRY_MAPPED))
+		return;
+	if (nr_places == room) {
+		room = room ? 2 * room : 4096;
+		place = reallocarray(place, room, sizeof(*place));
+		if (!place)
+			die("out of memory\n");
+	}
+	place[nr_places++] = entry & (0xffULL << TIER_ENTRY_ID_SHIFT | TIER_ENTRY_PLACE_MASK);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* By other means: two chunks on one place are never missed. */
+static void check_content(const uint8_t *image, size_t size)
+{
+	size_t i;
+
+	seen.content++;
+	nr_places = 0;
+	if (!raw_walk(image, size, note_place))
+		die("the check is content with a mapping that cannot be read\n");
+	if (nr_places)
+		qsort(place, nr_places, sizeof(*place), by_number);
+	for (i = 1; i < nr_places; i++)
+		if (place[i] == place[i - 1])
+			die("the check is content with two chunks on one place\n");
+}
+
+static void check_image(int fd, const uint8_t *data, size_t size)
+{
+	struct md_problems problems = { .say = say };
 	struct md_check check = { 0 };
 	struct md_repair repair = { .src = NULL };
 	struct md_source src;
@@ -177,14 +180,30 @@ static void check_image(int fd)
 		return;
 	md_check(&check, &src, &problems);
 	md_problems_end(&problems);
+	if (!problems.errors)
+		check_content(data, size);
 	repair.src = &src;
 	repair.p = &problems;
 	/* Either there is a result or a reason why not. */
-	if (!md_repair(&repair) && !repair.refusal)
+	if (md_repair(&repair))
+		seen.repaired++;
+	else if (!repair.refusal)
 		abort();
 	free(repair.refusal);
 	md_content_free(&repair.content);
 	md_source_free(&src);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	make_base();
+	LLVMFuzzerTestOneInput(base.image, base.size);
+	if (seen.content != 1)
+		die("the check is not content with the base\n");
+	atexit(say_seen);
+	return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -200,8 +219,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size >= 2 * BLOCK && tier_label_choose(data, data + BLOCK, &label, &reason) && !reason)
 		abort();
+	seen.images++;
 	fd = memfd_create("image", 0);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    (size < base.whole && ftruncate(fd, base.whole)))
 		abort();
 	/* An error without a reason is a fault, too. */
 	if (!md_read_superblock(fd, &info, &roots, &reason)) {
@@ -218,7 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!reason) {
 		abort();
 	}
-	check_image(fd);
+	check_image(fd, data, size);
 	close(fd);
 	return 0;
 }
