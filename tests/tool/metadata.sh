@@ -55,13 +55,13 @@ le64() { le32 "$1"; le32 0; }
 bytes() { local hex; read -r hex; printf "$(sed 's/../\\x&/g' <<<"$hex")"; }
 zeroes() { printf "%0$((2 * $1))d" 0; }
 
-# label FILE ID UUID GENERATION: in both slots
+# label FILE ID UUID GENERATION [SECTORS]: in both slots
 label()
 {
 	local slot
 	slot=$(le32 1; echo 544945524c41424c | tr -d '\n'
 	       echo "$set$3" | tr -d '\n'; le32 "$2"; zeroes 12
-	       le64 204800; le64 2048; le64 2048; le64 "$4"
+	       le64 "${5:-204800}"; le64 2048; le64 2048; le64 "$4"
 	       printf photos | od -An -tx1 | tr -d ' \n'; zeroes 410)
 	slot=$(crc 0x3d90b64e <<<"$slot")$slot
 	truncate -s 0 "$1"
@@ -128,6 +128,10 @@ point $? "a copy of a label that is lost is minor"
 dd if=/dev/zero of=t1 bs=4096 seek=1 count=1 conv=notrunc status=none
 "$tools/tier_check" -q -i meta --tiers t0 t1
 point $? "one that was never written is none"
+label resized 1 $slow 2 202752
+says 'resized: its label says 202752 sectors, the metadata 204800' tier_check -i meta --tiers t0 resized &&
+	"$tools/tier_check" -q -i meta --ignore-non-fatal-errors --tiers t0 resized
+point $? "a label of another size than the record's is minor"
 says 't0: is tier id 0, as t0 is' tier_check -i meta --tiers t0 t0
 point $? "a tier that is named twice is an error"
 says '--metadata-snap goes without --tiers' tier_check -m -i meta --tiers t0 t1

@@ -59,6 +59,14 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 	if (label->label_area != t->first_place * info->chunk_sectors)
 		md_error(p, "%s: its label says %llu sectors are the label area, the metadata %llu", name,
 			 LL(label->label_area), LL(t->first_place * info->chunk_sectors));
+	/*
+	 * The next label has the new size of a tier that has grown, the record has it once all
+	 * are written.  The set's name is no matter: a label that could not be written has the
+	 * one of before.
+	 */
+	if (label->generation == t->generation && !t->next_generation && label->size != t->size)
+		md_minor(p, "%s: its label says %llu sectors, the metadata %llu; the next activation for writing writes it anew",
+			 name, LL(label->size), LL(t->size));
 	if (sectors < t->size)
 		md_error(p, "%s: has %llu sectors, tier id %u has %llu", name, LL(sectors), t->id,
 			 LL(t->size));
