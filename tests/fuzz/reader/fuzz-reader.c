@@ -65,6 +65,14 @@ static void make_base(void)
 		base.size -= BLOCK;
 }
 
+/* One of the first entries of a mapping's block, were it one, becomes what another is. */
+static void copy_entry(uint8_t *block)
+{
+	uint8_t *values = block + sizeof(struct md_array_block);
+
+	memcpy(values + rand() % 60 * 8, values + rand() % 60 * 8, 8);
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
 	uint8_t before[BLOCK] __attribute__((aligned(8)));
@@ -88,7 +96,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 			size = nr * BLOCK;
 		}
 		/* The headers and what comes after them count most; sizes stay. */
-		if (rand() % 2)
+		if (rand() % 8 == 0)
+			copy_entry(data + block * BLOCK);
+		else if (rand() % 2)
 			LLVMFuzzerMutate(data + block * BLOCK, 64, 64);
 		else
 			LLVMFuzzerMutate(data + block * BLOCK, BLOCK, BLOCK);
