@@ -605,7 +605,10 @@ static int do_release_snap(struct call *c)
 	if (tier_set_frozen(set) && !tier_set_full(set))
 		return -EROFS;
 	mutex_lock(&set->commit);
-	r = tier_settle_error(set, tier_metadata_release_snap(set->metadata));
+	r = tier_metadata_release_snap(set->metadata);
+	/* What a damaged one keeps stays as it is; the set is none the worse. */
+	if (r != -EILSEQ || tier_metadata_doomed(set->metadata))
+		r = tier_settle_error(set, r);
 	mutex_unlock(&set->commit);
 	if (!r && tier_set_full(set))
 		tier_set_leave_full(set);

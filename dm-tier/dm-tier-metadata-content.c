@@ -83,89 +83,12 @@ int __tier_md_create_content(struct tier_metadata *md)
  * Tiers and tunables
  */
 
-union small_value {
-	struct tier_record tier;
-	struct tier_tunable_record tunable;
-};
-
-/*
- * The library takes the size of a leaf's values from the tree's user, and where
- * they lie from the leaf: if these differ, it reads and writes past the block.
- */
-static bool leaf_fits(const struct dm_btree_cursor *cursor, u32 value_size)
-{
-	const struct node_header *leaf;
-
-	if (!cursor->depth)
-		return true;
-	leaf = dm_block_data(cursor->nodes[cursor->depth - 1].b);
-	return le32_to_cpu(leaf->value_size) == value_size;
-}
-
-/* What dm_btree_cursor_get_value() copies; of a leaf that fits. */
-static const void *leaf_value(const struct dm_btree_cursor *cursor)
-{
-	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
-	const struct node_header *leaf = dm_block_data(node->b);
-
-	return (const u8 *)(leaf + 1) + le32_to_cpu(leaf->max_entries) * sizeof(__le64) +
-	       node->index * le32_to_cpu(leaf->value_size);
-}
-
-/* Calls fn for up to max values in order of key; fn returns non-zero to stop. */
-static int __walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			int (*fn)(void *context, u64 key,
-				  const union small_value *value),
-			void *context)
-{
-	u32 value_size = info->value_type.size;
-	struct dm_btree_info nodes = *info;
-	struct dm_btree_cursor cursor;
-	union small_value value;
-	u64 key, last = 0;
-	unsigned int i;
-	__le64 ignored;
-	int r;
-
-	/*
-	 * At a node that is no leaf the library's cursor stops the kernel, unless the
-	 * tree's values have the size of a block's number.
-	 */
-	nodes.value_type.size = sizeof(ignored);
-	r = dm_btree_cursor_begin(&nodes, root, false, &cursor);
-	for (i = 0; !r; i++) {
-		if (!leaf_fits(&cursor, value_size)) {
-			r = -EILSEQ;
-			break;
-		}
-		r = dm_btree_cursor_get_value(&cursor, &key, &ignored);
-		if (r)
-			break;
-		memcpy(&value, leaf_value(&cursor), value_size);
-		/* The order rules out a damaged tree that never ends. */
-		if (i == max || (i && key <= last)) {
-			r = -EILSEQ;
-			break;
-		}
-		last = key;
-		r = fn(context, key, &value);
-		if (r)
-			goto out;
-		r = dm_btree_cursor_next(&cursor);
-	}
-	if (r == -ENODATA)
-		r = 0;
-out:
-	dm_btree_cursor_end(&cursor);
-	return r;
-}
-
 struct load_tiers {
 	int (*fn)(void *context, const struct tier_meta_tier *t);
 	void *context;
 };
 
-static int load_tier(void *context, u64 key, const union small_value *value)
+static int load_tier(void *context, u64 key, const union tier_md_small_value *value)
 {
 	struct load_tiers *load = context;
 	struct tier_meta_tier t;
@@ -189,8 +112,8 @@ int tier_metadata_load_tiers(struct tier_metadata *md,
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __walk_btree(&md->tiers_info, md->roots.tiers,
-				 TIER_MAX_TIERS, load_tier, &load);
+		r = __tier_md_walk_btree(&md->tiers_info, md->roots.tiers, TIER_MAX_TIERS,
+					 NULL, load_tier, &load);
 	up_read(&md->lock);
 	return r;
 }
@@ -238,7 +161,7 @@ struct load_tunables {
 	void *context;
 };
 
-static int load_tunable(void *context, u64 key, const union small_value *value)
+static int load_tunable(void *context, u64 key, const union tier_md_small_value *value)
 {
 	const struct tier_tunable_record *t = &value->tunable;
 	struct load_tunables *load = context;
@@ -260,8 +183,8 @@ int tier_metadata_load_tunables(struct tier_metadata *md,
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __walk_btree(&md->tunables_info, md->roots.tunables,
-				 TIER_MAX_TUNABLES, load_tunable, &load);
+		r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
+					 NULL, load_tunable, &load);
 	up_read(&md->lock);
 	return r;
 }
@@ -271,7 +194,7 @@ struct find_tunable {
 	u64 key;
 };
 
-static int match_tunable(void *context, u64 key, const union small_value *value)
+static int match_tunable(void *context, u64 key, const union tier_md_small_value *value)
 {
 	struct find_tunable *find = context;
 
@@ -305,8 +228,8 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
-	r = __walk_btree(&md->tunables_info, md->roots.tunables,
-			 TIER_MAX_TUNABLES, match_tunable, &find);
+	r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
+				 NULL, match_tunable, &find);
 	if (!r) {
 		find.key = md->roots.nr_tunables;
 		if (find.key >= TIER_MAX_TUNABLES)
@@ -322,98 +245,6 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 /*
  * Arrays
  */
-
-/*
- * Not if a parent's key is less than the child's first one: whoever looks for one between
- * them ends up in that child, in front of all it has, and the commit fails.
- */
-static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
-{
-	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
-
-	for (; node > cursor->nodes && !node->index; node--) {
-		const struct node_header *parent = dm_block_data(node[-1].b);
-		const __le64 *keys = (const __le64 *)(parent + 1);
-
-		if (le64_to_cpu(keys[node[-1].index]) < key)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Whether the block the cursor just entered is the one that holds index, with
- * as many values of the right size as an array of nr has there.  Checking this
- * for every block finds any tree that the library would stumble over.
- */
-static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
-{
-	u32 size = cursor->info->value_type.size;
-	u32 per_block = tier_md_per_block(size);
-	__le64 block;
-	u64 key;
-
-	return le32_to_cpu(cursor->ab->value_size) == size &&
-	       le32_to_cpu(cursor->ab->max_entries) == per_block &&
-	       leaf_fits(&cursor->cursor, sizeof(block)) &&
-	       !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
-	       parents_lead_here(&cursor->cursor, key) &&
-	       key < nr && key * per_block == index &&
-	       le32_to_cpu(cursor->ab->nr_entries) == min_t(u64, per_block, nr - index);
-}
-
-/*
- * Calls fn for the values from first, where a block begins, to end - 1; nr is
- * the size of the array.  fn returns non-zero to stop.
- */
-static int __walk_array_range(struct dm_array_info *info, u64 root, u64 nr,
-			      u64 first, u64 end,
-			      int (*fn)(void *context, u32 index, const void *value),
-			      void *context)
-{
-	u32 per_block = tier_md_per_block(info->value_type.size);
-	struct dm_array_cursor cursor;
-	void *value;
-	u64 i;
-	int r;
-
-	r = dm_array_cursor_begin(info, root, &cursor);
-	/* Block by block: before 6.1.128 a skip over more than one went astray. */
-	for (i = 0; !r && i < first; i += per_block) {
-		cond_resched();
-		r = !block_in_place(&cursor, i, nr) ? -EILSEQ :
-		    dm_array_cursor_skip(&cursor, per_block - 1) ? :
-		    dm_array_cursor_next(&cursor);
-	}
-	for (i = first; !r; i++) {
-		if (!cursor.index) {
-			if (i >= nr || !block_in_place(&cursor, i, nr)) {
-				r = -EILSEQ;
-				break;
-			}
-			if (i >= end)
-				break;
-			cond_resched();
-		}
-		dm_array_cursor_get_value(&cursor, &value);
-		r = fn(context, i, value);
-		if (r)
-			goto out;
-		r = dm_array_cursor_next(&cursor);
-	}
-	if (r == -ENODATA)
-		r = i == nr ? 0 : -EILSEQ;
-out:
-	dm_array_cursor_end(&cursor);
-	return r;
-}
-
-static int __walk_array(struct dm_array_info *info, u64 root, u64 nr,
-			int (*fn)(void *context, u32 index, const void *value),
-			void *context)
-{
-	return __walk_array_range(info, root, nr, 0, nr, fn, context);
-}
 
 struct load_map {
 	int (*fn)(void *context, u32 chunk, u64 entry);
@@ -441,8 +272,9 @@ int tier_metadata_load_map(struct tier_metadata *md,
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __walk_array(&md->mapping_info, md->roots.mapping,
-				 md->info.nr_chunks, load_entry, &load);
+		r = __tier_md_walk_array(&md->mapping_info, md->roots.mapping,
+					 md->info.nr_chunks, 0, md->info.nr_chunks,
+					 load_entry, &load);
 	up_read(&md->lock);
 	return r;
 }
@@ -485,21 +317,16 @@ int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin)
 			    (u64)pin << TIER_ENTRY_PIN_SHIFT);
 }
 
-static int accept_any(void *context, u32 index, const void *value)
-{
-	return 0;
-}
-
 /* The library trusts the sizes it is given: see that they are right. */
 static int __verify_arrays(struct tier_metadata *md)
 {
 	int r;
 
-	r = __walk_array(&md->mapping_info, md->roots.mapping,
-			 md->info.nr_chunks, accept_any, NULL);
+	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping,
+				  md->info.nr_chunks, NULL);
 	if (!r)
-		r = __walk_array(&md->heat_info, md->roots.heat,
-				 md->info.nr_chunks, accept_any, NULL);
+		r = __tier_md_check_array(&md->heat_info, md->roots.heat,
+					  md->info.nr_chunks, NULL);
 	return r;
 }
 
@@ -569,8 +396,9 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __walk_array(&md->heat_info, md->roots.heat,
-				 md->info.nr_chunks, load_value, heat);
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
+					 md->info.nr_chunks, 0, md->info.nr_chunks,
+					 load_value, heat);
 	up_read(&md->lock);
 	return r;
 }
@@ -606,9 +434,9 @@ static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
 	if (md->read_only)
 		r = -EROFS;
 	else if (!md->failed)
-		r = __walk_array_range(&md->heat_info, md->roots.heat,
-				       save->nr_chunks, save->first, save->end,
-				       compare_heat, save);
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
+					 save->nr_chunks, save->first, save->end,
+					 compare_heat, save);
 	up_read(&md->lock);
 	return r;
 }

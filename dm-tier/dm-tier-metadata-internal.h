@@ -2,6 +2,7 @@
 /*
  * Shared by the parts of the metadata: dm-tier-metadata.c opens, commits and
  * aborts; dm-tier-metadata-content.c reads and changes what is stored;
+ * dm-tier-metadata-walk.c goes through the trees and judges them;
  * dm-tier-metadata-snap.c makes the metadata snapshot and adopts growth.
  *
  * Functions with two leading underscores want the lock held, for writing unless
@@ -96,6 +97,59 @@ u64 __tier_md_commit_room(struct tier_metadata *md);
 
 /* Fills in the infos for md->tm. */
 void tier_md_init_infos(struct tier_metadata *md);
+
+/*
+ * Walks.  -EILSEQ: there is something that the library would stumble over.  What fn
+ * returns ends a walk unless it is 0.  Lock held, for reading if there is no census.
+ */
+union tier_md_small_value {
+	struct tier_record tier;
+	struct tier_tunable_record tunable;
+};
+
+/*
+ * A census of the blocks in use: each is met once on a walk, and its count in the space
+ * map covers that.
+ */
+struct tier_md_census {
+	struct tier_metadata *md;
+	dm_block_t nr;			/* of blocks */
+	unsigned long *met;		/* a bit for each of them */
+	/*
+	 * Those of the trees that are to stay, when the ones that are walked are to go,
+	 * or NULL.
+	 */
+	const unsigned long *live;
+	bool shared[DM_BTREE_CURSOR_MAX_DEPTH];	/* by level, of the nodes above a block */
+};
+
+/* End it also if begin fails. */
+int __tier_md_census_begin(struct tier_metadata *md, struct tier_md_census *c);
+void tier_md_census_end(struct tier_md_census *c);
+/* -EILSEQ, with a line in the log, if a block is met again or counts as free. */
+int __tier_md_meet(struct tier_md_census *c, dm_block_t b);
+int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots *roots,
+			 u64 nr_chunks);
+/* All that must not be counted down by mistake and can be taken for a part of a tree. */
+int __tier_md_meet_live(struct tier_md_census *c);
+/* Of all that is in use but a metadata snapshot.  Nothing was changed yet. */
+int __tier_md_take_census(struct tier_metadata *md);
+
+/* Calls fn for up to max values in order of key.  c: may be NULL. */
+int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+			 struct tier_md_census *c,
+			 int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
+			 void *context);
+/*
+ * Calls fn for the values from first, where a block begins, to end - 1; nr is
+ * the size of the array.
+ */
+int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
+			 int (*fn)(void *context, u32 index, const void *value),
+			 void *context);
+/* The blocks and nodes alone.  c: may be NULL. */
+int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr,
+			  struct tier_md_census *c);
 
 /* Creates the empty trees and arrays of a set of info.nr_chunks. */
 int __tier_md_create_content(struct tier_metadata *md);

@@ -4,8 +4,11 @@
  */
 #include "dm-tier-metadata-internal.h"
 
+#include <linux/device-mapper.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+
+#define DM_MSG_PREFIX "tier metadata"
 
 /* Growth of the device is adopted in steps of at least this many blocks. */
 #define MIN_GROWTH 16
@@ -89,6 +92,56 @@ int tier_metadata_reserve_snap(struct tier_metadata *md)
 	return r;
 }
 
+static int __read_held(struct tier_metadata *md, struct tier_meta_roots *held, u64 *nr_chunks)
+{
+	const struct tier_superblock *sb;
+	struct dm_block *copy;
+	int r;
+
+	r = dm_tm_read_lock(md->tm, md->info.held_root, &tier_md_sb_validator, &copy);
+	if (r)
+		return r;
+	sb = dm_block_data(copy);
+	tier_superblock_unpack_roots(sb, held);
+	*nr_chunks = le64_to_cpu(sb->nr_chunks);
+	dm_tm_unlock(md->tm, copy);
+	return 0;
+}
+
+/* Nothing that the live trees have is counted down to nothing, and no block twice. */
+static int __meet_held(struct tier_metadata *md, const struct tier_meta_roots *held,
+		       u64 nr_chunks)
+{
+	struct tier_md_census live, c = { 0 };
+	int r;
+
+	r = __tier_md_census_begin(md, &live) ? :
+	    __tier_md_meet_live(&live) ? :
+	    __tier_md_census_begin(md, &c);
+	c.live = live.met;
+	r = r ? : __tier_md_meet(&c, md->info.held_root) ? :
+		  __tier_md_meet_trees(&c, held, nr_chunks);
+	tier_md_census_end(&c);
+	tier_md_census_end(&live);
+	return r;
+}
+
+/*
+ * The trees of a snapshot are not looked at when the set is activated, and the library
+ * counts down whatever they name.
+ */
+static int __judge_held(struct tier_metadata *md, struct tier_meta_roots *held)
+{
+	u64 nr_chunks;
+	int r;
+
+	r = __read_held(md, held, &nr_chunks) ? : __meet_held(md, held, nr_chunks);
+	if (!r || r == -ENOMEM || r == -EIO)
+		return r;
+	DMERR("%pg: the metadata snapshot is damaged and cannot be released", md->bdev);
+	return -EILSEQ;
+}
+
 static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *held)
 {
 	int r;
@@ -111,7 +164,6 @@ static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *h
 static int __release_snap(struct tier_metadata *md)
 {
 	struct tier_meta_roots held;
-	struct dm_block *copy;
 	int r;
 
 	if (!md->info.held_root)
@@ -119,14 +171,9 @@ static int __release_snap(struct tier_metadata *md)
 	/* It gives space back: the last of the room is there for it. */
 	if (__tier_md_free(md) < __tier_md_commit_room(md))
 		return -ENOSPC;
-	r = __tier_md_warm(md);
+	r = __tier_md_warm(md) ? : __judge_held(md, &held);
 	if (r)
 		return r;
-	r = dm_tm_read_lock(md->tm, md->info.held_root, &tier_md_sb_validator, &copy);
-	if (r)
-		return r;
-	tier_superblock_unpack_roots(dm_block_data(copy), &held);
-	dm_tm_unlock(md->tm, copy);
 
 	r = __tier_md_end(md, __drop_held(md, &held));
 	return r ? r : __tier_md_commit(md, false);

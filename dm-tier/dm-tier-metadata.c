@@ -214,7 +214,8 @@ int tier_metadata_get_total(struct tier_metadata *md, u64 *result)
  *
  * The first time each count is looked at: the metadata and its snapshot are all
  * that refers to blocks.  The library keeps larger counts in a tree, and stops the
- * kernel if one is not there when it is changed.
+ * kernel if one is not there when it is changed.  Nor does it bear counts that are
+ * less than what is in use, so that is counted, too.
  */
 int __tier_md_warm(struct tier_metadata *md)
 {
@@ -232,6 +233,8 @@ int __tier_md_warm(struct tier_metadata *md)
 		}
 		cond_resched();
 	}
+	if (!r && !md->counted)
+		r = __tier_md_take_census(md);
 	md->warm = !r;
 	md->counted |= !r;
 	return r;

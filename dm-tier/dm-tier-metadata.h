@@ -141,7 +141,8 @@ void tier_metadata_set_read_only(struct tier_metadata *md);
 
 /* A consistent copy for tools: commits, then records it in the superblock and commits again. */
 int tier_metadata_reserve_snap(struct tier_metadata *md);	/* -EBUSY: there is one */
-int tier_metadata_release_snap(struct tier_metadata *md);	/* -EINVAL: there is none */
+/* -EINVAL: there is none; -EILSEQ: it is damaged.  Nothing was changed. */
+int tier_metadata_release_snap(struct tier_metadata *md);
 
 /* Counts of 4 KiB blocks. */
 int tier_metadata_get_free(struct tier_metadata *md, u64 *result);

@@ -99,6 +99,27 @@ struct dm_space_map {
 					   void *context);
 };
 
+/* Where it lies on disk: root, and the index of its bitmaps, which is one block. */
+struct disk_sm_root {
+	__le64 nr_blocks;
+	__le64 nr_allocated;
+	__le64 bitmap_root;
+	__le64 ref_count_root;
+} __packed __aligned(8);
+
+struct disk_index_entry {
+	__le64 blocknr;
+	__le32 nr_free;
+	__le32 none_free_before;
+} __packed __aligned(8);
+
+struct disk_metadata_index {
+	__le32 csum;
+	__le32 padding;
+	__le64 blocknr;
+	struct disk_index_entry index[255];
+} __packed __aligned(8);
+
 /* Blocks of 4 KiB that one bitmap of the space map, and all of them, count. */
 #define DM_SM_METADATA_BITMAP_BLOCKS	((4096 - 16) * 4)
 #define DM_SM_METADATA_MAX_BLOCKS	(255 * DM_SM_METADATA_BITMAP_BLOCKS)
@@ -244,6 +265,8 @@ void dm_array_cursor_get_value(struct dm_array_cursor *c, void **value_le);
 
 static_assert(sizeof(struct node_header) == 32);
 static_assert(sizeof(struct array_block) == 24);
+static_assert(sizeof(struct disk_sm_root) == 32);
+static_assert(sizeof(struct disk_metadata_index) == 4096);
 #ifdef CONFIG_64BIT
 static_assert(sizeof(struct dm_block_validator) == 24);
 static_assert(sizeof(struct dm_space_map) == 112);
