@@ -67,6 +67,8 @@ void damage_init(const uint8_t *image, size_t len)
 	unsigned int i, k;
 	uint32_t csum;
 
+	free(blocks);
+	nr_blocks = 0;
 	blocks = calloc(len / BLOCK, sizeof(*blocks));
 	if (!blocks)
 		die("out of memory");
@@ -159,19 +161,150 @@ static void seal_block(uint8_t *image, const struct block *b)
 	put32(block, checksum(block, b->kind));
 }
 
-bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
-{
-	uint8_t *block = bad + (size_t)blocks[n].number * BLOCK;
+/* ---- what is known to be dangerous ---- */
 
-	memcpy(bad, good, len);
-	if (blocks[n].kind == KIND_NODE)
+static uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	return le32toh(v);
+}
+
+static bool is_leaf(const uint8_t *block)
+{
+	return get32(block + 4) == 2;
+}
+
+/* A value of 8 bytes. */
+static uint8_t *value_at(uint8_t *leaf, unsigned int i)
+{
+	return leaf + 32 + 8 * get32(leaf + 20) + 8 * i;
+}
+
+/* The bitmap of the space map that counts the first blocks. */
+static const struct block *bitmap_of(const uint8_t *image)
+{
+	uint64_t index = get64(image + 64 + 16), number = 0;
+	unsigned int n;
+
+	for (n = 0; n < nr_blocks; n++)
+		if (blocks[n].number == index)
+			number = get64(image + index * BLOCK + 16);
+	for (n = 0; n < nr_blocks; n++)
+		if (blocks[n].number == number && blocks[n].kind == KIND_BITMAP)
+			return &blocks[n];
+	die("the space map has no bitmap");
+}
+
+/* The two bits that count a block. */
+static uint8_t *count_of(uint8_t *image, const struct block *b, uint8_t *mask)
+{
+	*mask = 3 << (b->number % 4 * 2);
+	return image + (size_t)bitmap_of(image)->number * BLOCK + 16 + b->number / 4;
+}
+
+/* A leaf that says it is none; a bitmap of counts above 2, which are to be elsewhere. */
+static bool mistake(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+
+	if (b->kind == KIND_NODE)
 		block[4] ^= 3;
-	else if (blocks[n].kind == KIND_BITMAP)
+	else if (b->kind == KIND_BITMAP)
 		memset(block + 16, 0xff, 4);
 	else
 		return false;
-	seal_block(bad, &blocks[n]);
+	seal_block(image, b);
 	return true;
+}
+
+static bool reshape(uint8_t *image, const struct block *b, uint32_t value_size, uint32_t nr)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+
+	if (b->kind != KIND_NODE || !is_leaf(block))
+		return false;
+	put32(block + 16, nr);
+	put32(block + 20, nr);
+	put32(block + 24, value_size);
+	return true;
+}
+
+/* All values lie behind the block. */
+static bool values_outside(uint8_t *image, const struct block *b)
+{
+	if (!reshape(image, b, 0, 508))
+		return false;
+	seal_block(image, b);
+	return true;
+}
+
+/* Half of them do; the others name all blocks in turn. */
+static bool values_too_small(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+	unsigned int i;
+
+	if (!reshape(image, b, 4, 338))
+		return false;
+	for (i = 0; value_at(block, i) + 8 <= block + BLOCK; i++)
+		put64(value_at(block, i), blocks[i % nr_blocks].number);
+	seal_block(image, b);
+	return true;
+}
+
+static bool counted_as_free(uint8_t *image, const struct block *b)
+{
+	uint8_t mask, *count = count_of(image, b, &mask);
+
+	*count &= ~mask;
+	seal_block(image, bitmap_of(image));
+	return true;
+}
+
+/* A leaf of block numbers has those of the next one: one of the two may be a snapshot's. */
+static bool same_values(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK, *other, mask;
+	const struct block *o;
+	unsigned int i;
+
+	if (b->kind != KIND_NODE || !is_leaf(block) || get32(block + 24) != 8)
+		return false;
+	for (i = 1; i < nr_blocks; i++) {
+		o = &blocks[(b - blocks + i) % nr_blocks];
+		other = image + (size_t)o->number * BLOCK;
+		if (o->kind != KIND_NODE || !is_leaf(other) || get32(other + 24) != 8 ||
+		    !(*count_of(image, o, &mask) & mask) ||
+		    get32(image + get64(value_at(other, 0)) * BLOCK + 12) !=
+		    get32(image + get64(value_at(block, 0)) * BLOCK + 12))
+			continue;
+		put64(value_at(block, 0), get64(value_at(other, 0)));
+		seal_block(image, b);
+		return true;
+	}
+	return false;
+}
+
+static bool (*const known[])(uint8_t *image, const struct block *b) = {
+	mistake, values_outside, values_too_small, counted_as_free, same_values,
+};
+
+unsigned int damage_known_kinds(void)
+{
+	return sizeof(known) / sizeof(known[0]);
+}
+
+bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
+{
+	const struct block *b = &blocks[n % nr_blocks];
+	uint8_t mask;
+
+	memcpy(bad, good, len);
+	if (n / nr_blocks >= damage_known_kinds() || !(*count_of(bad, b, &mask) & mask))
+		return false;
+	return known[n / nr_blocks](bad, b);
 }
 
 void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len)

@@ -86,10 +86,10 @@ bool kernel_tainted(void);
 void damage_init(const uint8_t *image, size_t len);
 unsigned int damage_blocks(void);
 /*
- * What has stopped kernels: a node that says it is a leaf and is none, or the other way
- * round; a bitmap of counts above 2, which are to be elsewhere and are not.  False: the
- * block is neither.
+ * What has stopped kernels, or had them count down what is in use; each of it is done to
+ * each block that is in use.  False: that block cannot have number n of it.
  */
+unsigned int damage_known_kinds(void);
 bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len);
 void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len);
 

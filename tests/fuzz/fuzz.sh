@@ -4,7 +4,7 @@
 #
 # Nonsense that nearly makes sense: table lines, messages and damaged metadata.
 # Nothing may crash, warn or hang; what is refused changes nothing.  N= is how
-# many lines and messages, with one image for 20 of them; SEED= is where to begin.
+# many lines and messages, with one image for 20 of them, half of which hold a snapshot; SEED= is where to begin.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -130,6 +130,7 @@ test_case "messages, with I/O going on; those refused change nothing" messages
 # udevd runs for few of the tests.
 udev_queue() { [ ! -e /run/udev/control ] || udevadm control "--$1-exec-queue"; }
 
+# images [snapshot]: of a set that holds a metadata snapshot, which differs from it
 images()
 {
 	local name
@@ -140,9 +141,15 @@ images()
 	disk slow 3
 	activate
 	# 16 chunks on fast, 25 on slow, 5 nowhere; see image.c.
-	write_chunks 0 41 1
+	write_chunks 0 30 1
 	msg pin 0 2 0
 	msg set latency_guard 1
+	if [ -n "${1:-}" ]; then
+		io sync "$dev"
+		msg reserve_metadata_snap
+		msg set latency_guard 2
+	fi
+	write_chunks 30 11 1
 	deactivate
 	for name in meta fast slow; do
 		dd if="/dev/tt_$name" of="$tmp/$name" bs=1M iflag=direct status=none
@@ -151,7 +158,7 @@ images()
 	# Nobody else is to look at the device that comes and goes.
 	udev_queue stop
 	trap 'udev_queue start; dmesg -n 8' EXIT
-	fuzz images tt_fuzz $(((N + 19) / 20)) "$SEED" "$length" "$meta" "$fast" "$slow" \
+	fuzz images tt_fuzz $(((N + 39) / 40)) "$SEED" "$length" "$meta" "$fast" "$slow" \
 		"$tmp/meta" "$tmp/fast" "$tmp/slow"
 	# The sound one is one still.
 	for name in meta fast slow; do
@@ -163,5 +170,6 @@ images()
 	check_chunks 0 41 1
 }
 test_case "damaged metadata" images
+test_case "damaged metadata that holds a snapshot" images snapshot
 
 run_tests

@@ -14,9 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +102,20 @@ static void check_unique(int fd, uint64_t seed)
 	}
 }
 
+static void check_kept(int fd, uint64_t seed)
+{
+	unsigned int c;
+
+	for (c = 0; c < nr_chunks; c++) {
+		if (!written[c] ||
+		    pread(fd, page, BLOCK, (off_t)c * CHUNK + WRITTEN_AT) != BLOCK)
+			continue;
+		if (get64(page) != WRITTEN_SEED || get64(page + 8) != c)
+			die("seed %" PRIu64 ": chunk %u lost its write to chunk %" PRIu64, seed, c,
+			    get64(page + 8));
+	}
+}
+
 static void check_written(int fd, uint64_t seed)
 {
 	unsigned int c;
@@ -111,21 +127,75 @@ static void check_written(int fd, uint64_t seed)
 		put64(page + 8, c);
 		written[c] = pwrite(fd, page, BLOCK, (off_t)c * CHUNK + WRITTEN_AT) == BLOCK;
 	}
-	for (c = 0; c < nr_chunks; c++) {
-		if (!written[c] ||
-		    pread(fd, page, BLOCK, (off_t)c * CHUNK + WRITTEN_AT) != BLOCK)
-			continue;
-		if (get64(page) != WRITTEN_SEED || get64(page + 8) != c)
-			die("seed %" PRIu64 ": chunk %u lost its write to chunk %" PRIu64, seed, c,
-			    get64(page + 8));
-	}
+	check_kept(fd, seed);
 }
 
 static unsigned int refused, failed_resume, served;
 
-static void try_image(const char *name, const char *line, uint64_t length, uint64_t seed, bool wr)
+/* All that changes the metadata; it may fail. */
+static void make_changes(const char *name, int fd)
+{
+	static const char * const messages[] = {
+		"release_metadata_snap", "pin 5 2 1", "migrate 8 4 1", "set migration_depth 3",
+		"reserve_metadata_snap",
+	};
+	uint64_t range[2] = { 3 * CHUNK, CHUNK };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		dm_message(name, 0, messages[i]);
+	ioctl(fd, BLKDISCARD, range);
+}
+
+/* Whether what was written has to be there from now on. */
+static bool write_all(const char *name, int fd, uint64_t seed)
+{
+	bool kept;
+
+	make_changes(name, fd);
+	check_written(fd, seed);
+	check_unique(fd, seed);
+	kept = !fsync(fd);
+	dm_message(name, 0, "release_metadata_snap");
+	return kept;
+}
+
+static int open_set(const char *name)
 {
 	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/mapper/%s", name);
+	fd = open(path, O_RDWR | O_DIRECT);
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static void take_down(const char *name, uint64_t length, uint64_t seed)
+{
+	dm_clear(name);
+	if (dm_load(name, "error", length, "") || dm_resume(name))
+		die("seed %" PRIu64 ": the set cannot be taken down", seed);
+}
+
+/* It was used, and said that all was well. */
+static void try_again(const char *name, const char *line, uint64_t length, uint64_t seed)
+{
+	int fd;
+
+	if (dm_load(name, "tier", length, line) || dm_resume(name))
+		die("seed %" PRIu64 ": the set is refused after it was written", seed);
+	fd = open_set(name);
+	check_kept(fd, seed);
+	check_unique(fd, seed);
+	close(fd);
+	take_down(name, length, seed);
+}
+
+static void try_image(const char *name, const char *line, uint64_t length, uint64_t seed, bool wr)
+{
+	bool kept = false;
 	int fd;
 
 	if (dm_load(name, "tier", length, line)) {
@@ -136,21 +206,15 @@ static void try_image(const char *name, const char *line, uint64_t length, uint6
 		failed_resume++;
 	} else {
 		served++;
-		snprintf(path, sizeof(path), "/dev/mapper/%s", name);
-		fd = open(path, O_RDWR | O_DIRECT);
-		if (fd < 0)
-			die("%s: %s", path, strerror(errno));
+		fd = open_set(name);
 		check_unique(fd, seed);
-		if (wr) {
-			check_written(fd, seed);
-			check_unique(fd, seed);
-			fsync(fd);
-		}
+		if (wr)
+			kept = write_all(name, fd, seed);
 		close(fd);
 	}
-	dm_clear(name);
-	if (dm_load(name, "error", length, "") || dm_resume(name))
-		die("seed %" PRIu64 ": the set cannot be taken down", seed);
+	take_down(name, length, seed);
+	if (kept)
+		try_again(name, line, length, seed);
 }
 
 int damage_image(int argc, char **argv)
@@ -158,19 +222,24 @@ int damage_image(int argc, char **argv)
 	struct rng rng;
 	struct image meta;
 
-	if (argc != 2)
-		die("damage IMAGE SEED");
-	rng.state = strtoull(argv[1], NULL, 10);
+	if (argc != 3)
+		die("damage IMAGE seed|known N");
+	rng.state = strtoull(argv[2], NULL, 10);
 	read_image(&meta, argv[0]);
 	damage_init(meta.good, meta.len);
-	rng_chance(&rng, 2);	/* as fuzz_images() does */
-	damage(&rng, meta.good, meta.bad, meta.len);
+	if (!strcmp(argv[1], "known")) {
+		if (!damage_known(rng.state, meta.good, meta.bad, meta.len))
+			die("there is none");
+	} else {
+		rng_chance(&rng, 2);	/* as fuzz_images() does */
+		damage(&rng, meta.good, meta.bad, meta.len);
+	}
 	return fwrite(meta.bad, meta.len, 1, stdout) == 1 && !fflush(stdout) ? 0 : 1;
 }
 
 int fuzz_images(int argc, char **argv)
 {
-	uint64_t n, seed, length, i;
+	uint64_t n, seed, length, known, i;
 	struct image images[3];
 	char line[1024];
 	unsigned int k;
@@ -191,12 +260,13 @@ int fuzz_images(int argc, char **argv)
 	damage_init(images[0].good, images[0].len);
 	snprintf(line, sizeof(line), "%s 128 2 %s %s 0 0 static 0", argv[4], argv[5], argv[6]);
 
-	for (i = 0; i < damage_blocks() + n; i++) {
-		uint64_t number = i < damage_blocks() ? i : seed + i - damage_blocks();
+	known = damage_blocks() * damage_known_kinds();
+	for (i = 0; i < known + n; i++) {
+		uint64_t number = i < known ? i : seed + i - known;
 		struct rng rng = { .state = number };
-		bool wr = rng_chance(&rng, 2);
+		bool wr = rng_chance(&rng, 2) || i < known;
 
-		if (i >= damage_blocks())
+		if (i >= known)
 			damage(&rng, images[0].good, images[0].bad, images[0].len);
 		else if (!damage_known(i, images[0].good, images[0].bad, images[0].len))
 			continue;
@@ -204,7 +274,7 @@ int fuzz_images(int argc, char **argv)
 		write_image(&images[1], images[1].good);
 		write_image(&images[2], images[2].good);
 		/* Where a guest that dies or hangs was. */
-		printf("%s %" PRIu64 "\r", i < damage_blocks() ? "block" : "seed", number);
+		printf("%s %" PRIu64 "\r", i < known ? "known" : "seed", number);
 		fflush(stdout);
 		try_image(argv[0], line, length, number, wr);
 		if (kernel_tainted())

@@ -11,8 +11,8 @@
  *	Those of FILE again; FILE keeps the ones that are refused again.
  *   tierfuzz images NAME N SEED LENGTH META TIER TIER META-IMAGE TIER-IMAGE TIER-IMAGE
  *	N damaged images of a set's metadata, activated, read, written.
- *   tierfuzz damage META-IMAGE SEED >FILE
- *	The image that seed activates.
+ *   tierfuzz damage META-IMAGE seed|known N >FILE
+ *	The image that seed N activates, or the N-th of those that each run begins with.
  *   tierfuzz show tables|messages N SEED [DEVICE...]
  *	What would be sent.
  *
