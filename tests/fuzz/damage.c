@@ -204,6 +204,13 @@ static uint8_t *count_of(uint8_t *image, const struct block *b, uint8_t *mask)
 	return image + (size_t)bitmap_of(image)->number * BLOCK + 16 + b->number / 4;
 }
 
+static bool in_use(uint8_t *image, const struct block *b)
+{
+	uint8_t mask, *count = count_of(image, b, &mask);
+
+	return *count & mask;
+}
+
 /* A leaf that says it is none; a bitmap of counts above 2, which are to be elsewhere. */
 static bool mistake(uint8_t *image, const struct block *b)
 {
@@ -219,37 +226,39 @@ static bool mistake(uint8_t *image, const struct block *b)
 	return true;
 }
 
-static bool reshape(uint8_t *image, const struct block *b, uint32_t value_size, uint32_t nr)
+static bool reshape(uint8_t *image, const struct block *b, uint32_t value_size, uint32_t max,
+		    uint32_t nr)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK;
 
 	if (b->kind != KIND_NODE || !is_leaf(block))
 		return false;
 	put32(block + 16, nr);
-	put32(block + 20, nr);
+	put32(block + 20, max);
 	put32(block + 24, value_size);
 	return true;
 }
 
-/* All values lie behind the block. */
+/* All values lie behind the block: the library reads on. */
 static bool values_outside(uint8_t *image, const struct block *b)
 {
-	if (!reshape(image, b, 0, 508))
+	if (!reshape(image, b, 0, 508, 508))
 		return false;
 	seal_block(image, b);
 	return true;
 }
 
-/* Half of them do; the others name all blocks in turn. */
+/* Half of them would; the others name each block of values once, whosever it is. */
 static bool values_too_small(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK;
 	unsigned int i;
 
-	if (!reshape(image, b, 4, 338))
+	if (!reshape(image, b, 4, 338, 169))
 		return false;
-	for (i = 0; value_at(block, i) + 8 <= block + BLOCK; i++)
-		put64(value_at(block, i), blocks[i % nr_blocks].number);
+	for (i = 0; i < 169; i++)
+		put64(value_at(block, i), i < nr_blocks && blocks[i].kind == KIND_ARRAY &&
+		      in_use(image, &blocks[i]) ? blocks[i].number : ~0ULL);
 	seal_block(image, b);
 	return true;
 }
@@ -266,7 +275,7 @@ static bool counted_as_free(uint8_t *image, const struct block *b)
 /* A leaf of block numbers has those of the next one: one of the two may be a snapshot's. */
 static bool same_values(uint8_t *image, const struct block *b)
 {
-	uint8_t *block = image + (size_t)b->number * BLOCK, *other, mask;
+	uint8_t *block = image + (size_t)b->number * BLOCK, *other;
 	const struct block *o;
 	unsigned int i;
 
@@ -276,7 +285,7 @@ static bool same_values(uint8_t *image, const struct block *b)
 		o = &blocks[(b - blocks + i) % nr_blocks];
 		other = image + (size_t)o->number * BLOCK;
 		if (o->kind != KIND_NODE || !is_leaf(other) || get32(other + 24) != 8 ||
-		    !(*count_of(image, o, &mask) & mask) ||
+		    !in_use(image, o) ||
 		    get32(image + get64(value_at(other, 0)) * BLOCK + 12) !=
 		    get32(image + get64(value_at(block, 0)) * BLOCK + 12))
 			continue;
@@ -299,10 +308,9 @@ unsigned int damage_known_kinds(void)
 bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len)
 {
 	const struct block *b = &blocks[n % nr_blocks];
-	uint8_t mask;
 
 	memcpy(bad, good, len);
-	if (n / nr_blocks >= damage_known_kinds() || !(*count_of(bad, b, &mask) & mask))
+	if (n / nr_blocks >= damage_known_kinds() || !in_use(bad, b))
 		return false;
 	return known[n / nr_blocks](bad, b);
 }

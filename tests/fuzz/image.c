@@ -193,7 +193,14 @@ static void try_again(const char *name, const char *line, uint64_t length, uint6
 	take_down(name, length, seed);
 }
 
-static void try_image(const char *name, const char *line, uint64_t length, uint64_t seed, bool wr)
+enum use {
+	READ,
+	WRITE,
+	WORK,	/* it is refused, or can be written */
+};
+
+static void try_image(const char *name, const char *line, uint64_t length, uint64_t seed,
+		      enum use use)
 {
 	bool kept = false;
 	int fd;
@@ -208,9 +215,11 @@ static void try_image(const char *name, const char *line, uint64_t length, uint6
 		served++;
 		fd = open_set(name);
 		check_unique(fd, seed);
-		if (wr)
+		if (use != READ)
 			kept = write_all(name, fd, seed);
 		close(fd);
+		if (use == WORK && !kept)
+			die("known %" PRIu64 ": the set was served and is not any more", seed);
 	}
 	take_down(name, length, seed);
 	if (kept)
@@ -264,8 +273,10 @@ int fuzz_images(int argc, char **argv)
 	for (i = 0; i < known + n; i++) {
 		uint64_t number = i < known ? i : seed + i - known;
 		struct rng rng = { .state = number };
-		bool wr = rng_chance(&rng, 2) || i < known;
+		enum use use = rng_chance(&rng, 2) ? WRITE : READ;
 
+		if (i < known)
+			use = WORK;
 		if (i >= known)
 			damage(&rng, images[0].good, images[0].bad, images[0].len);
 		else if (!damage_known(i, images[0].good, images[0].bad, images[0].len))
@@ -276,7 +287,7 @@ int fuzz_images(int argc, char **argv)
 		/* Where a guest that dies or hangs was. */
 		printf("%s %" PRIu64 "\r", i < known ? "known" : "seed", number);
 		fflush(stdout);
-		try_image(argv[0], line, length, number, wr);
+		try_image(argv[0], line, length, number, use);
 		if (kernel_tainted())
 			die("seed %" PRIu64 ": the kernel has complained", number);
 	}
