@@ -9,6 +9,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+need mkfs.ext4
 
 # Udev reads devices that come and change: it would be held up, too.
 udevadm control --stop-exec-queue 2>/dev/null || true
@@ -543,7 +544,6 @@ test_case "a FLUSH fails once a commit it needs has failed" commit_fails
 make_journal()
 {
 	local fast_mib=4 slow_mib=4
-	command -v mkfs.ext4 >/dev/null || skip "mkfs.ext4 is not installed"
 	make_small
 	mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$dev"
 	mkdir -p "$tmp/mnt"

@@ -67,8 +67,6 @@ void damage_init(const uint8_t *image, size_t len)
 	unsigned int i, k;
 	uint32_t csum;
 
-	free(blocks);
-	nr_blocks = 0;
 	blocks = calloc(len / BLOCK, sizeof(*blocks));
 	if (!blocks)
 		die("out of memory");
