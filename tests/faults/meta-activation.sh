@@ -277,25 +277,42 @@ done
 
 # A change of the list of a set in use: the device is suspended; another resume
 # does it, or the old table does.
+shape() { echo "$(info tiers) $(sectors_of "$dev") $(on_rank 0 1 0)"; }
+emptied() { [ "$(info used1)" = 0 ]; }
+
+# list_change CHANGE FAULT again|back SHAPE: SHAPE is what it makes of the set
 list_change()
 {
+	local old_tiers old_length new_tiers new_length
+	length=$((200 * 128))
 	make_faulty
-	disk third 16
-	tiers=("$fast" "$slow" "$third")
+	old_tiers=("${tiers[@]}") old_length=$length
+	case $1 in
+	joins)
+		disk third 16
+		tiers+=("$third") ;;
+	leaves)
+		msg evacuate 1
+		wait_for 30 emptied
+		tiers=("$fast") ;;
+	order) tiers=("$slow" "$fast") ;;
+	length) length=$((300 * 128)) ;;
+	esac
+	new_tiers=("${tiers[@]}") new_length=$length
 	load
 	# What the suspend commits is another matter.
 	suspend
-	"meta_$1"
+	"meta_$2"
 	fails resume
 	meta_good
-	if [ "$2" = again ]; then
+	if [ "$3" = again ]; then
 		resume
-		same 3 "$(info tiers)" "tiers"
+		same "$4" "$(shape)" "tiers, length, chunk 0 on rank 0"
 	else
-		tiers=("$fast" "$slow")
+		tiers=("${old_tiers[@]}") length=$old_length
 		load
 		resume || {
-			tiers=("$fast" "$slow" "$third")
+			tiers=("${new_tiers[@]}") length=$new_length
 			load
 			resume
 		}
@@ -309,8 +326,20 @@ list_change()
 	check_chunks 0 20 1
 	check_chunks 40 2 1
 }
-test_case "a tier joins: metadata fails, then resume again" list_change writes again
-test_case "a tier joins: metadata fails, then the old table" list_change writes back
-test_case "a tier joins: metadata dead, then resume again" list_change dead again
+for how in "writes again" "writes back" "dead again"; do
+	# shellcheck disable=SC2086	# two words
+	test_case "a tier joins: metadata, then the table: $how" list_change joins $how "3 25600 1"
+done
+for how in "writes back" "dead again"; do
+	# shellcheck disable=SC2086
+	{
+		test_case "a tier leaves: metadata, then the table: $how" \
+			list_change leaves $how "1 25600 1"
+		test_case "another order: metadata, then the table: $how" \
+			list_change order $how "2 25600 0"
+		test_case "more length: metadata, then the table: $how" \
+			list_change length $how "2 38400 1"
+	}
+done
 
 run_tests

@@ -181,18 +181,13 @@ discard_and_write()
 
 discard_then_write()
 {
-	local rc
 	discard_and_write
 	later io write "$dev" at=16k len=4k seed=8
 	nap 0.3
 	swap a "$(tier_table good "$below")"
-	if wait "$first_pid"; then
-		io check "$dev" at=0 len=4k seed=7
-	fi
-	rc=$(later_status)
-	if [ "$rc" = 0 ]; then
-		io check "$dev" at=16k len=4k seed=8
-	fi
+	wait "$first_pid" || fail "a first write that was under way failed"
+	io check "$dev" at=0 len=4k seed=7
+	same 5 "$(later_status)" "what came when the set was ro"
 	end_case old_writes
 	check_chunks 1 19 1
 }
@@ -221,13 +216,19 @@ message_waits()
 	check_chunks 0 20 1
 }
 
-# message FAULT FIELD WORD...: FIELD of the status is as before, or changed,
-# now and after an activation
+# message FAULT FIELD BEFORE WORD...: FIELD of the status is as before, or changed,
+# now and after an activation; BEFORE are messages, by commas, that come first
 message()
 {
-	local fault=$1 field=$2 old changed=''
-	shift 2
+	local fault=$1 field=$2 first first_ones old changed=''
+	IFS=, read -ra first_ones <<<"$3"
+	shift 3
 	begin
+	for first in "${first_ones[@]}"; do
+		# shellcheck disable=SC2086	# several words
+		msg $first
+	done
+	before=$(events)
 	old=$(field "$field")
 	words=("$@")
 	provoke() { later msg "${words[@]}"; }
@@ -235,7 +236,7 @@ message()
 	if comes_true "$fault"; then
 		changed=1
 		# Of a snapshot nobody can be sure.
-		[ "$1" = reserve_metadata_snap ] || same 0 "$(later_status)" "the message"
+		[[ $1 = *_metadata_snap ]] || same 0 "$(later_status)" "the message"
 	else
 		later_failed "a message that was not stored succeeded"
 	fi
@@ -344,14 +345,20 @@ done
 test_case "discard that does not happen, and a first write meanwhile" discard_then_write
 test_case "discard that does not happen, and a first write that fails" discard_then_failed_write
 for fault in old_writes new never; do
-	test_case "message pin: $fault" message "$fault" pinned pin 5 2 0
-	test_case "message set: $fault" message "$fault" migration_depth set migration_depth 9
-	test_case "message set of a tier: $fault" message "$fault" tier1.reserve \
+	test_case "message pin: $fault" message "$fault" pinned "" pin 5 2 0
+	test_case "message set: $fault" message "$fault" migration_depth "" set migration_depth 9
+	test_case "message set of a tier: $fault" message "$fault" tier1.reserve "" \
 		set tier1.reserve 5
-	test_case "message pause: $fault" message "$fault" running pause
-	test_case "message evacuate: $fault" message "$fault" state0 evacuate 0
-	test_case "message reserve_metadata_snap: $fault" message "$fault" held \
+	test_case "message pause: $fault" message "$fault" running "" pause
+	test_case "message evacuate: $fault" message "$fault" state0 "" evacuate 0
+	test_case "message reserve_metadata_snap: $fault" message "$fault" held "" \
 		reserve_metadata_snap
+done
+for fault in old_writes new; do
+	test_case "message unpin: $fault" message "$fault" pinned "pin 5 2 0" unpin 5 2
+	test_case "message admit: $fault" message "$fault" state0 "pause,evacuate 0" admit 0
+	test_case "message release_metadata_snap: $fault" message "$fault" held \
+		reserve_metadata_snap release_metadata_snap
 done
 test_case "suspend: while a commit is under way" suspended_meanwhile
 for fault in $faults; do
