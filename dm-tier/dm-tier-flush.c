@@ -162,37 +162,41 @@ static bool precedes_data(const struct bio *bio)
 
 /*
  * set->lock held: who in a batch that failed does not hear of it.  The data is a journal's
- * commit record, as a rule, and FUA: that write is failed in place of its FLUSH.
+ * commit record, as a rule, and FUA: that write is failed in place of its FLUSH.  The
+ * next FLUSH fails as well, unless this one did so for that very reason.
  */
-static void note_untold(struct tier_set *set)
+static void note_untold(struct tier_set *set, bool news)
 {
 	bool told = false;
 	struct bio *bio;
 
 	bio_list_for_each(bio, &set->flush_batch) {
-		if (precedes_data(bio))
-			WRITE_ONCE(set->fua_lost, true);
-		else
+		if (!precedes_data(bio))
 			told = true;
+		else if (bio->bi_opf & REQ_FUA)
+			atomic_inc(&set->fua_untold);
+		else
+			atomic_cmpxchg(&set->fua_untold, 0, 1);
 	}
-	if (!told)
-		set->flush_lost = true;
+	if (news && !told)
+		set->flush_untold = true;
 }
 
 bool tier_fua_lost(struct tier_set *set)
 {
-	return unlikely(READ_ONCE(set->fua_lost)) && xchg(&set->fua_lost, false);
+	return unlikely(atomic_read(&set->fua_untold)) &&
+	       atomic_dec_if_positive(&set->fua_untold) >= 0;
 }
 
-/* The cycle is over; any context. */
-static void end_cycle(struct tier_set *set, blk_status_t status)
+/* The cycle is over; any context.  news: it is not only that an earlier one failed. */
+static void end_cycle(struct tier_set *set, blk_status_t status, bool news)
 {
 	struct bio_list bios;
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
 	if (status && !TIER_MUTANT(flush_error_untold))
-		note_untold(set);
+		note_untold(set, news);
 	bios = set->flush_batch;
 	bio_list_init(&set->flush_batch);
 	set->cycle_running = false;
@@ -212,11 +216,12 @@ static void end_cycle(struct tier_set *set, blk_status_t status)
  */
 bool tier_flush_lost(struct tier_set *set)
 {
-	bool lost = set->flush_lost;
+	bool lost = set->flush_lost || set->flush_untold;
 	unsigned int i;
 
 	lockdep_assert_held(&set->lock);
 	set->flush_lost = false;
+	set->flush_untold = false;
 	for (i = 0; i < set->nr_tiers; i++) {
 		lost |= set->tiers[i]->flush_lost;
 		set->tiers[i]->flush_lost = false;
@@ -228,11 +233,15 @@ bool tier_flush_lost(struct tier_set *set)
 static void cycle_flushed(struct tier_set *set)
 {
 	blk_status_t status = set->cycle_status;
-	bool commit = false;
+	bool news = status, commit = false, untold;
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
+	untold = set->flush_untold;
+	set->flush_untold = false;
 	if (tier_flush_lost(set) || tier_births_lost(set))
+		news = true;
+	if (news || untold)
 		status = status ? : BLK_STS_IOERR;
 	if (!status && set->ops_queued != set->ops_decided &&
 	    !TIER_MUTANT(flush_without_commit)) {
@@ -244,12 +253,12 @@ static void cycle_flushed(struct tier_set *set)
 	if (commit)
 		queue_work(set->wq, &set->commit_work);
 	else
-		end_cycle(set, status);
+		end_cycle(set, status, news);
 }
 
 void tier_flush_committed(struct tier_set *set, bool ok)
 {
-	end_cycle(set, ok ? BLK_STS_OK : BLK_STS_IOERR);
+	end_cycle(set, ok ? BLK_STS_OK : BLK_STS_IOERR, true);
 }
 
 static void put_cycle(struct tier_set *set)

@@ -310,7 +310,8 @@ struct tier_set {
 	atomic_t cycle_pending;
 	blk_status_t cycle_status;
 	bool flush_lost;		/* as of tiers that are gone; set->lock */
-	bool fua_lost;			/* set under set->lock; see tier_fua_lost() */
+	bool flush_untold;		/* one failed with data behind it; set->lock */
+	atomic_t fua_untold;		/* how many FUA writes are to fail in place of those */
 	struct tier_flush_wait cycle_wait[TIER_MAX_TIERS];
 	struct work_struct cycle_work;
 

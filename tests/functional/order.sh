@@ -61,7 +61,7 @@ fail_writes()
 
 # make_small [CACHE]: three small disks, 16 places on fast (from 16), 32 on slow, 46
 # chunks; CACHE is cache_size=0 for tiers without a volatile one
-fast_mib=2 slow_mib=3
+fast_mib=2 slow_mib=3 chunks=46
 make_small()
 {
 	local name
@@ -75,7 +75,7 @@ make_small()
 	tiers=("$(upper fast)" "$(upper slow)")
 	core=(migration_bandwidth 0)
 	# Another size of chunks has a length of its own.
-	[ "$chunk" != 128 ] || length=$((46 * 128))
+	[ "$chunk" != 128 ] || length=$((chunks * 128))
 	activate
 }
 
@@ -575,6 +575,55 @@ fail_flushes()
 }
 test_case "a journal hears of a commit that failed" journal_hears break_metadata
 test_case "a journal hears of a tier's flush that failed" journal_hears fail_flushes slow
+
+# Journals that share the set, on a fifth of it each.
+make_journals()
+{
+	local fast_mib=20 slow_mib=8 chunks=320 n
+	make_small
+	for n in {0..4}; do
+		wrap "j$n" "0 8192 linear $dev $((n * 8192))"
+		mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard \
+			"/dev/mapper/tt_j$n"
+		mkdir -p "$tmp/mnt$n"
+		mount "/dev/mapper/tt_j$n" "$tmp/mnt$n"
+		echo 1 >"$tmp/mnt$n/file"
+		sync -f "$tmp/mnt$n"
+	done
+	same 0 "$(info used1)" "places in use on slow"
+	msg set tier0.landing 0
+}
+write_synced_on() { dd if=/dev/urandom of="$tmp/mnt$1/new" bs=64k count=4 conv=fsync status=none; }
+
+all_journals_hear()
+{
+	local first second
+	make_journals
+	# Behind a FLUSH that is under way, the two of the journals wait for the same next one.
+	hold_up slow flushes
+	dd if=/dev/urandom of="$tmp/mnt0/old" bs=64k count=4 oflag=direct status=none
+	background io sync "$dev"
+	wait_for 10 held_up slow
+	later write_synced_on 0
+	first=$pid
+	later write_synced_on 1
+	second=$pid
+	nap 4
+	fail_flushes slow
+	! wait "$first" || fail "the first fsync said that all is well"
+	! wait "$second" || fail "the second fsync said that all is well"
+
+	! write_synced_on 2 || fail "the third fsync said that all is well"
+	go_on slow
+	# One more may hear of it, but not all that come.
+	write_synced_on 3 || true
+	write_synced_on 4
+	for first in {0..4}; do
+		umount "$tmp/mnt$first"
+		remove "tt_j$first"
+	done
+}
+test_case "each of the journals on a set hears of a flush that failed" all_journals_hear
 
 needs_check_stays()
 {
