@@ -606,8 +606,8 @@ static int do_release_snap(struct call *c)
 		return -EROFS;
 	mutex_lock(&set->commit);
 	r = tier_metadata_release_snap(set->metadata);
-	/* What a damaged one keeps stays as it is; the set is none the worse. */
-	if (r != -EILSEQ || tier_metadata_doomed(set->metadata))
+	/* One that is damaged, or cannot be read, stays as it is; the set is none the worse. */
+	if (tier_metadata_doomed(set->metadata))
 		r = tier_settle_error(set, r);
 	mutex_unlock(&set->commit);
 	if (!r && tier_set_full(set))

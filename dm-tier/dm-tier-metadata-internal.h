@@ -132,6 +132,8 @@ int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots 
 			 u64 nr_chunks);
 /* All that must not be counted down by mistake and can be taken for a part of a tree. */
 int __tier_md_meet_live(struct tier_md_census *c);
+/* Before any count is looked up: none is in the tree of those above 2. */
+int __tier_md_no_large_counts(struct tier_metadata *md);
 /* Of all that is in use but a metadata snapshot.  Nothing was changed yet. */
 int __tier_md_take_census(struct tier_metadata *md);
 

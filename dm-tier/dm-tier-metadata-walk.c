@@ -74,13 +74,55 @@ int __tier_md_meet(struct tier_md_census *c, dm_block_t b)
 	return __meet(c, b, false, &count);
 }
 
-static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_index *index)
+/*
+ * Of the blocks from first to end, those in use are added to *used.  -EILSEQ if the index
+ * knows of less free ones than there are, or passes by one: the library would run out of
+ * blocks in the midst of a change, for which there was room.
+ */
+static int __judge_index(struct tier_md_census *c, const struct disk_index_entry *e,
+			 dm_block_t first, dm_block_t end, u64 *used)
 {
-	u64 i, nr = DIV_ROUND_UP_ULL(c->nr, DM_SM_METADATA_BITMAP_BLOCKS);
-	int r = 0;
+	u32 nr_free = le32_to_cpu(e->nr_free), none_free = le32_to_cpu(e->none_free_before);
+	u32 count, taken = 0, all_taken = 0;
+	dm_block_t b;
+	int r;
 
-	for (i = 0; !r && i < nr && i < ARRAY_SIZE(index->index); i++)
-		r = __tier_md_meet(c, le64_to_cpu(index->index[i].blocknr));
+	for (b = first; b < end; b++) {
+		r = c->md->sm->get_count(c->md->sm, b, &count);
+		if (r)
+			return r;
+		taken += !!count;
+		all_taken += count && all_taken == b - first;
+		cond_resched();
+	}
+	*used += taken;
+	/* The last bitmap may count what lies behind the end as free. */
+	if (nr_free >= end - first - taken && nr_free <= DM_SM_METADATA_BITMAP_BLOCKS - taken &&
+	    none_free <= all_taken)
+		return 0;
+	DMERR_LIMIT("%pg: the space map's index is wrong about the blocks from %llu on",
+		    c->md->bdev, first);
+	return -EILSEQ;
+}
+
+static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_index *index,
+			  u64 allocated)
+{
+	dm_block_t first, end;
+	u64 used = 0;
+	int i, r = 0;
+
+	for (i = 0, first = 0; !r && first < c->nr && i < ARRAY_SIZE(index->index); i++) {
+		end = min_t(u64, c->nr, first + DM_SM_METADATA_BITMAP_BLOCKS);
+		r = __tier_md_meet(c, le64_to_cpu(index->index[i].blocknr)) ? :
+		    __judge_index(c, &index->index[i], first, end, &used);
+		first = end;
+	}
+	if (!r && used != allocated) {
+		DMERR_LIMIT("%pg: %llu blocks are in use, the space map says %llu",
+			    c->md->bdev, used, allocated);
+		r = -EILSEQ;
+	}
 	return r;
 }
 
@@ -101,23 +143,37 @@ static int __meet_space_map(struct tier_md_census *c)
 	if (!index)
 		return -ENOMEM;
 	r = tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, index) ? :
-	    __meet_bitmaps(c, index);
+	    __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
 	kfree(index);
 	return r;
-}
-
-/* The space map's tree of large counts, of which there are none, is a tree like others. */
-static int __meet_large_counts(struct tier_md_census *c)
-{
-	struct disk_sm_root root;
-
-	memcpy(&root, c->md->roots.space_map, sizeof(root));
-	return __tier_md_meet(c, le64_to_cpu(root.ref_count_root));
 }
 
 static int accept_small(void *context, u64 key, const union tier_md_small_value *value)
 {
 	return 0;
+}
+
+/*
+ * The space map's tree of large counts.  There are none, and where there is no empty leaf
+ * the library may look for one for ever.
+ */
+static int __walk_large_counts(struct tier_metadata *md, struct tier_md_census *c)
+{
+	struct dm_btree_info info = {
+		.tm = md->tm,
+		.levels = 1,
+		.value_type.size = sizeof(__le32),
+	};
+	struct disk_sm_root root;
+
+	memcpy(&root, md->roots.space_map, sizeof(root));
+	return __tier_md_walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c,
+				    accept_small, NULL);
+}
+
+int __tier_md_no_large_counts(struct tier_metadata *md)
+{
+	return __walk_large_counts(md, NULL);
 }
 
 int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots *roots,
@@ -136,7 +192,7 @@ int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots 
 int __tier_md_meet_live(struct tier_md_census *c)
 {
 	return __tier_md_meet(c, TIER_SUPERBLOCK_LOCATION) ? :
-	       __meet_large_counts(c) ? :
+	       __walk_large_counts(c->md, c) ? :
 	       __tier_md_meet_trees(c, &c->md->roots, c->md->info.nr_chunks);
 }
 
@@ -215,15 +271,28 @@ static const void *leaf_value(const struct dm_btree_cursor *cursor)
 	       node->index * le32_to_cpu(leaf->value_size);
 }
 
-/* r: what the cursor ended with.  Only a root may be a leaf that is empty. */
-static int __end_btree(const struct dm_btree_cursor *cursor, int r, u32 value_size,
-		       struct tier_md_census *c)
+static bool at_empty_leaf(const struct dm_btree_cursor *cursor)
+{
+	const struct node_header *node = dm_block_data(cursor->nodes[cursor->depth - 1].b);
+
+	return (le32_to_cpu(node->flags) & LEAF_NODE) && !node->nr_entries;
+}
+
+/*
+ * r: what the cursor ended with, after nr values.  Behind the last one it has left all
+ * nodes.  A node that cannot be read (a medium error) gives -ENODATA as well: its parent,
+ * if it has one, is still there.  Only a root may be a leaf that is empty.
+ */
+static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int nr,
+		       u32 value_size, struct tier_md_census *c)
 {
 	if (r != -ENODATA)
 		return r;
-	if (cursor->depth > 1)
-		return -EILSEQ;
-	return __enter_nodes(cursor, value_size, c);
+	if (!cursor->depth)
+		return nr ? 0 : -EIO;
+	if (!at_empty_leaf(cursor))
+		return -EIO;
+	return cursor->depth == 1 ? __enter_nodes(cursor, value_size, c) : -EILSEQ;
 }
 
 int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
@@ -263,7 +332,7 @@ int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned in
 			goto out;
 		r = dm_btree_cursor_next(&cursor);
 	}
-	r = __end_btree(&cursor, r, value_size, c);
+	r = __end_btree(&cursor, r, i, value_size, c);
 out:
 	dm_btree_cursor_end(&cursor);
 	return r;
@@ -274,8 +343,9 @@ out:
  */
 
 /*
- * Not if a parent's key is less than the child's first one: whoever looks for one between
- * them ends up in that child, in front of all it has, and the commit fails.
+ * If a parent's key is less than the child's first one, whoever looks for one between them
+ * ends up in that child, in front of all it has; if it is greater, in the one before.
+ * Either way the commit fails.
  */
 static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
 {
@@ -285,7 +355,7 @@ static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
 		const struct node_header *parent = dm_block_data(node[-1].b);
 		const __le64 *keys = (const __le64 *)(parent + 1);
 
-		if (le64_to_cpu(keys[node[-1].index]) < key)
+		if (le64_to_cpu(keys[node[-1].index]) != key)
 			return false;
 	}
 	return true;

@@ -224,7 +224,9 @@ int __tier_md_warm(struct tier_metadata *md)
 	u32 count = 0;
 	int r;
 
-	r = md->sm->get_nr_blocks(md->sm, &nr);
+	r = md->counted ? 0 : __tier_md_no_large_counts(md);
+	if (!r)
+		r = md->sm->get_nr_blocks(md->sm, &nr);
 	for (b = 0; !r && b < nr; b += step) {
 		r = md->sm->get_count(md->sm, b, &count);
 		if (r == -ENODATA || count > 2) {
@@ -286,14 +288,13 @@ static void __close_tm(struct tier_metadata *md)
 	md->tm = NULL;
 }
 
-/* The library would only find out when it reads beyond the end. */
-static bool device_shrank(struct tier_metadata *md)
+/* A space map's root begins with the number of blocks it counts. */
+static u64 nr_blocks_counted(struct tier_metadata *md)
 {
 	__le64 nr_blocks;
 
-	/* A space map's root begins with the number of blocks it counts. */
 	memcpy(&nr_blocks, md->roots.space_map, sizeof(nr_blocks));
-	return le64_to_cpu(nr_blocks) > tier_md_device_blocks(md->bdev);
+	return le64_to_cpu(nr_blocks);
 }
 
 /* Opens what the superblock on disk describes. */
@@ -316,7 +317,12 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	dm_bm_unlock(sblock);
 	if (r)
 		return r;
-	if (device_shrank(md)) {
+	if (!nr_blocks_counted(md)) {
+		*reason = "metadata has a space map of nothing";
+		return -EILSEQ;
+	}
+	/* The library would only find out when it reads beyond the end. */
+	if (nr_blocks_counted(md) > tier_md_device_blocks(md->bdev)) {
 		*reason = "metadata device is smaller than its metadata";
 		return -EINVAL;
 	}

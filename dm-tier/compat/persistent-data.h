@@ -180,6 +180,8 @@ int dm_btree_insert(struct dm_btree_info *info, dm_block_t root,
 int dm_btree_remove(struct dm_btree_info *info, dm_block_t root,
 		    u64 *keys, dm_block_t *new_root);
 
+#define LEAF_NODE	2		/* of flags */
+
 /* Head of a node, as it is on disk. */
 struct node_header {
 	__le32 csum;

@@ -146,6 +146,59 @@ format_resume()
 }
 test_case "format: a second resume after a failed one" format_resume
 
+# The library's trees end with the error that a medium gives, and that other disks here
+# do not give: a root that cannot be read is not a tree without anything in it.
+medium_disk()
+{
+	modprobe sd_mod && modprobe scsi_debug dev_size_mb=8 delay=0 || fail "scsi_debug does not load"
+	scsi=/sys/module/scsi_debug/parameters
+	wait_for 10 medium_there
+}
+medium_there()
+{
+	local found=(/sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/*)
+	[ -e "${found[0]}" ] || return
+	meta=/dev/${found[0]##*/}
+	[ -b "$meta" ]
+}
+# bad_medium BLOCK: it cannot be read
+bad_medium()
+{
+	echo $(($1 * 8)) >"$scsi/medium_error_start"
+	echo 8 >"$scsi/medium_error_count"
+	echo 2 >"$scsi/opts"
+}
+TIERS_ROOT=208 TUNABLES_ROOT=216
+
+roots_unread()
+{
+	local meta scsi offset
+	medium_disk
+	metadata=$meta
+	disk fast 16
+	disk slow 32
+	activate
+	write_chunks 0 20 1
+	msg set migration_depth 9
+	deactivate
+	for offset in $TIERS_ROOT $TUNABLES_ROOT; do
+		bad_medium "$(superblock "$offset")"
+		klog_mark
+		fails create
+		! klog_has 'wipe it' || fail "a good tier is said to be none: $(klog)"
+		said "[Mm]etadata"
+		echo 0 >"$scsi/opts"
+		activate
+		same rw "$(mode_now)" "mode"
+		status
+		same 9 "${V[migration_depth]}" "migration_depth"
+		check_chunks 0 20 1
+		deactivate
+	done
+	rmmod scsi_debug
+}
+test_case "the root of a tree cannot be read for a medium error" roots_unread
+
 # ---- generation
 
 make_down()

@@ -11,17 +11,19 @@
 
 #define BLOCK		4096
 
+#define KIND_SUPER	0x7e12a5c3
 #define KIND_NODE	121107		/* of a btree */
 #define KIND_ARRAY	595846735	/* a block of values */
 #define KIND_BITMAP	240779		/* of the space map */
+#define KIND_INDEX	160478		/* of its bitmaps */
 
 /* What kinds of block there are, by what their checksum is mixed with. */
 static const uint32_t kinds[] = {
-	0x7e12a5c3,	/* superblock */
+	KIND_SUPER,
 	KIND_NODE,
 	KIND_ARRAY,
 	KIND_BITMAP,
-	160478,		/* index of the space map */
+	KIND_INDEX,
 };
 
 static uint32_t crc_table[256];
@@ -294,8 +296,64 @@ static bool same_values(uint8_t *image, const struct block *b)
 	return false;
 }
 
+/* Blocks that are free and are not found when they are needed. */
+static bool few_free(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+
+	if (b->kind != KIND_INDEX)
+		return false;
+	put32(block + 24, 3);
+	seal_block(image, b);
+	return true;
+}
+
+static bool none_free_before(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK;
+
+	if (b->kind != KIND_INDEX)
+		return false;
+	put32(block + 28, 4 * (BLOCK - 16) - 1);
+	seal_block(image, b);
+	return true;
+}
+
+/* The root of the space map promises more than there is. */
+static bool few_allocated(uint8_t *image, const struct block *b)
+{
+	if (b->kind != KIND_SUPER)
+		return false;
+	put64(image + 64 + 8, 1);
+	seal_block(image, b);
+	return true;
+}
+
+/* A count that is in the tree of large ones, whose root leads to itself. */
+static bool endless_counts(uint8_t *image, const struct block *b)
+{
+	uint64_t root = get64(image + 64 + 24);
+	uint8_t *block = image + root * BLOCK, mask, *count;
+	const struct block *bitmap = bitmap_of(image);
+
+	if (b->kind != KIND_NODE || b->number != root)
+		return false;
+	count = count_of(image, b, &mask);
+	*count |= mask;
+	seal_block(image, bitmap);
+	put32(block + 4, 1);
+	put32(block + 16, 1);
+	put32(block + 20, 252);
+	put32(block + 24, 8);
+	put64(block + 32, 0);
+	put64(value_at(block, 0), root);
+	seal_block(image, b);
+	return true;
+}
+
 static bool (*const known[])(uint8_t *image, const struct block *b) = {
 	mistake, values_outside, values_too_small, counted_as_free, same_values,
+	few_free, none_free_before, few_allocated, endless_counts,
 };
 
 unsigned int damage_known_kinds(void)

@@ -84,7 +84,7 @@ static void judge_index_entry(struct sm_read *sm, u64 i, u64 blocks, u64 used, u
 		md_error(sm->p, "space map: index says %llu free blocks in bitmap %llu, it has %llu",
 			 LL(nr_free), LL(i), LL(blocks - used));
 	if (le32_to_cpu(e->none_free_before) > all_used_below)
-		md_minor(sm->p, "space map: bitmap %llu has free blocks that are never looked for", LL(i));
+		md_error(sm->p, "space map: bitmap %llu has free blocks that are never looked for", LL(i));
 }
 
 static void take_bitmap(void *context, const struct md_ref *ref, const void *data)
