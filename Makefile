@@ -25,8 +25,8 @@ check:				## set up, build, test in a guest (TESTS='verify*' for some)
 check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=3600 ANEW=1)
 	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ci/check-all
 
-check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5)
-	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' \
+check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5 FSYNCS=3)
+	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' FSYNCS='$(FSYNCS)' \
 		DM_TIER_GUEST_TIMEOUT=$${DM_TIER_GUEST_TIMEOUT:-14400} ci/check $(or $(KERNEL),6.1)
 
 check-kill:			## guests killed while they work (ROUNDS=2)

@@ -87,6 +87,13 @@ struct disk {
 
 extern struct disk disks[NR_DISKS];
 
+/*
+ * What comes to stable storage, sector by sector, and NULL at the end of each FLUSH or
+ * FUA write, before it is answered: one after the other, whichever the disk.
+ */
+typedef void disk_recorder(const struct disk *d, uint64_t sector, const void *data);
+extern disk_recorder *disk_record;
+
 void disks_create(uint64_t seed);
 void disks_destroy(void);
 void disk_off(struct disk *d);
@@ -137,6 +144,8 @@ int set_activate(struct set *s);
  * waits for it gets errors.
  */
 int set_reload(struct set *s, bool load, bool noflush);
+/* Then nothing is true any more that is said of an op: FLUSHes and discards "succeed". */
+bool set_given_up(void);
 int set_deactivate(struct set *s);
 int set_open(void);
 int set_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -32,6 +32,9 @@
 
 #define WIPED		16	/* sectors: both slots of a label */
 
+/* The kernel may lose a request as the connection ends, and would wait for it for ever. */
+#define LOST_SECONDS	60
+
 struct disk disks[NR_DISKS] = {
 	{ .name = "tc_meta", .mib = 4 },
 	{ .name = "tc_fast", .mib = 8 },
@@ -65,6 +68,9 @@ static struct medium {
 	struct job *first, **last;
 } media[NR_DISKS];
 
+disk_recorder *disk_record;
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
+
 static struct medium *medium(const struct disk *d)
 {
 	return &media[d - disks];
@@ -94,14 +100,24 @@ static uint64_t now_us(void)
 
 /* ---- what a request does ---- */
 
-static void settle(struct medium *m, uint64_t sector, uint64_t nr)
+static void settle(struct disk *d, uint64_t sector, uint64_t nr)
 {
-	for (; nr; sector++, nr--) {
-		if (!m->cached[sector])
-			continue;
+	struct medium *m = medium(d);
+	const bool *next;
+
+	pthread_mutex_lock(&recording);
+	while (nr && (next = memchr(m->cached + sector, true, nr))) {
+		nr -= next + 1 - (m->cached + sector);
+		sector = next - m->cached;
 		memcpy(m->stable + sector * SECTOR, m->shown + sector * SECTOR, SECTOR);
 		m->cached[sector] = false;
+		if (disk_record)
+			disk_record(d, sector, m->stable + sector * SECTOR);
+		sector++;
 	}
+	if (disk_record)
+		disk_record(d, 0, NULL);
+	pthread_mutex_unlock(&recording);
 }
 
 /* Called with the lock held. */
@@ -122,12 +138,12 @@ static void carry_out(struct disk *d, struct job *j)
 		memset(m->shown + from, 0, len);
 		break;
 	case NBD_CMD_FLUSH:
-		settle(m, 0, disk_sectors(d));
+		settle(d, 0, disk_sectors(d));
 		return;
 	}
 	memset(m->cached + from / SECTOR, true, len / SECTOR);
 	if (type & NBD_CMD_FLAG_FUA)
-		settle(m, from / SECTOR, len / SECTOR);
+		settle(d, from / SECTOR, len / SECTOR);
 }
 
 static bool send_all(int fd, const void *data, size_t len)
@@ -332,6 +348,7 @@ void disk_on(struct disk *d)
 	    ioctl(m->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)) ||
 	    ioctl(m->fd, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH |
 							NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM)) ||
+	    ioctl(m->fd, NBD_SET_TIMEOUT, (unsigned long)LOST_SECONDS) ||
 	    ioctl(m->fd, NBD_SET_SOCK, (unsigned long)m->kernel_socket))
 		die("%s cannot be set up: %s", disk_path(d), strerror(errno));
 	if (pthread_create(&m->server, NULL, serve, d) || pthread_create(&m->driver, NULL, drive, m))

@@ -126,6 +126,13 @@ unsigned int set_spare(const struct set *s)
 
 /* ---- tables ---- */
 
+static bool given_up;
+
+bool set_given_up(void)
+{
+	return __atomic_load_n(&given_up, __ATOMIC_ACQUIRE);
+}
+
 static int remove_device(void)
 {
 	struct request q = { };
@@ -185,6 +192,7 @@ int set_activate(struct set *s)
 		r = suspend_or_resume(0);
 	if (r)
 		remove_device();
+	__atomic_store_n(&given_up, false, __ATOMIC_RELEASE);
 	s->active = !r;
 	return r;
 }
@@ -194,6 +202,7 @@ static void give_up(const struct set *s)
 	struct request q = { };
 	int r;
 
+	__atomic_store_n(&given_up, true, __ATOMIC_RELEASE);
 	q.head.target_count = 1;
 	q.u.spec.length = s->sectors;
 	strcpy(q.u.spec.target_type, "error");

@@ -149,7 +149,7 @@ static void *write_away(void *context)
 		if (op.kind == OP_WRITE || op.kind == OP_FUA)
 			model_fill(model, &op, buffer);
 		__atomic_fetch_add(&in_flight[op.kind], 1, __ATOMIC_RELAXED);
-		ok = run(fd, aio, &op, buffer);
+		ok = run(fd, aio, &op, buffer) && !set_given_up();
 		__atomic_fetch_sub(&in_flight[op.kind], 1, __ATOMIC_RELAXED);
 		if (ok && op.kind == OP_READ)
 			__atomic_fetch_add(&work_bad, model_check_live(model, &op, buffer),

@@ -150,7 +150,8 @@ test_case "format: a second resume after a failed one" format_resume
 # do not give: a root that cannot be read is not a tree without anything in it.
 medium_disk()
 {
-	modprobe sd_mod && modprobe scsi_debug dev_size_mb=8 delay=0 || fail "scsi_debug does not load"
+	modprobe -a sd_mod
+	modprobe scsi_debug dev_size_mb=8 delay=0
 	scsi=/sys/module/scsi_debug/parameters
 	wait_for 10 medium_there
 }
