@@ -105,7 +105,10 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 			r = -EILSEQ;
 			break;
 		}
-		/* No device says whether the record of a tier that is missing may be true. */
+		/*
+		 * Not at any price: of a tier that is missing, no device says whether the
+		 * record may be true.
+		 */
 		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
 					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
 					   __GFP_NORETRY);
