@@ -539,29 +539,36 @@ test_case "a FLUSH fails once a commit it needs has failed" commit_fails
 
 # ---- a FLUSH that data comes behind
 
+# small_ext4 DEVICE DIR: a small one with a file in it, mounted on DIR
+small_ext4()
+{
+	mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$1"
+	mkdir -p "$2"
+	mount "$1" "$2"
+	echo 1 >"$2/file"
+	sync -f "$2"
+}
+
 # What makes FLUSHes of that kind is a journal: of its commit record.  It lies in chunks
 # of fast, the file in new ones of slow.
 make_journal()
 {
 	local fast_mib=4 slow_mib=4
 	make_small
-	mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$dev"
-	mkdir -p "$tmp/mnt"
-	mount "$dev" "$tmp/mnt"
-	echo 1 >"$tmp/mnt/file"
-	sync -f "$tmp/mnt"
+	small_ext4 "$dev" "$tmp/mnt"
 	same 0 "$(info used1)" "places in use on slow"
 	msg set tier0.landing 0
 }
 
-write_synced() { dd if=/dev/urandom of="$tmp/mnt/new" bs=64k count=8 conv=fsync status=none; }
+# write_synced DIR
+write_synced() { dd if=/dev/urandom of="$1/new" bs=64k count=8 conv=fsync status=none; }
 
 # journal_hears COMMAND...: it, while a file is written, makes its fsync fail
 journal_hears()
 {
 	make_journal
 	"$@"
-	! write_synced 2>"$tmp/said" || fail "fsync said that all is well"
+	! write_synced "$tmp/mnt" 2>"$tmp/said" || fail "fsync said that all is well"
 	grep -q 'fsync failed\|Input/output error' "$tmp/said" || fail "dd: $(cat "$tmp/said")"
 	is "$(info used1) > 0"
 	umount "$tmp/mnt"
@@ -583,17 +590,11 @@ make_journals()
 	make_small
 	for n in {0..4}; do
 		wrap "j$n" "0 8192 linear $dev $((n * 8192))"
-		mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard \
-			"/dev/mapper/tt_j$n"
-		mkdir -p "$tmp/mnt$n"
-		mount "/dev/mapper/tt_j$n" "$tmp/mnt$n"
-		echo 1 >"$tmp/mnt$n/file"
-		sync -f "$tmp/mnt$n"
+		small_ext4 "/dev/mapper/tt_j$n" "$tmp/mnt$n"
 	done
 	same 0 "$(info used1)" "places in use on slow"
 	msg set tier0.landing 0
 }
-write_synced_on() { dd if=/dev/urandom of="$tmp/mnt$1/new" bs=64k count=4 conv=fsync status=none; }
 
 all_journals_hear()
 {
@@ -604,20 +605,20 @@ all_journals_hear()
 	dd if=/dev/urandom of="$tmp/mnt0/old" bs=64k count=4 oflag=direct status=none
 	background io sync "$dev"
 	wait_for 10 held_up slow
-	later write_synced_on 0
+	later write_synced "$tmp/mnt0"
 	first=$pid
-	later write_synced_on 1
+	later write_synced "$tmp/mnt1"
 	second=$pid
 	nap 4
 	fail_flushes slow
 	! wait "$first" || fail "the first fsync said that all is well"
 	! wait "$second" || fail "the second fsync said that all is well"
 
-	! write_synced_on 2 || fail "the third fsync said that all is well"
+	! write_synced "$tmp/mnt2" || fail "the third fsync said that all is well"
 	go_on slow
 	# One more may hear of it, but not all that come.
-	write_synced_on 3 || true
-	write_synced_on 4
+	write_synced "$tmp/mnt3" || true
+	write_synced "$tmp/mnt4"
 	for first in {0..4}; do
 		umount "$tmp/mnt$first"
 		remove "tt_j$first"
