@@ -17,41 +17,33 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
-need mkfs.ext4 e2fsck mkfs.xfs xfs_repair
-crash=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=lib-files.sh
+. "$(dirname "$0")/lib-files.sh"
 [ -x "$crash/flushlog" ] || skip_all "make -C tests/crash first"
 modprobe nbd nbds_max=20 max_part=0 || skip_all "nbd does not load"
 for scheduler in /sys/block/nbd*/queue/scheduler; do echo none >"$scheduler"; done
-modprobe dm-snapshot || skip_all "no dm-snapshot"
 
 fsyncs=${FSYNCS:-3}
-names=(meta fast slow)
-sizes=(8 96 320)
+sizes=()
+for name in "${names[@]}"; do sizes+=("${mib[$name]}"); done
 
-# Recorded, the set lies on disks of flushlog; replayed, on NAME_s, a snapshot of a disk.
 make_recorded()
 {
 	background "$crash/flushlog" record "$tmp/log" "$tmp/list" "${sizes[@]}" >"$tmp/paths"
 	recorder=$last_pid
 	wait_for 20 paths_known
-	metadata=${paths[0]} tiers=("${paths[@]:1}")
-	core=(migration_bandwidth 0)
-	length=$((340 * 2048))
-	activate
+	activate_on "${paths[@]}"
 }
 paths_known() { mapfile -t paths <"$tmp/paths" && [ ${#paths[@]} = ${#names[@]} ]; }
 
 make_replayed()
 {
-	local i
-	for i in "${!names[@]}"; do
-		disk "${names[i]}" "${sizes[i]}"
-		disk "${names[i]}_cow" 128
+	local name
+	for name in "${names[@]}"; do
+		disk "$name" "${mib[$name]}"
+		disk "${name}_cow" 128
 	done
-	metadata=/dev/mapper/tt_meta_s tiers=(/dev/mapper/tt_fast_s /dev/mapper/tt_slow_s)
 }
-
-listed() { [ "$(wc -l <"$tmp/list")" -ge "$1" ]; }
 
 stir()
 {
@@ -61,44 +53,16 @@ stir()
 	done
 }
 
-both_ways()
-{
-	status
-	((S[promotions] > 0 && S[demotions] > 0))
-}
-
-# look N LISTED: the state that is replayed; of the list of files, so many bytes
-look()
-{
-	local i said
-	for i in "${!names[@]}"; do
-		wrap "${names[i]}_s" "0 $((sizes[i] * 2048)) snapshot /dev/tt_${names[i]} /dev/tt_${names[i]}_cow N 8"
-	done
-	"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
-	activate
-	status
-	same "rw -" "${S[mode]} ${S[check]}" "mode"
-	mount "$dev" "$tmp/mnt"
-	head -c "$2" "$tmp/list" >"$tmp/list.now"
-	said=$("$crash/files" check "$tmp/mnt" "$tmp/list.now") || fail "$fs, state $1: $said"
-	umount "$tmp/mnt"
-	"${fsck[@]}" "$dev"
-	deactivate
-	for i in "${names[@]}"; do remove "tt_${i}_s"; done
-}
-
 every_flush()
 {
-	local pids=() state=0 at=0 listed next
+	local pids=() state=0 at=0 listed next said
 	fs=$1
 	rm -f "$tmp/list"
 	make_recorded
 	mkdir -p "$tmp/mnt"
 	case $fs in
-	ext4)	mkfs.ext4 -q -E nodiscard -J size=8 "$dev"
-		fsck=(e2fsck -fn) ;;
-	xfs)	mkfs.xfs -q -K "$dev"
-		fsck=(xfs_repair -n) ;;
+	ext4) mkfs.ext4 -q -E nodiscard -J size=8 "$dev" ;;
+	xfs) mkfs.xfs -q -K "$dev" ;;
 	esac
 	mount "$dev" "$tmp/mnt"
 	sync -f "$tmp/mnt"
@@ -124,7 +88,8 @@ every_flush()
 		[ -n "$next" ] || break
 		read -r at listed <<<"$next"
 		state=$((state + 1))
-		look "$state" "$listed"
+		head -c "$listed" "$tmp/list" >"$tmp/list.now"
+		look "state $state" "" "$tmp/list.now"
 	done
 	note "$fs: $state states, $(wc -l <"$tmp/list") files fsynced, in each all that were by then"
 	# One fsync alone flushes a tier and the metadata.

@@ -16,26 +16,18 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
-need mkfs.ext4 e2fsck mkfs.xfs xfs_repair
-crash=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=lib-files.sh
+. "$(dirname "$0")/lib-files.sh"
 [ -x "$crash/files" ] || skip_all "make -C tests/crash first"
-modprobe -a dm-log-writes dm-snapshot || skip_all "no dm-log-writes or dm-snapshot"
+modprobe dm-log-writes || skip_all "no dm-log-writes"
 
 points=${POINTS:-5}
-logged=(meta fast slow)
-declare -A mib=([meta]=8 [fast]=96 [slow]=320) at
-
-# The set lies on NAME_w, which logs; or, replayed, on NAME_s, a snapshot.
-use()
-{
-	metadata=/dev/mapper/tt_meta_$1
-	tiers=(/dev/mapper/tt_fast_"$1" /dev/mapper/tt_slow_"$1")
-}
+declare -A at
 
 make_logged()
 {
 	local name
-	for name in "${logged[@]}"; do
+	for name in "${names[@]}"; do
 		disk "$name" "${mib[$name]}"
 		disk "${name}_log" 1024
 		disk "${name}_r" "${mib[$name]}"
@@ -43,23 +35,18 @@ make_logged()
 		wrap "${name}_w" "0 $((mib[$name] * 2048)) log-writes /dev/tt_$name /dev/tt_${name}_log"
 		at[$name]=1
 	done
-	use w
-	core=(migration_bandwidth 0)
-	length=$((340 * 2048))
-	activate
+	activate_on /dev/mapper/tt_meta_w /dev/mapper/tt_fast_w /dev/mapper/tt_slow_w
 }
 
 # mark N: all disks stand still while it is made.
 mark()
 {
 	local name
-	for name in "${logged[@]}"; do dmsetup suspend --noflush --nolockfs "tt_${name}_w"; done
+	for name in "${names[@]}"; do dmsetup suspend --noflush --nolockfs "tt_${name}_w"; done
 	cp "$tmp/list" "$tmp/list.$1"
-	for name in "${logged[@]}"; do dmsetup message "tt_${name}_w" 0 mark "point$1"; done
-	for name in "${logged[@]}"; do dmsetup resume "tt_${name}_w"; done
+	for name in "${names[@]}"; do dmsetup message "tt_${name}_w" 0 mark "point$1"; done
+	for name in "${names[@]}"; do dmsetup resume "tt_${name}_w"; done
 }
-
-listed() { [ "$(wc -l <"$tmp/list")" -ge "$1" ]; }
 
 stir()
 {
@@ -70,32 +57,15 @@ stir()
 	done
 }
 
-both_ways()
-{
-	status
-	((S[promotions] > 0 && S[demotions] > 0))
-}
-
-# look N: activate, mount and check what was there at the mark.
-look()
+# look_at N: what was there at the mark
+look_at()
 {
 	local name said
-	for name in "${logged[@]}"; do
+	for name in "${names[@]}"; do
 		at[$name]=$("$crash/replay" "/dev/tt_${name}_log" "/dev/tt_${name}_r" "point$1" "${at[$name]}")
-		wrap "${name}_s" \
-			"0 $((mib[$name] * 2048)) snapshot /dev/tt_${name}_r /dev/tt_${name}_cow N 8"
 	done
-	"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
-	activate
-	status
-	same "rw -" "${S[mode]} ${S[check]}" "mode"
-	mount "$dev" "$tmp/mnt"
-	said=$("$crash/files" check "$tmp/mnt" "$tmp/list.$1") || fail "$fs, point $1: $said"
+	look "point $1" _r "$tmp/list.$1"
 	note "$fs, point $1, ${S[mapped]} chunks, ${S[used0]} and ${S[used1]} places: $said"
-	umount "$tmp/mnt"
-	"${fsck[@]}" "$dev"
-	deactivate
-	for name in "${logged[@]}"; do remove "tt_${name}_s"; done
 }
 
 replay()
@@ -105,13 +75,10 @@ replay()
 	make_logged
 	mkdir -p "$tmp/mnt"
 	case $fs in
-	ext4)	mkfs.ext4 -q -J size=8 "$dev"
-		mount -o discard "$dev" "$tmp/mnt"
-		fsck=(e2fsck -fn) ;;
-	xfs)	mkfs.xfs -q "$dev"
-		mount -o discard "$dev" "$tmp/mnt"
-		fsck=(xfs_repair -n) ;;
+	ext4) mkfs.ext4 -q -J size=8 "$dev" ;;
+	xfs) mkfs.xfs -q "$dev" ;;
 	esac
+	mount -o discard "$dev" "$tmp/mnt"
 	sync -f "$tmp/mnt"
 	: >"$tmp/list"
 	background "$crash/files" write "$tmp/mnt" "$tmp/list"
@@ -132,9 +99,8 @@ replay()
 	note "$fs: ${S[promotions]} promotions and ${S[demotions]} demotions meanwhile"
 	deactivate
 	# Their logs are whole once they are gone.
-	for n in "${logged[@]}"; do remove "tt_${n}_w"; done
-	use s
-	for ((n = 1; n <= points; n++)); do look "$n"; done
+	for n in "${names[@]}"; do remove "tt_${n}_w"; done
+	for ((n = 1; n <= points; n++)); do look_at "$n"; done
 }
 test_case "ext4 at $points marks of the log" replay ext4
 test_case "xfs at $points marks of the log" replay xfs

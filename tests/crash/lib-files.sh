@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154	# used by the tests; assigned by lib.sh
+#
+# A set that a file system lies on, and what is left of both in a state of its disks that
+# was made again: on tt_NAME_s, snapshots of disks with that state.  Sourced after lib.sh.
+
+need mkfs.ext4 e2fsck mkfs.xfs xfs_repair
+crash=$(cd "$(dirname "$0")" && pwd)
+modprobe dm-snapshot || skip_all "no dm-snapshot"
+
+names=(meta fast slow)
+declare -A mib=([meta]=8 [fast]=96 [slow]=320)
+
+# activate_on METADATA TIER...
+activate_on()
+{
+	metadata=$1
+	tiers=("${@:2}")
+	core=(migration_bandwidth 0)
+	length=$((340 * 2048))
+	activate
+}
+
+# Files that were fsynced are in $tmp/list, a line each.
+listed() { [ "$(wc -l <"$tmp/list")" -ge "$1" ]; }
+
+both_ways()
+{
+	status
+	((S[promotions] > 0 && S[demotions] > 0))
+}
+
+# look WHAT SUFFIX LIST: what is on the disks tt_NAMESUFFIX: sound metadata, a set that
+# activates, the files of LIST, a whole file system; $said is what was said of the files
+look()
+{
+	local name
+	for name in "${names[@]}"; do
+		wrap "${name}_s" "0 $((mib[$name] * 2048)) snapshot /dev/tt_$name$2 /dev/tt_${name}_cow N 8"
+	done
+	metadata=/dev/mapper/tt_meta_s tiers=(/dev/mapper/tt_fast_s /dev/mapper/tt_slow_s)
+	"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
+	activate
+	status
+	same "rw -" "${S[mode]} ${S[check]}" "mode"
+	mount "$dev" "$tmp/mnt"
+	said=$("$crash/files" check "$tmp/mnt" "$3") || fail "$fs, $1: $said"
+	umount "$tmp/mnt"
+	case $fs in
+	ext4) e2fsck -fn "$dev" ;;
+	xfs) xfs_repair -n "$dev" ;;
+	esac
+	deactivate
+	for name in "${names[@]}"; do remove "tt_${name}_s"; done
+}
