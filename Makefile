@@ -50,7 +50,7 @@ check-asan:			## tierctl with AddressSanitizer and UBSan through its tests
 check-valgrind:			## tierctl and the tools under valgrind
 	@TESTS=valgrind ci/check $(or $(KERNEL),6.1)
 
-check-debug:			## tests on a kernel with KASAN, lockdep, kmemleak (SHORT=1)
+check-debug:			## tests on a kernel with KASAN, lockdep (SHORT=1; LEAKS=1: kmemleak)
 	@ci/check-debug $(or $(KERNEL),debug)
 
 coverage:			## lines of the modules that the tests execute, by check-debug
