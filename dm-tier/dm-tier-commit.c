@@ -82,20 +82,9 @@ bool tier_settle_commit(struct tier_set *set)
 
 int tier_settle_error(struct tier_set *set, int r)
 {
-	switch (r) {
-	case 0:
-		return 0;
-	case -EBUSY:
-	case -EINVAL:
-	case -ENOMEM:
-	case -ENOSPC:
-	case -EROFS:
-		/* Refused before anything was changed, unless it came half-way. */
-		if (!tier_metadata_doomed(set->metadata))
-			return r;
-		break;
-	}
-	tier_settle_commit(set);
+	/* What was refused, or could not be read, before anything was changed does no harm. */
+	if (r && tier_metadata_doomed(set->metadata))
+		tier_settle_commit(set);
 	return r;
 }
 
@@ -180,7 +169,7 @@ static void do_commit(struct work_struct *work)
 	struct tier_set *set = container_of(work, struct tier_set, commit_work);
 	struct bio_list fua = BIO_EMPTY_LIST;
 	struct bio_list retry;
-	bool cycle, more, ok;
+	bool cycle, more, ok, lost;
 	struct bio *bio;
 	LIST_HEAD(ops);
 	u64 room, nr = 0;
@@ -208,6 +197,8 @@ static void do_commit(struct work_struct *work)
 	spin_lock_irq(&set->lock);
 	set->ops_decided += nr;
 	ok = !tier_births_lost(set);
+	/* A discard that was undone takes with it what others were told of zeroes. */
+	lost = cycle && tier_flush_lost(set);
 	retry = set->undecided;
 	bio_list_init(&set->undecided);
 	bio_list_merge(&set->deferred, &retry);
@@ -219,7 +210,7 @@ static void do_commit(struct work_struct *work)
 	if (!bio_list_empty(&retry))
 		queue_work(set->wq, &set->io_work);
 	if (cycle)
-		tier_flush_committed(set, ok);
+		tier_flush_committed(set, ok && !lost);
 	while ((bio = bio_list_pop(&fua))) {
 		bio->bi_status = ok ? BLK_STS_OK : BLK_STS_IOERR;
 		bio_endio(bio);

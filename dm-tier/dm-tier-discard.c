@@ -106,6 +106,8 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 	}
 	spin_lock_irq(&set->lock);
 	__tier_undo_unmap(set, op->chunk, u->word);
+	/* Zeroes written to what was unmapped were acknowledged: a FLUSH must not confirm them. */
+	set->flush_lost = true;
 	spin_unlock_irq(&set->lock);
 	unmap_end(u, false, BLK_STS_IOERR);
 }

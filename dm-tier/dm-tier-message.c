@@ -584,9 +584,8 @@ static int do_reserve_snap(struct call *c)
 	/* Heat that cannot be read has changed nothing. */
 	r = tier_metadata_save_heat(set->metadata, set->heat);
 	if (!r)
-		r = tier_settle_error(set, tier_metadata_reserve_snap(set->metadata));
-	else if (tier_metadata_doomed(set->metadata))
-		tier_settle_commit(set);
+		r = tier_metadata_reserve_snap(set->metadata);
+	r = tier_settle_error(set, r);
 	if (!r)
 		tier_watch_space(set);
 	mutex_unlock(&set->commit);
@@ -605,10 +604,8 @@ static int do_release_snap(struct call *c)
 	if (tier_set_frozen(set) && !tier_set_full(set))
 		return -EROFS;
 	mutex_lock(&set->commit);
-	r = tier_metadata_release_snap(set->metadata);
 	/* One that is damaged, or cannot be read, stays as it is; the set is none the worse. */
-	if (tier_metadata_doomed(set->metadata))
-		r = tier_settle_error(set, r);
+	r = tier_settle_error(set, tier_metadata_release_snap(set->metadata));
 	mutex_unlock(&set->commit);
 	if (!r && tier_set_full(set))
 		tier_set_leave_full(set);

@@ -102,8 +102,10 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
 	m->writers++;
+	/* One that is as large as the chunk must not hold the others up for all of a copy. */
 	if (m->pressing)
-		m->quota -= (io->last_piece - io->first_piece + 1) * PRESSING_SHARE;
+		m->quota -= min_t(u32, io->last_piece - io->first_piece + 1, TIER_STEP_PIECES) *
+			    PRESSING_SHARE;
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;

@@ -94,6 +94,22 @@ void tier_set_mode(struct tier_set *set, enum tier_mode mode, const char *why)
 	tier_set_event(set);
 }
 
+/* By what mends it alone: room for the metadata, or an activation. */
+static void back_to_rw(struct tier_set *set, const char *why)
+{
+	enum tier_mode old;
+
+	spin_lock_irq(&set->lock);
+	old = set->mode;
+	WRITE_ONCE(set->mode, TIER_MODE_RW);
+	spin_unlock_irq(&set->lock);
+	if (old == TIER_MODE_RW)
+		return;
+	DMINFO("%s: mode rw: %s", dm_device_name(set->md), why);
+	trace_dm_tier_mode(disk_devt(dm_disk(set->md)), old, TIER_MODE_RW);
+	tier_set_event(set);
+}
+
 /* ---- tiers ---- */
 
 static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tier *rec)
@@ -527,6 +543,8 @@ static int activate(struct tier_set *set, struct tier_target *tt, struct tier_pl
 		if (plan->unlabelled[i])
 			tier_note_error(set->tiers[i], true, BLK_STS_IOERR);
 	set->read_only_activation = !writes;
+	/* A device outlives the set that has failed in it. */
+	back_to_rw(set, "activated");
 	if (!writes && tier_writes_wanted(tt))
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	return 0;
@@ -633,15 +651,10 @@ void tier_set_leave_full(struct tier_set *set)
 		goto out;
 	if (!tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
 	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
-		DMINFO("%s: mode rw: the metadata has room again", dm_device_name(set->md));
-		trace_dm_tier_mode(disk_devt(dm_disk(set->md)), set->mode, TIER_MODE_RW);
-		spin_lock_irq(&set->lock);
-		WRITE_ONCE(set->mode, TIER_MODE_RW);
-		spin_unlock_irq(&set->lock);
+		back_to_rw(set, "the metadata has room again");
 		set->metadata_low = false;
 		tier_requeue_births(set);
 		tier_kick_mover(set);
-		tier_set_event(set);
 	}
 out:
 	mutex_unlock(&set->commit);

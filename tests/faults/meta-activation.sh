@@ -148,20 +148,6 @@ test_case "format: a second resume after a failed one" format_resume
 
 # The library's trees end with the error that a medium gives, and that other disks here
 # do not give: a root that cannot be read is not a tree without anything in it.
-medium_disk()
-{
-	modprobe -a sd_mod
-	modprobe scsi_debug dev_size_mb=8 delay=0
-	scsi=/sys/module/scsi_debug/parameters
-	wait_for 10 medium_there
-}
-medium_there()
-{
-	local found=(/sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/*)
-	[ -e "${found[0]}" ] || return
-	meta=/dev/${found[0]##*/}
-	[ -b "$meta" ]
-}
 # bad_medium BLOCK: it cannot be read
 bad_medium()
 {
@@ -173,9 +159,9 @@ TIERS_ROOT=208 TUNABLES_ROOT=216
 
 roots_unread()
 {
-	local meta scsi offset
-	medium_disk
-	metadata=$meta
+	local meta offset
+	scsi_disk 8
+	meta=$scsi_disk metadata=$scsi_disk
 	disk fast 16
 	disk slow 32
 	activate

@@ -207,7 +207,95 @@ discard_then_failed_write()
 	check_chunks 1 19 1
 }
 
+# Zeroes for what was to be discarded need no tier and are acknowledged at once; as the
+# chunk has its data again in the end, the FLUSH that covers them must not be.
+zeroes_meanwhile()
+{
+	# By another device: one that is being discarded makes other ioctls wait.
+	blkdiscard -f -z -o 8k -l 4k /dev/mapper/tt_over
+	background io sync "$dev"
+	sync_pid=$last_pid
+	nap 0.3
+	io check "$dev" at=0 len=64k seed=0
+}
+
+discard_then_zeroes()
+{
+	length=$((200 * 128))
+	meta_disk
+	# Zeroes are a command of their own only if all disks have one for them.
+	scsi_disk 48 lbpu=1 lbpws=1
+	wrap fast "0 $((16 * 2048)) linear $scsi_disk 0"
+	wrap slow "0 $((32 * 2048)) linear $scsi_disk $((16 * 2048))"
+	tiers=(/dev/mapper/tt_fast /dev/mapper/tt_slow)
+	activate
+	write_chunks 0 20 1
+	io sync "$dev"
+	before=$(events)
+	wrap over "0 $length linear $dev 0"
+	provoke() { later discard_chunks 0 1; }
+	fail_commit old_writes zeroes_meanwhile
+	remove tt_over
+	later_failed "a discard that did not happen succeeded"
+	! wait "$sync_pid" || fail "a FLUSH confirmed zeroes that are none"
+	check_chunks 0 1 1
+	io sync "$dev"
+	end_case old_writes
+	check_chunks 0 20 1
+	deactivate
+	remove tt_fast tt_slow
+	rmmod scsi_debug
+}
+
+# ---- a new activation, in the device that has failed
+
+failed_then_activated()
+{
+	begin
+	provoke() { write_chunks 30 1 3; }
+	fail_commit never
+	# Another list needs the metadata.  What the set had goes with its table.
+	tiers=("$slow" "$fast")
+	load
+	fails resume
+	resume
+	mode_is rw || fail "mode is $(mode_now) after an activation"
+	check_chunks 0 20 1
+	check_chunks 30 1 0
+	write_chunks 30 1 4
+	io_fails 5 io sync "$dev"
+	io sync "$dev"
+	msg pin 5 2 0
+	deactivate
+	activate
+	check_chunks 0 20 1
+	check_chunks 30 1 4
+}
+
 # ---- messages
+
+# What cannot be read before anything is changed has changed nothing.
+unread()
+{
+	begin
+	suspend
+	resume
+	meta_dead
+	fails msg pin 5 2 0
+	fails msg set migration_depth 9
+	fails msg reserve_metadata_snap
+	meta_good
+	mode_is rw || fail "mode is $(mode_now)"
+	msg pin 5 2 0
+	write_chunks 30 1 3
+	io sync "$dev"
+	deactivate
+	! recorded_check || fail "needs_check"
+	activate
+	same 2 "$(status; echo "${S[pinned]}")" "pinned chunks"
+	check_chunks 0 20 1
+	check_chunks 30 1 3
+}
 
 message_waits()
 {
@@ -344,6 +432,9 @@ for fault in $faults; do
 done
 test_case "discard that does not happen, and a first write meanwhile" discard_then_write
 test_case "discard that does not happen, and a first write that fails" discard_then_failed_write
+test_case "discard that does not happen, and zeroes meanwhile" discard_then_zeroes
+test_case "the set has failed, and is activated in the same device" failed_then_activated
+test_case "messages while the metadata cannot be read" unread
 for fault in old_writes new never; do
 	test_case "message pin: $fault" message "$fault" pinned "" pin 5 2 0
 	test_case "message set: $fault" message "$fault" migration_depth "" set migration_depth 9
