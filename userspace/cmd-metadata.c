@@ -68,7 +68,7 @@ static void call_by_name(struct device *d)
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
-	bool is_device, member = false, ambiguous = false;
+	bool is_device, by_name, member = false, ambiguous = false;
 	struct device d;
 	char *reason;
 
@@ -86,6 +86,7 @@ static bool find_target(struct target *t, const char *name)
 	}
 	is_device = !device_from_name(name, &d);
 	t->set = sets_find(&t->list, name);
+	by_name = t->set;
 	if (!t->set && is_device)
 		t->set = set_of(t, d.dev, &member);
 	else if (t->set && !sets_need(&t->list, name))
@@ -96,6 +97,10 @@ static bool find_target(struct target *t, const char *name)
 		return false;
 	if (t->set && !t->set->have_meta) {
 		err("%s: its metadata device is missing.", t->set->name);
+		return false;
+	}
+	if (by_name && t->set->meta_doubled && !t->set->active) {
+		err("%s: %s. Which of them? Name the device.", t->set->name, t->set->problem);
 		return false;
 	}
 	if (t->set)
@@ -245,7 +250,7 @@ bool check_before_activation(const struct set *s)
 	bool may = check_run(&run);
 
 	if (run.errors) {
-		err("%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s",
+		err("%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s DEV",
 		    s->name, run.first, s->name, s->name);
 	} else if (run.minor && run.needs_check) {
 		/* The kernel would not write to it. */
@@ -535,7 +540,7 @@ int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct device named[TIER_MAX_TIERS] = { 0 };
-	struct repair_run run = { .tiers = paths };
+	struct repair_run run = { .tiers = paths, .lose_tiers = global.force };
 	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;

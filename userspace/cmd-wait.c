@@ -220,7 +220,10 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		     s->name, w.rank, s->name);
 	else if (code == EXIT_DETACHED)
 		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
-	else if (code == EXIT_DONE && rank >= 0)
+	/* Ctrl-C that came too late is nothing to what follows. */
+	if (code == EXIT_DONE)
+		interrupted = 0;
+	if (code == EXIT_DONE && rank >= 0)
 		say("%s: tier %d is empty.\n", s->name, w.rank);
 	else if (code == EXIT_DONE)
 		say("%s: nothing moves.\n", s->name);

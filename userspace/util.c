@@ -13,7 +13,15 @@ struct global_options global;
 const char *program = "tierctl";
 
 static char **errors;
-static size_t errors_len;
+static size_t errors_len, errors_said;
+static bool still;
+
+static void say_errors(void)
+{
+	fflush(stdout);
+	while (errors_said < errors_len)
+		fprintf(stderr, "%s: %s\n", program, errors[errors_said++]);
+}
 
 void err(const char *fmt, ...)
 {
@@ -25,10 +33,10 @@ void err(const char *fmt, ...)
 	va_end(ap);
 
 	make_printable(s);
-	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", program, s);
 	errors = xrealloc(errors, errors_len + 1, sizeof(*errors));
 	errors[errors_len++] = s;
+	if (!still)
+		say_errors();
 }
 
 /* A line of stderr: files and disks may have any name. */
@@ -95,6 +103,7 @@ void free_errors(void)
 		free(errors[--errors_len]);
 	free(errors);
 	errors = NULL;
+	errors_said = 0;
 }
 
 bool ask(const char *fmt, ...)
@@ -278,6 +287,9 @@ void hold_signals(sigset_t *before)
 	sigaddset(&held, SIGQUIT);
 	sigaddset(&held, SIGPIPE);
 	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGTSTP);
+	sigaddset(&held, SIGTTIN);
+	sigaddset(&held, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &held, before);
 }
 
@@ -290,6 +302,7 @@ void keep_still(struct stillness *before)
 {
 	before->verbose = global.verbose;
 	global.verbose = false;
+	still = true;
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	hold_signals(&before->signals);
 }
@@ -299,6 +312,8 @@ void move_again(const struct stillness *before)
 	release_signals(&before->signals);
 	munlockall();
 	global.verbose = before->verbose;
+	still = false;
+	say_errors();
 }
 
 volatile sig_atomic_t interrupted;

@@ -89,15 +89,16 @@ char *to_utf8(const char *s);
 uint64_t now_ms(void);
 
 /*
- * From one to the other nothing but SIGKILL ends the tool, not even that nobody reads
- * what it says; then whatever came meanwhile does.
+ * From one to the other nothing but SIGKILL and SIGSTOP ends or stops the tool, not even
+ * that nobody reads what it says; then whatever came meanwhile does.
  */
 void hold_signals(sigset_t *before);
 void release_signals(const sigset_t *before);
 
 /*
  * While a set is suspended whatever lies on it waits, maybe this tool and where it writes to
- * as well.  From one to the other it stays in memory, says nothing, and signals are held.
+ * as well.  From one to the other it stays in memory, says nothing, not even errors, which
+ * are said then, and signals are held.
  */
 struct stillness {
 	sigset_t signals;

@@ -231,10 +231,13 @@ test_case "the device became another one while a question waited: create" \
 # One at a time has a metadata snapshot, and whatever ends it takes that away first.
 two_dumps()
 {
-	local rc=0
+	local rc=0 blocked
 	make_small
 	stopped snapshot-reserved dump "$set" -o "$tmp/first.xml"
 	matches '^[0-9]+$' "$(info held)"
+	# HUP, INT, QUIT, PIPE, TERM; TSTP, TTIN and TTOU, too: who is stopped now stops others.
+	blocked=$(sed -n 's/^SigBlk:\t/0x/p' "/proc/$stopped_pid/status")
+	same 0x385007 "$(printf '0x%x' $((blocked & 0x385007)))" "signals that are held ($blocked)"
 	ctl_code 0 status "$set"
 	background "$tierctl" dump "$set" -o "$tmp/second.xml" </dev/null >"$tmp/said" 2>&1
 	sleep 2

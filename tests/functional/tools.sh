@@ -261,6 +261,36 @@ repaired_tiers()
 }
 test_case "damaged records of tiers: made anew from the labels" repaired_tiers
 
+# A tier that is forgotten is not given up without a word, however much room there is.
+forgotten_tier()
+{
+	make_disks
+	disk third 32
+	tiers+=("$third")
+	length=$((300 * 128))
+	activate
+	write_chunks 0 60 1
+	move 10 5 2
+	io sync "$dev"
+	deactivate
+	spoil "$meta" "$(number "$meta" 208)"
+	damaged
+	disk meta2 8
+	complains tier_repair 'chunk 10, .* tier with id 2, .* not named' -q -i "$meta" -o "$meta2" \
+		--tiers "$fast" "$slow"
+	complains tier_check 'is blank' -i "$meta2"
+	ctl_code 1 repair -qy "$meta" "$meta2" --tiers "$fast" "$slow"
+	one_line 'name all tiers'
+	tool 0 tier_repair -f -i "$meta" -o "$meta2" --tiers "$fast" "$slow"
+	matches 'chunks 10 to 14: mapped to tier id 2, which is not there' "$output"
+	tool 0 tier_repair -i "$meta" -o "$meta2" --tiers "$fast" "$slow" "$third"
+	good "$meta2"
+	metadata=$meta2
+	activate
+	check_chunks 0 60 1
+}
+test_case "damaged records of tiers: one that is not named" forgotten_tier
+
 stale_labels()
 {
 	make_set
@@ -554,6 +584,28 @@ same_name()
 }
 test_case "two sets of one name" same_name
 
+# One set with two of them: which is meant is not for the tool to choose.
+two_metadata()
+{
+	local command
+	make_disks
+	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
+	ctl deactivate -q "$set"
+	disk meta2 4
+	dd if="$meta" of="$meta2" bs=1M oflag=direct status=none
+	for command in "check $set" "dump $set" "repair -y $set $tmp/new"; do
+		# shellcheck disable=SC2086	# a command and its arguments
+		unchanged "$meta" "$meta2" -- ctl_code 1 $command
+		one_line "$set: two devices say that they are its metadata: .*name the device"
+	done
+	[ ! -e "$tmp/new" ] || fail "repair left an output"
+	for command in check dump; do
+		ctl_code 0 "$command" "$meta2"
+		ctl_code 0 "$command" "$meta"
+	done
+}
+test_case "one set with two metadata devices" two_metadata
+
 failure_leaves_output()
 {
 	local before
@@ -573,6 +625,17 @@ failure_leaves_output()
 	sed '$d' "$tmp/dump" >"$tmp/torn"
 	complains tier_restore 'line' -i "$tmp/torn" -o "$meta2"
 	complains tier_restore 'is empty' -i /dev/null -o "$meta2"
+
+	# What a JSON reader takes without a word: the last of two, the largest, the beginning.
+	tool 0 tier_dump --format json -i "$meta" -o "$tmp/json"
+	sed 's/"maps": \[/"maps": [], &/' "$tmp/json" >"$tmp/twice"
+	complains tier_restore 'two members of one name' -i "$tmp/twice" -o "$meta2"
+	sed 's/"place": [0-9]*/"place": 17, &/' "$tmp/json" >"$tmp/twice"
+	complains tier_restore 'two members of one name' -i "$tmp/twice" -o "$meta2"
+	sed 's/"trans_id": [0-9]*/"trans_id": 18446744073709551616/' "$tmp/json" >"$tmp/large"
+	complains tier_restore 'a number is larger' -i "$tmp/large" -o "$meta2"
+	sed '0,/"name": "/s//"name": "\\u0000/' "$tmp/json" >"$tmp/nul"
+	complains tier_restore 'a NUL character' -i "$tmp/nul" -o "$meta2"
 	complains tier_repair 'without a superblock' -q -i "$fast" -o "$meta2"
 	same "$before" "$(checksums "$meta2")" "the output"
 

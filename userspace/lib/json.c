@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <json.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util.h"
 #include "record.h"
@@ -78,6 +79,63 @@ void md_write_json(const struct md_content *c, FILE *f)
 	fputs(w.first ? "]\n}}\n" : "\n  ]\n}}\n", f);
 }
 
+/*
+ * What json-c says nothing of: of two members of one name it keeps the last, and a number
+ * that is too large becomes the largest there is.
+ */
+struct scan {
+	bool text, escaped;	/* within a string; after a backslash there */
+	size_t members;		/* seen in the text of all objects */
+	char number[sizeof("18446744073709551615")];
+	size_t nr;		/* digits of the current number */
+	bool too_large;
+};
+
+static void scan_text(struct scan *s, const char *buf, size_t len)
+{
+	static const char largest[] = "18446744073709551615";
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		char c = buf[i];
+
+		if (s->text) {
+			s->text = c != '"' || s->escaped;
+			s->escaped = c == '\\' && !s->escaped;
+			continue;
+		}
+		s->text = c == '"';
+		s->members += c == ':';
+		if (c < '0' || c > '9') {
+			s->nr = 0;
+			continue;
+		}
+		if (s->nr < sizeof(largest) - 1)
+			s->number[s->nr] = c;
+		s->nr++;
+		if (s->nr > sizeof(largest) - 1 ||
+		    (s->nr == sizeof(largest) - 1 && memcmp(s->number, largest, s->nr) > 0))
+			s->too_large = true;
+	}
+}
+
+/* How many members all objects have. */
+static size_t count_members(struct json_object *o)
+{
+	size_t i, nr = 0;
+
+	if (json_object_is_type(o, json_type_array))
+		for (i = 0; i < json_object_array_length(o); i++)
+			nr += count_members(json_object_array_get_idx(o, i));
+	if (!json_object_is_type(o, json_type_object))
+		return nr;
+	json_object_object_foreach(o, name, value) {
+		(void)name;
+		nr += 1 + count_members(value);
+	}
+	return nr;
+}
+
 static bool take_object(struct md_undump *u, struct md_record *r, unsigned int kind,
 			struct json_object *object)
 {
@@ -92,6 +150,9 @@ static bool take_object(struct md_undump *u, struct md_record *r, unsigned int k
 		    !json_object_is_type(value, json_type_string))
 			return md_undump_fail(u, "%s: %.32s is neither a whole number nor text",
 					      section[kind], name);
+		if (json_object_is_type(value, json_type_string) &&
+		    strlen(json_object_get_string(value)) != (size_t)json_object_get_string_len(value))
+			return md_undump_fail(u, "%s: %.32s has a NUL character in it", section[kind], name);
 		r->field[r->nr].name = name;
 		r->field[r->nr++].value = json_object_get_string(value);
 	}
@@ -140,6 +201,7 @@ bool md_parse_json(FILE *f, struct md_undump *u)
 {
 	struct json_tokener *tok = json_tokener_new();
 	struct json_object *top = NULL;
+	struct scan scan = { 0 };
 	static char buf[1 << 16];
 	size_t len;
 	bool good;
@@ -153,11 +215,16 @@ bool md_parse_json(FILE *f, struct md_undump *u)
 			json_tokener_free(tok);
 			return md_undump_fail(u, "%s", strerror(errno));
 		}
+		scan_text(&scan, buf, len);
 		top = json_tokener_parse_ex(tok, buf, len);
 	} while (len && !top && json_tokener_get_error(tok) == json_tokener_continue);
 	if (!top)
 		md_undump_fail(u, "%s", json_tokener_error_desc(json_tokener_get_error(tok)));
-	good = top && take_all(u, top);
+	else if (scan.too_large)
+		md_undump_fail(u, "a number is larger than 18446744073709551615");
+	else if (scan.members != count_members(top))
+		md_undump_fail(u, "an object has two members of one name");
+	good = top && !scan.too_large && scan.members == count_members(top) && take_all(u, top);
 	json_object_put(top);
 	json_tokener_free(tok);
 	return good;

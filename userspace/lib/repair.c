@@ -128,20 +128,36 @@ static void at_least(u64 *to, u64 n)
 		*to = n;
 }
 
-static bool repair_tiers(struct md_repair *r, struct md_image *image)
+static bool repair_tiers(struct md_repair *r, struct md_image *image, bool *whole)
 {
 	struct md_tiers *tiers = &r->content.tiers;
-	bool whole = md_image_tiers(image, tiers);
 	unsigned int i;
 
-	if (!whole && !r->nr_labels)
+	*whole = md_image_tiers(image, tiers);
+	if (!*whole && !r->nr_labels)
 		return refuse(r, "records of tiers are lost. Name all tiers, fastest first: --tiers DEV...");
 	for (i = 0; i < tiers->nr; i++) {
 		at_least(&r->content.info.generation, tiers->tier[i].generation);
 		at_least(&r->content.info.next_generation, tiers->tier[i].next_generation);
 	}
 	at_least(&r->content.info.next_generation, r->content.info.generation);
-	return add_tiers(r, tiers, whole);
+	return add_tiers(r, tiers, *whole);
+}
+
+/* With all records lost, a tier that nobody names is one that never was. */
+static bool all_named(struct md_repair *r)
+{
+	u64 i;
+
+	for (i = 0; i < r->content.info.nr_chunks; i++) {
+		u64 entry = r->content.mapping[i];
+
+		if (entry & TIER_ENTRY_MAPPED && !(entry & ~TIER_ENTRY_DISK_MASK) &&
+		    !md_find_tier(&r->content.tiers, md_entry_id(entry)))
+			return refuse(r, "chunk %llu, for one, is on a tier with id %u, which has lost its record and was not named. Name all tiers; if it is gone for good, --force gives up what was on it",
+				      LL(i), md_entry_id(entry));
+	}
+	return true;
 }
 
 /* What an administrator has asked of the set, in the flags of its superblock. */
@@ -265,7 +281,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	struct md_image image = { .src = r->src, .p = r->p };
 	struct md_refs orphans = { 0 };
 	struct md_problems rules = { .say = r->p->say, .context = r->p->context, .all = true };
-	bool damaged;
+	bool damaged, whole;
 
 	r->refusal = NULL;
 	/* Nothing else tells which chunks read as zeroes. */
@@ -277,13 +293,14 @@ static bool repair(struct md_repair *r, u8 *block)
 	if (tier_features_read_only(image.info.compat_ro_flags))
 		return refuse(r, "it has features that only allow this version to read it");
 	md_content_init(&r->content, &image.info);
-	if (!repair_tiers(r, &image))
+	if (!repair_tiers(r, &image, &whole))
 		return false;
 	if (damaged)
 		doubt_generation(r);
 	md_rules_tiers(&r->content.info, &r->content.tiers, &rules);
 	if (rules.errors)
-		return refuse(r, "the records of the tiers contradict each other");
+		return refuse(r, "the records of the tiers contradict each other%s",
+			      whole ? "" : "; are all tiers named?");
 	md_image_tunables(&image, &r->content.tunables);
 	tidy_tunables(&r->content.tunables);
 	md_orphans_find(&orphans, &image);
@@ -291,6 +308,8 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_image_mapping(&image, NULL, r->content.mapping);
 	md_image_heat(&image, r->content.heat);
 	md_refs_free(&orphans);
+	if (!whole && !r->lose_tiers && !all_named(r))
+		return false;
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */
 	r->content.info.flags &= lasting_flags(r->content.info.state);

@@ -16,6 +16,8 @@ struct md_repair {
 	/* Labels on the tiers, fastest first; none: as the metadata says. */
 	unsigned int nr_labels;
 	const struct md_label_source *labels;
+	/* Gives up what lies on tiers that have neither a record nor a label, or refuses. */
+	bool lose_tiers;
 
 	struct md_content content;	/* the result, if it could be saved */
 	char *refusal;			/* why it could not; the caller frees */

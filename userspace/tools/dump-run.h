@@ -25,6 +25,7 @@ struct repair_run {
 	const char *output;
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
+	bool lose_tiers;	/* that are not among them and have no record */
 };
 
 /* The same; what is lost is said on standard output. */

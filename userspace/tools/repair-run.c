@@ -64,6 +64,7 @@ bool repair_run(const struct repair_run *run)
 	struct md_source src;
 	struct md_repair repair = {
 		.src = &src, .p = &p, .nr_labels = run->nr_tiers, .labels = labels,
+		.lose_tiers = run->lose_tiers,
 	};
 	bool good;
 

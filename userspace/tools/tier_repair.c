@@ -21,6 +21,8 @@ static const char help[] =
 "      --tiers          refuse metadata that is older than the labels on DEV..., and\n"
 "                       make records of tiers that are lost anew from them: all tiers\n"
 "                       of the set, fastest first\n"
+"  -f, --force          where records are lost, give up the chunks on tiers that are not\n"
+"                       named, too\n"
 "  -q, --quiet          say errors only, not what is lost\n"
 "  -h, --help           say this\n"
 "  -V, --version        say the version\n"
@@ -33,6 +35,7 @@ static const struct option options[] = {
 	{ "input", required_argument, NULL, 'i' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "tiers", no_argument, NULL, TIERS },
+	{ "force", no_argument, NULL, 'f' },
 	{ "quiet", no_argument, NULL, 'q' },
 	TOOL_OPTIONS,
 };
@@ -54,7 +57,7 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_repair";
-	while ((c = tool_option(argc, argv, ":i:o:qhV", options, help)) != -1) {
+	while ((c = tool_option(argc, argv, ":i:o:fqhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -64,6 +67,9 @@ int main(int argc, char **argv)
 			break;
 		case TIERS:
 			tiers = true;
+			break;
+		case 'f':
+			run.lose_tiers = true;
 			break;
 		case 'q':
 			global.quiet = true;
