@@ -181,8 +181,11 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		show_progress(w);
 		warn_if_stuck(w);
 		warn_if_failing(w);
-		if (finished(w))
+		if (finished(w)) {
+			/* Ctrl-C that came too late is nothing to what follows. */
+			interrupted = 0;
 			return EXIT_DONE;
+		}
 		if (interrupted)
 			return EXIT_DETACHED;
 		if (timeout_ms && now_ms() - start >= timeout_ms) {
@@ -220,10 +223,7 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		     s->name, w.rank, s->name);
 	else if (code == EXIT_DETACHED)
 		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
-	/* Ctrl-C that came too late is nothing to what follows. */
-	if (code == EXIT_DONE)
-		interrupted = 0;
-	if (code == EXIT_DONE && rank >= 0)
+	else if (code == EXIT_DONE && rank >= 0)
 		say("%s: tier %d is empty.\n", s->name, w.rank);
 	else if (code == EXIT_DONE)
 		say("%s: nothing moves.\n", s->name);

@@ -309,11 +309,12 @@ void keep_still(struct stillness *before)
 
 void move_again(const struct stillness *before)
 {
-	release_signals(&before->signals);
 	munlockall();
 	global.verbose = before->verbose;
 	still = false;
+	/* What ends the tool now must not take them along. */
 	say_errors();
+	release_signals(&before->signals);
 }
 
 volatile sig_atomic_t interrupted;

@@ -26,23 +26,6 @@ in_flight()
 	esac
 }
 
-# scsi_disk MIB [OPTION...]: $scsi_disk is one, whose driver has its knobs in $scsi
-scsi_disk()
-{
-	modprobe -qr scsi_debug || true		# of a case that has failed
-	modprobe sd_mod
-	modprobe scsi_debug dev_size_mb="$1" delay=0 "${@:2}"
-	scsi=/sys/module/scsi_debug/parameters
-	wait_for 10 scsi_disk_there
-}
-scsi_disk_there()
-{
-	local found=(/sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/*)
-	[ -e "${found[0]}" ] || return
-	scsi_disk=/dev/${found[0]##*/}
-	[ -b "$scsi_disk" ]
-}
-
 # ---------------------------------------------------------------- metadata
 #
 # The metadata device is tt_up on tt_mid on tt_low on a disk with a volatile cache.

@@ -148,20 +148,21 @@ test_case "format: a second resume after a failed one" format_resume
 
 # The library's trees end with the error that a medium gives, and that other disks here
 # do not give: a root that cannot be read is not a tree without anything in it.
+knobs=/sys/module/scsi_debug/parameters
 # bad_medium BLOCK: it cannot be read
 bad_medium()
 {
-	echo $(($1 * 8)) >"$scsi/medium_error_start"
-	echo 8 >"$scsi/medium_error_count"
-	echo 2 >"$scsi/opts"
+	echo $(($1 * 8)) >"$knobs/medium_error_start"
+	echo 8 >"$knobs/medium_error_count"
+	echo 2 >"$knobs/opts"
 }
 TIERS_ROOT=208 TUNABLES_ROOT=216
 
 roots_unread()
 {
 	local meta offset
-	scsi_disk 8
-	meta=$scsi_disk metadata=$scsi_disk
+	scsi_disk 8 delay=0
+	meta=$scsi metadata=$scsi
 	disk fast 16
 	disk slow 32
 	activate
@@ -174,7 +175,7 @@ roots_unread()
 		fails create
 		! klog_has 'wipe it' || fail "a good tier is said to be none: $(klog)"
 		said "[Mm]etadata"
-		echo 0 >"$scsi/opts"
+		echo 0 >"$knobs/opts"
 		activate
 		same rw "$(mode_now)" "mode"
 		status
@@ -182,7 +183,7 @@ roots_unread()
 		check_chunks 0 20 1
 		deactivate
 	done
-	rmmod scsi_debug
+	scsi_disk_gone
 }
 test_case "the root of a tree cannot be read for a medium error" roots_unread
 

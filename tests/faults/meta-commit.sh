@@ -224,9 +224,9 @@ discard_then_zeroes()
 	length=$((200 * 128))
 	meta_disk
 	# Zeroes are a command of their own only if all disks have one for them.
-	scsi_disk 48 lbpu=1 lbpws=1
-	wrap fast "0 $((16 * 2048)) linear $scsi_disk 0"
-	wrap slow "0 $((32 * 2048)) linear $scsi_disk $((16 * 2048))"
+	scsi_disk 48 delay=0 lbpu=1 lbpws=1
+	wrap fast "0 $((16 * 2048)) linear $scsi 0"
+	wrap slow "0 $((32 * 2048)) linear $scsi $((16 * 2048))"
 	tiers=(/dev/mapper/tt_fast /dev/mapper/tt_slow)
 	activate
 	write_chunks 0 20 1
@@ -244,7 +244,7 @@ discard_then_zeroes()
 	check_chunks 0 20 1
 	deactivate
 	remove tt_fast tt_slow
-	rmmod scsi_debug
+	scsi_disk_gone
 }
 
 # ---- a new activation, in the device that has failed

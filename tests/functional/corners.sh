@@ -147,24 +147,13 @@ test_case "suspend in the midst of an evacuation" suspended_evacuation
 # until it is told not to.
 make_scsi()
 {
-	modprobe -qr scsi_debug || true		# of a case that has failed
-	modprobe -q sd_mod || skip "sd_mod is not available"
-	modprobe -q scsi_debug dev_size_mb=48 "$@" || skip "scsi_debug is not available"
-	wait_for 20 scsi_disk
+	scsi_disk 48 "$@" || skip "sd_mod or scsi_debug is not available"
 	disk meta 4
 	wrap a "0 32768 linear $scsi 0"
 	wrap b "0 65536 linear $scsi 32768"
 	tiers=(/dev/mapper/tt_a /dev/mapper/tt_b)
 	activate
 	knows_zeroes "$dev"
-}
-scsi_disk()
-{
-	local dir
-	for dir in /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*:*/block/*; do
-		scsi=/dev/${dir##*/}
-	done
-	[ -b "$scsi" ]
 }
 knows_zeroes()
 {
@@ -177,7 +166,7 @@ scsi_gone()
 		"states and errors of the tiers"
 	deactivate
 	remove "$@" tt_a tt_b
-	wait_for 20 modprobe -qr scsi_debug
+	scsi_disk_gone
 }
 
 # The zeroes of a first write go there in pages then.

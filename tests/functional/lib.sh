@@ -308,6 +308,24 @@ disk_gone()
 	rmdir "$configfs/tt_$1"
 }
 
+# scsi_disk MIB [OPTION...]: $scsi is a SCSI disk, the only one, with such an option of
+# scsi_debug; false if there is no driver
+scsi_disk()
+{
+	modprobe -qr scsi_debug || true		# of a case that has failed
+	modprobe -q sd_mod && modprobe -q scsi_debug dev_size_mb="$1" "${@:2}" || return
+	wait_for 20 scsi_disk_there
+}
+scsi_disk_there()
+{
+	local dir
+	for dir in /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*:*/block/*; do
+		scsi=/dev/${dir##*/}
+	done
+	[ -b "$scsi" ]
+}
+scsi_disk_gone() { wait_for 20 modprobe -qr scsi_debug; }
+
 # cut_power DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
 # even under an open dm device, to which the disk is dead from then on.  What lies on
 # stable storage it overwrites there at once: only what is new, or was discarded, is lost.

@@ -86,14 +86,12 @@ void md_write_json(const struct md_content *c, FILE *f)
 struct scan {
 	bool text, escaped;	/* within a string; after a backslash there */
 	size_t members;		/* seen in the text of all objects */
-	char number[sizeof("18446744073709551615")];
-	size_t nr;		/* digits of the current number */
+	u64 number;		/* what has been read of the current one */
 	bool too_large;
 };
 
 static void scan_text(struct scan *s, const char *buf, size_t len)
 {
-	static const char largest[] = "18446744073709551615";
 	size_t i;
 
 	for (i = 0; i < len; i++) {
@@ -106,16 +104,12 @@ static void scan_text(struct scan *s, const char *buf, size_t len)
 		}
 		s->text = c == '"';
 		s->members += c == ':';
-		if (c < '0' || c > '9') {
-			s->nr = 0;
-			continue;
-		}
-		if (s->nr < sizeof(largest) - 1)
-			s->number[s->nr] = c;
-		s->nr++;
-		if (s->nr > sizeof(largest) - 1 ||
-		    (s->nr == sizeof(largest) - 1 && memcmp(s->number, largest, s->nr) > 0))
+		if (c < '0' || c > '9')
+			s->number = 0;
+		else if (s->number > (UINT64_MAX - (c - '0')) / 10)
 			s->too_large = true;
+		else
+			s->number = s->number * 10 + (c - '0');
 	}
 }
 
@@ -134,6 +128,15 @@ static size_t count_members(struct json_object *o)
 		nr += 1 + count_members(value);
 	}
 	return nr;
+}
+
+static bool judge_scan(struct md_undump *u, const struct scan *s, struct json_object *top)
+{
+	if (s->too_large)
+		return md_undump_fail(u, "a number is larger than %llu", (unsigned long long)UINT64_MAX);
+	if (s->members != count_members(top))
+		return md_undump_fail(u, "an object has two members of one name");
+	return true;
 }
 
 static bool take_object(struct md_undump *u, struct md_record *r, unsigned int kind,
@@ -220,11 +223,7 @@ bool md_parse_json(FILE *f, struct md_undump *u)
 	} while (len && !top && json_tokener_get_error(tok) == json_tokener_continue);
 	if (!top)
 		md_undump_fail(u, "%s", json_tokener_error_desc(json_tokener_get_error(tok)));
-	else if (scan.too_large)
-		md_undump_fail(u, "a number is larger than 18446744073709551615");
-	else if (scan.members != count_members(top))
-		md_undump_fail(u, "an object has two members of one name");
-	good = top && !scan.too_large && scan.members == count_members(top) && take_all(u, top);
+	good = top && judge_scan(u, &scan, top) && take_all(u, top);
 	json_object_put(top);
 	json_tokener_free(tok);
 	return good;
