@@ -161,9 +161,30 @@ static bool precedes_data(const struct bio *bio)
 }
 
 /*
+ * The FUA writes that fail for a FLUSH whose own write is not recognized: what a journal
+ * still writes once its commit record has failed (jbd2: its superblock, ext4: its own)
+ * may come before another's commit record.
+ */
+#define FUAS_PER_FLUSH 3
+
+/* set->lock held: the write of that data is to fail, as its FLUSH did. */
+static void add_untold(struct tier_set *set, const struct bio_vec *data)
+{
+	unsigned int nr = set->nr_untold;
+
+	if (nr == TIER_MAX_UNTOLD) {
+		set->untold[nr - 1].fuas += FUAS_PER_FLUSH;
+		return;
+	}
+	set->untold[nr].data = data;
+	set->untold[nr].fuas = FUAS_PER_FLUSH;
+	WRITE_ONCE(set->nr_untold, nr + 1);
+}
+
+/*
  * set->lock held: who in a batch that failed does not hear of it.  The data is a journal's
- * commit record, as a rule, and FUA: that write is failed in place of its FLUSH.  The
- * next FLUSH fails as well, unless this one did so for that very reason.
+ * commit record, as a rule: that write is failed in place of its FLUSH.  The next FLUSH
+ * fails as well, unless this one did so for that very reason.
  */
 static void note_untold(struct tier_set *set, bool news)
 {
@@ -171,21 +192,42 @@ static void note_untold(struct tier_set *set, bool news)
 	struct bio *bio;
 
 	bio_list_for_each(bio, &set->flush_batch) {
-		if (!precedes_data(bio))
-			told = true;
-		else if (bio->bi_opf & REQ_FUA)
-			atomic_inc(&set->fua_untold);
+		if (precedes_data(bio))
+			add_untold(set, bio->bi_io_vec);
 		else
-			atomic_cmpxchg(&set->fua_untold, 0, 1);
+			told = true;
 	}
 	if (news && !told)
 		set->flush_untold = true;
 }
 
-bool tier_fua_lost(struct tier_set *set)
+/*
+ * All clones of a bio share its bio_vecs, so that the write is known by them.  A device
+ * above that copies the data (dm-crypt) hides whose it is: any FUA write may be that one.
+ */
+bool __tier_write_untold(struct tier_set *set, struct bio *bio)
 {
-	return unlikely(atomic_read(&set->fua_untold)) &&
-	       atomic_dec_if_positive(&set->fua_untold) >= 0;
+	unsigned int i, nr;
+	unsigned long flags;
+	bool untold, over;
+
+	spin_lock_irqsave(&set->lock, flags);
+	nr = set->nr_untold;
+	for (i = 0; i < nr; i++)
+		if (set->untold[i].data == bio->bi_io_vec)
+			break;
+	untold = over = i < nr;
+	if (!untold && nr && (bio->bi_opf & REQ_FUA)) {
+		i = 0;
+		untold = true;
+		over = !--set->untold[0].fuas;
+	}
+	if (over) {
+		set->untold[i] = set->untold[nr - 1];
+		WRITE_ONCE(set->nr_untold, nr - 1);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	return untold;
 }
 
 /* The cycle is over; any context.  news: it is not only that an earlier one failed. */

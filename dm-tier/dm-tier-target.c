@@ -189,7 +189,7 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 	default:
 		if (bio->bi_opf & REQ_PREFLUSH)
 			return map_flush(set, bio);
-		if ((bio->bi_opf & REQ_FUA) && tier_fua_lost(set))
+		if (bio_data_dir(bio) == WRITE && tier_write_untold(set, bio))
 			return DM_MAPIO_KILL;
 	}
 	if (set->observing)

@@ -85,6 +85,17 @@ struct tier_flush_wait {
 	void (*fn)(struct tier_flush_wait *wait, blk_status_t status);
 };
 
+#define TIER_MAX_UNTOLD 16
+
+/*
+ * A FLUSH that failed with data behind it: the core tells nobody, and sends the data.
+ * That write fails in its place; where it is not recognized, a number of FUA writes.
+ */
+struct tier_untold {
+	const struct bio_vec *data;	/* compared, never followed */
+	unsigned int fuas;
+};
+
 /* A tier that belongs to the set.  Created and freed while suspended. */
 struct tier {
 	struct tier_set *set;
@@ -311,7 +322,8 @@ struct tier_set {
 	blk_status_t cycle_status;
 	bool flush_lost;		/* as of tiers that are gone; set->lock */
 	bool flush_untold;		/* one failed with data behind it; set->lock */
-	atomic_t fua_untold;		/* how many FUA writes are to fail in place of those */
+	struct tier_untold untold[TIER_MAX_UNTOLD];	/* by those; set->lock */
+	unsigned int nr_untold;		/* set->lock to write */
 	struct tier_flush_wait cycle_wait[TIER_MAX_TIERS];
 	struct work_struct cycle_work;
 
@@ -522,8 +534,14 @@ bool tier_release_crowded(struct tier_set *set);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
 bool tier_flush_lost(struct tier_set *set);
-/* A FLUSH failed that the core does not tell of: true once, for the FUA write behind it. */
-bool tier_fua_lost(struct tier_set *set);
+bool __tier_write_untold(struct tier_set *set, struct bio *bio);
+
+/* Whether a write is the one behind a FLUSH that failed; true once. */
+static inline bool tier_write_untold(struct tier_set *set, struct bio *bio)
+{
+	return unlikely(READ_ONCE(set->nr_untold)) && __tier_write_untold(set, bio);
+}
+
 /* The metadata has room again: births that had to wait are queued. */
 void tier_requeue_births(struct tier_set *set);
 void __tier_retry_deferred(struct tier_set *set);

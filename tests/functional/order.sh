@@ -550,12 +550,13 @@ small_ext4()
 }
 
 # What makes FLUSHes of that kind is a journal: of its commit record.  It lies in chunks
-# of fast, the file in new ones of slow.
+# of fast, the file in new ones of slow.  It is on the set, or on tt_UPON.
 make_journal()
 {
 	local fast_mib=4 slow_mib=4
 	make_small
-	small_ext4 "$dev" "$tmp/mnt"
+	[ -z "${upon:-}" ] || wrap "$upon" "$("$upon")"
+	small_ext4 "${upon:+/dev/mapper/tt_}${upon:-$dev}" "$tmp/mnt"
 	same 0 "$(info used1)" "places in use on slow"
 	msg set tier0.landing 0
 }
@@ -572,7 +573,9 @@ journal_hears()
 	grep -q 'fsync failed\|Input/output error' "$tmp/said" || fail "dd: $(cat "$tmp/said")"
 	is "$(info used1) > 0"
 	umount "$tmp/mnt"
+	[ -z "${upon:-}" ] || remove "tt_$upon"
 }
+# fail_flushes NAME; hold_and_fail_flushes NAME: they wait, and fail when they go on
 fail_flushes()
 {
 	local rest
@@ -580,8 +583,26 @@ fail_flushes()
 	lower "$1" "0 $rest linear /dev/tt_$1 0" \
 		"$rest 8 flakey /dev/tt_$1 $rest 0 1 1 error_writes"
 }
+hold_and_fail_flushes()
+{
+	local rest bad=/dev/mapper/tt_bad
+	rest=$(($(sectors_of "/dev/tt_$1") - 8))
+	wrap bad "0 8 flakey /dev/tt_$1 $rest 0 1 1 error_writes"
+	lower "$1" "0 $rest linear /dev/tt_$1 0" \
+		"$rest 8 delay $bad 0 0 $bad 0 0 $bad 0 600000"
+}
 test_case "a journal hears of a commit that failed" journal_hears break_metadata
 test_case "a journal hears of a tier's flush that failed" journal_hears fail_flushes slow
+
+# What is written comes in other pages there than the FLUSH before it spoke of.
+crypt() { echo "0 $length crypt aes-xts-plain64 $(printf '%0128d' 1) 0 $dev 0"; }
+crypt_hears()
+{
+	local upon=crypt
+	modprobe -q xts && modprobe -q dm-crypt || skip "this kernel has no aes-xts for dm-crypt"
+	journal_hears fail_flushes slow
+}
+test_case "a journal above dm-crypt hears of a tier's flush that failed" crypt_hears
 
 # Journals that share the set, on a fifth of it each.
 make_journals()
@@ -598,20 +619,31 @@ make_journals()
 
 all_journals_hear()
 {
-	local first second
+	local flush first second suspending
 	make_journals
 	# Behind a FLUSH that is under way, the two of the journals wait for the same next one.
-	hold_up slow flushes
+	# All fail: a delay device lets pass what comes while it is being suspended.
+	hold_and_fail_flushes slow
 	dd if=/dev/urandom of="$tmp/mnt0/old" bs=64k count=4 oflag=direct status=none
-	background io sync "$dev"
+	later io sync "$dev"
+	flush=$pid
 	wait_for 10 held_up slow
 	later write_synced "$tmp/mnt0"
 	first=$pid
 	later write_synced "$tmp/mnt1"
 	second=$pid
 	nap 4
+	# The second one's commit record comes after all that the first one still writes:
+	# the core sends it once its device is resumed.
+	later dmsetup suspend --noflush --nolockfs tt_j1
+	suspending=$pid
+	nap 2
 	fail_flushes slow
+	! wait "$flush" || fail "the FLUSH under way did not fail"
 	! wait "$first" || fail "the first fsync said that all is well"
+	wait "$suspending"
+	runs "$second" || fail "the second fsync did not wait"
+	dmsetup resume tt_j1
 	! wait "$second" || fail "the second fsync said that all is well"
 
 	! write_synced "$tmp/mnt2" || fail "the third fsync said that all is well"
