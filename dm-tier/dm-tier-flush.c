@@ -216,7 +216,8 @@ bool __tier_write_untold(struct tier_set *set, struct bio *bio)
 	for (i = 0; i < nr; i++)
 		if (set->untold[i].data == bio->bi_io_vec)
 			break;
-	untold = over = i < nr;
+	untold = i < nr;
+	over = untold;
 	if (!untold && nr && (bio->bi_opf & REQ_FUA)) {
 		i = 0;
 		untold = true;

@@ -599,7 +599,7 @@ crypt() { echo "0 $length crypt aes-xts-plain64 $(printf '%0128d' 1) 0 $dev 0"; 
 crypt_hears()
 {
 	local upon=crypt
-	modprobe -q xts && modprobe -q dm-crypt || skip "this kernel has no aes-xts for dm-crypt"
+	modprobe -q -a xts dm-crypt || skip "this kernel has no aes-xts for dm-crypt"
 	journal_hears fail_flushes slow
 }
 test_case "a journal above dm-crypt hears of a tier's flush that failed" crypt_hears
