@@ -12,6 +12,23 @@ mount -t overlay -o lowerdir=/run/cached,upperdir=/run/usr/upper,workdir=/run/us
 # Modules were out of sight until now (see ci/guest).
 mkdir -p /lib/modules
 mount --bind "$run/lib/modules" /lib/modules
+
+# And a root of its own.  A link there, like /lib64, would be read from the host anew for
+# each library that a program loads.  This goes for all that runs already, udevd included.
+mount -t tmpfs -o mode=755 root /mnt
+links=() dirs=()
+for path in /*; do
+	if [ -L "$path" ]; then links+=("$path"); elif [ -d "$path" ]; then dirs+=("$path"); fi
+done
+cp -P "${links[@]}" /mnt/
+mkdir "${dirs[@]/#//mnt}"
+for path in "${dirs[@]// /\\040}"; do
+	[ "$path" = /mnt ] || echo "$path /mnt$path none rbind"
+done >/run/root.fstab
+mount --all --fstab /run/root.fstab
+pivot_root /mnt /mnt/mnt
+umount --lazy /mnt
+
 modprobe -a virtio_blk configfs dm-mod
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
