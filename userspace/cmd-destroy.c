@@ -198,42 +198,78 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 	return code;
 }
 
-/* A device may be wiped alone only if nothing complete depends on it. */
+/* The metadata of a set that is active is another one, and older. */
+static bool is_newer_metadata(const struct set *s, const struct member *m)
+{
+	struct set now = *s;
+
+	return m->kind == MEMBER_METADATA && (set_read_info(&now) || m->meta.trans_id > now.info.trans_id);
+}
+
+/*
+ * What a set would lose with the device that says it is part of it; NULL for nothing.  The
+ * caller frees.  *whole: the set as a whole can be named instead.
+ */
+static char *what_needs_it(const struct set *s, const struct role *role, const struct member *m, bool *whole)
+{
+	const struct set_tier *t = role->tier >= 0 ? &s->tier[role->tier] : NULL;
+	bool is_main = s->have_meta && s->meta_dev.dev == m->dev.dev;
+
+	*whole = false;
+	if (!s->have_meta)
+		return s->active ? xasprintf("may be a part of %s, which is active", s->name) : NULL;
+	if (t && s->active && !t->present)
+		return xasprintf("is tier %d of %s, which is active without it", role->tier, s->name);
+	*whole = (is_main && !s->meta_doubled) || (t && !t->doubled);
+	if (*whole)
+		return t ? xasprintf("is tier %d of %s", role->tier, s->name) :
+			   xasprintf("is the metadata of %s", s->name);
+	if ((is_main && s->meta_newest) || (t && t->newest))
+		return t ? xasprintf("is the newest of those that say they are tier %d of %s", role->tier, s->name) :
+			   xasprintf("is the newest of those that say they are the metadata of %s", s->name);
+	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "stale"))
+		return xasprintf("is a tier of %s that its metadata, which is older, does not know", s->name);
+	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "inactive"))
+		return xasprintf("is a tier of %s, whose metadata cannot be read to tell whether it is needed", s->name);
+	if (s->active && !is_main && is_newer_metadata(s, m))
+		return xasprintf("is metadata of %s, and newer than what it is active with", s->name);
+	return NULL;
+}
+
+/* A device may be wiped alone only if nothing depends on it. */
 static bool is_remains(const struct set_list *sets, const char *typed, const struct device *d,
 		       const struct member *m)
 {
-	const struct set *s;
 	struct role role;
-	bool needed;
-	char *usage;
+	bool whole = false, refused;
+	char *text;
 
 	if (m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE) {
 		err("%s: %s.", typed, m->reason ? m->reason : "is no device of a tiered set");
 		return false;
 	}
 	role_of(m, sets, &role);
-	s = role.set;
-	/* Of two that say they are the same part nobody but the user knows which is the copy. */
-	needed = s && s->have_meta && (role.tier >= 0 ? !s->tier[role.tier].doubled :
-				       s->meta_dev.dev == d->dev && !s->meta_doubled);
-	if (needed) {
-		if (role.tier >= 0)
-			err("%s: is tier %d of %s. Name %s.", typed, role.tier, s->name, s->name);
-		else
-			err("%s: is the metadata of %s. Name %s.", typed, s->name, s->name);
+	text = role.set ? what_needs_it(role.set, &role, m, &whole) : NULL;
+	refused = text && (whole || !global.force);
+	if (refused && whole)
+		err("%s: %s. Name %s.", typed, text, role.set->name);
+	else if (refused)
+		err("%s: %s. To wipe it all the same, repeat with --force.", typed, text);
+	free(text);
+	if (refused)
 		return false;
-	}
-	usage = device_usage(d);
-	if (usage)
-		err("%s: %s. Free it first.", typed, usage);
-	free(usage);
-	return !usage;
+	text = device_usage(d);
+	refused = text;
+	if (refused)
+		err("%s: %s. Free it first.", typed, text);
+	free(text);
+	return !refused;
 }
 
 static int destroy_devices(const struct args *args, const struct set_list *sets)
 {
 	struct member *m = xcalloc(args->nr, sizeof(*m));
-	struct text names = { 0 };
+	struct text names = { 0 }, asked = { 0 };
 	int code = EXIT_DONE;
 	unsigned int i;
 
@@ -249,11 +285,14 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		if (!is_remains(sets, args->word[i], &d, &m[i]))
 			code = EXIT_FAILED;
 		text_add(&names, "%s%s", names.len ? ", " : "", args->word[i]);
+		text_add(&asked, "%s%s", asked.len ? ", " : "", args->word[i]);
+		if (m[i].kind == MEMBER_DAMAGED)
+			text_add(&asked, " (%s; if it was metadata, tierctl repair may read it still)", m[i].reason);
 		device_free(&d);
 	}
 	if (!code && global.test)
 		say("Would wipe what is left of a set on %s.\n", names.s);
-	else if (!code && !ask("Wipe what is left of a set on %s?", names.s))
+	else if (!code && !ask("Wipe what is left of a set on %s?", asked.s))
 		code = EXIT_FAILED;
 	for (i = 0; i < args->nr; i++) {
 		if (!code && !global.test)
@@ -264,6 +303,7 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		say("Wiped %s.\n", names.s);
 	free(m);
 	text_free(&names);
+	text_free(&asked);
 	return code;
 }
 

@@ -290,14 +290,15 @@ int cmd_dump(const struct args *args)
 }
 
 /*
- * What would be lost with the device but is not meant to be: a tier, or metadata of
- * another set than this one (32 hex digits or "").  NULL for nothing; the caller frees.
+ * What would be lost with the device but is not meant to be: a tier, metadata of another
+ * set than this one (32 hex digits or ""), or such as is damaged.  NULL for nothing; the
+ * caller frees.
  */
 static char *part_of_set(const struct member *m, const char *own)
 {
 	char hex[UUID_HEX];
 
-	if (m->kind == MEMBER_TIER ||
+	if (m->kind == MEMBER_TIER || m->kind == MEMBER_DAMAGED ||
 	    (m->kind == MEMBER_METADATA && strcmp(uuid_to_hex(hex, m->meta.uuid), own)))
 		return candidate_describe(m);
 	return NULL;
@@ -365,7 +366,8 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 {
 	char *usage, *carries, hex[UUID_HEX];
 	struct member m;
-	bool may = true, blank, member, same, newer;
+	bool may = true, blank, same, newer;
+	const char *advice;
 	int error = 0;
 
 	*is_device = !device_from_name(path, d);
@@ -381,7 +383,9 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	blank = m.kind == MEMBER_NONE && m.blank;
 	carries = contents(d, &m, from->hex, &error);
 	same = m.kind == MEMBER_METADATA && !strcmp(uuid_to_hex(hex, m.meta.uuid), from->hex);
-	member = m.kind == MEMBER_TIER || (m.kind == MEMBER_METADATA && !same);
+	advice = m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA ? "tierctl destroy that set" :
+		 m.kind != MEMBER_DAMAGED ? "wipefs -a it" :
+		 m.is_label ? "tierctl destroy it" : "tierctl repair may read it still";
 	newer = same && m.meta.trans_id > from->trans_id;
 	member_free(&m);
 	if (error) {
@@ -392,8 +396,7 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 		    carries, from->name, (unsigned long long)from->trans_id);
 		may = false;
 	} else if (carries && !same && !global.force) {
-		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries,
-		    member ? "tierctl destroy that set" : "wipefs -a it");
+		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries, advice);
 		may = false;
 	} else if (!global.test && (carries || !blank)) {
 		may = ask("Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
@@ -577,8 +580,8 @@ int cmd_repair(const struct args *args)
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
 		else if (is_device && t.set)
-			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
-			    t.set->name, t.path, t.path);
+			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or, when a copy is kept (dd if=%s of=FILE bs=1M), wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
+			    t.set->name, t.path, t.path, t.path);
 	}
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		device_free(&named[i]);

@@ -123,7 +123,7 @@ static bool read_homes(struct reversion *v)
 	struct tier_meta_tier records[TIER_MAX_TIERS];
 	unsigned int i, nr;
 
-	if (reshape_records(v->s, records, &nr)) {
+	if (set_read_records(v->s, records, &nr)) {
 		err("%s: its metadata cannot be read.", v->s->name);
 		return false;
 	}

@@ -44,7 +44,8 @@ const struct command commands[] = {
 		"destroy", "SET | DEV...",
 		"take a set apart, what is in it is lost",
 		"Removes the device and wipes the labels and, last, the metadata. DEV... are what\n"
-		"is left of a set whose other devices are gone.\n",
+		"is left of a set whose other devices are gone, or one of two that say they are\n"
+		"the same part.\n",
 		B(TEST), 1, 1 + TIER_MAX_TIERS, cmd_destroy,
 	}, {
 		"activate", "[OPTION]... SET... | --all | --auto [DEV]...",

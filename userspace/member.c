@@ -82,6 +82,7 @@ void member_judge(int fd, struct member *m)
 
 	m->kind = MEMBER_NONE;
 	m->blank = false;
+	m->is_label = false;
 	m->reason = NULL;
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
 		slot[i] = head + i * TIER_LABEL_SLOT_SIZE;
@@ -94,6 +95,7 @@ void member_judge(int fd, struct member *m)
 	} else if (label_magic(slot[0]) || label_magic(slot[1])) {
 		r = tier_label_choose(slot[0], slot[1], &m->label, &m->reason);
 		m->kind = !r ? MEMBER_TIER : r == -EIO ? MEMBER_UNREADABLE : MEMBER_DAMAGED;
+		m->is_label = m->kind == MEMBER_DAMAGED;
 	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= HEAD)) {
 		/* What cannot be read may be the label. */
 		m->kind = MEMBER_UNREADABLE;

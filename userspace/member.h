@@ -18,6 +18,7 @@ struct member {
 	struct device dev;
 	enum member_kind kind;
 	bool blank;		/* nothing but zeroes where a label or superblock lies */
+	bool is_label;		/* MEMBER_DAMAGED: a tier's label, else metadata */
 	const char *reason;
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;

@@ -61,7 +61,7 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 
 	if (!s->active)
 		return t->size;
-	if (!reshape_records(s, records, &nr))
+	if (!set_read_records(s, records, &nr))
 		for (i = 0; i < nr; i++)
 			if (records[i].id == t->id)
 				return records[i].size * SECTOR_SIZE;

@@ -156,28 +156,6 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
  * A set in order
  */
 
-int reshape_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
-{
-	const char *reason;
-	int fd, r, tries;
-
-	/* The set is live, so that a commit may come in between. */
-	for (tries = 0; tries < 5; tries++) {
-		s->have_info = false;
-		r = set_read_info(s);
-		if (r)
-			continue;
-		fd = device_open(&s->meta_dev, O_RDONLY);
-		if (fd < 0)
-			return fd;
-		r = md_read_tiers(fd, &s->roots, records, nr, &reason);
-		close(fd);
-		if (!r)
-			return 0;
-	}
-	return r;
-}
-
 /* NULL also if two say that they are this tier: one is a copy. */
 static const struct member *member_of(const struct member_list *list, const u8 *tier_uuid)
 {
@@ -220,7 +198,7 @@ static bool table_from_records(struct set *s, struct table *t)
 	bool good = true;
 
 	memset(t, 0, sizeof(*t));
-	if (reshape_records(s, records, &nr))
+	if (set_read_records(s, records, &nr))
 		return false;
 	members_scan(&members, false);
 	t->metadata = xstrdup(s->table.metadata);
@@ -348,7 +326,7 @@ bool reshape_is_leftover(struct set *s, const struct member *m)
 	int error;
 
 	if (m->kind != MEMBER_TIER || memcmp(m->label.set_uuid, s->uuid, TIER_UUID_SIZE) ||
-	    reshape_rank(s, m->dev.dev) >= 0 || reshape_records(s, records, &nr))
+	    reshape_rank(s, m->dev.dev) >= 0 || set_read_records(s, records, &nr))
 		return false;
 	/* A copy of a tier, or one that newer metadata than this knows, is none of ours to wipe. */
 	for (i = 0; i < nr; i++)

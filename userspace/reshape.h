@@ -18,9 +18,6 @@
  */
 struct set *need_changeable(struct set_list *list, const char *name);
 
-/* What the metadata says of the tiers, in order of id.  0 or -errno. */
-int reshape_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr);
-
 /* The live table as it has to be loaded again: what a message has set since is left out. */
 void reshape_table(const struct set *s, struct table *t);
 

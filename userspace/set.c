@@ -134,6 +134,28 @@ int set_read_info(struct set *s)
 	return r;
 }
 
+int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
+{
+	const char *reason;
+	int fd, r, tries;
+
+	/* The set is live, so that a commit may come in between. */
+	for (tries = 0; tries < 5; tries++) {
+		s->have_info = false;
+		r = set_read_info(s);
+		if (r)
+			continue;
+		fd = device_open(&s->meta_dev, O_RDONLY);
+		if (fd < 0)
+			return fd;
+		r = md_read_tiers(fd, &s->roots, records, nr, &reason);
+		close(fd);
+		if (!r)
+			return 0;
+	}
+	return r;
+}
+
 char *set_resume_command(const struct set *s)
 {
 	struct set now = *s;
@@ -241,15 +263,24 @@ static void add_problem(struct set *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* A device that says it is some part of a set, and how new that is. */
+struct claim {
+	const struct device *dev;
+	const char *what;	/* is counted */
+	uint64_t age;
+};
+
 /*
  * One of them is a copy, and nobody can say which: what convert or revert left is not
  * finished either, so this is what there is to know first.
  */
-static void note_double(struct set *s, const char *part, const struct device *a, const struct device *b)
+static void note_double(struct set *s, const char *part, const struct claim *a, const struct claim *b)
 {
 	s->doubled = true;
 	free(s->problem);
-	s->problem = xasprintf("two devices say that they are its %s: %s and %s", part, a->name, b->name);
+	s->problem = xasprintf("two devices say that they are its %s: %s (%s %llu) and %s (%s %llu)", part,
+			       a->dev->name, a->what, (unsigned long long)a->age, b->dev->name, b->what,
+			       (unsigned long long)b->age);
 }
 
 static void add_stray(struct set *s, const struct device *d)
@@ -279,10 +310,17 @@ static void use_metadata(struct set *s, const struct member *m)
 	const char *problem = state_problem(m->meta.state);
 
 	if (s->have_meta) {
-		note_double(s, "metadata", &s->meta_dev, &m->dev);
+		struct claim a = { &s->meta_dev, "transaction", s->info.trans_id };
+		struct claim b = { &m->dev, "transaction", m->meta.trans_id };
+
+		note_double(s, "metadata", &a, &b);
+		s->meta_newest = a.age == b.age ? false : b.age > a.age || !s->meta_doubled || s->meta_newest;
 		s->meta_doubled = true;
-		add_stray(s, &m->dev);	/* goes with the set */
-		return;
+		/* Either goes with the set. */
+		add_stray(s, b.age > a.age ? &s->meta_dev : &m->dev);
+		if (b.age <= a.age)
+			return;
+		device_free(&s->meta_dev);
 	}
 	s->have_meta = s->have_info = true;
 	device_copy(&s->meta_dev, &m->dev);
@@ -359,12 +397,18 @@ static void use_label(struct set *s, const struct member *m)
 	}
 	t = &s->tier[rank];
 	if (t->present) {
+		struct claim a = { &t->dev, "generation", t->label_generation };
+		struct claim b = { &m->dev, "generation", m->label.generation };
+
 		part = xasprintf("tier %d", rank);
-		note_double(s, part, &t->dev, &m->dev);
-		t->doubled = true;
-		add_stray(s, &m->dev);
+		note_double(s, part, &a, &b);
 		free(part);
-		return;
+		t->newest = a.age == b.age ? false : b.age > a.age || !t->doubled || t->newest;
+		t->doubled = true;
+		add_stray(s, b.age > a.age ? &t->dev : &m->dev);
+		if (b.age <= a.age)
+			return;
+		device_free(&t->dev);
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
@@ -623,6 +667,37 @@ char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner
 	return NULL;
 }
 
+/*
+ * A label of the set on a device that the set does not have: a tier that an active one
+ * went on without, one that it has given up, or a copy.  The metadata tells, if it can be
+ * read and is not itself an old copy.
+ */
+static void role_of_label(const struct set *s, const struct tier_label_info *label, struct role *role)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	struct set now = *s;
+	unsigned int i, nr;
+
+	role->state = "inactive";
+	if (set_read_records(&now, records, &nr))
+		return;
+	for (i = 0; i < nr; i++) {
+		const struct tier_meta_tier *r = &records[i];
+
+		if (memcmp(r->uuid, label->tier_uuid, sizeof(r->uuid)))
+			continue;
+		if (r->rank < s->nr_tiers && s->tier[r->rank].present) {
+			role->state = "duplicate";
+			return;
+		}
+		role->tier = r->rank;
+		if (!tier_label_current(r->generation, r->next_generation, label->generation))
+			role->state = "stale";
+		return;
+	}
+	role->state = label->generation > now.info.next_generation ? "stale" : "unused";
+}
+
 void role_of(const struct member *m, const struct set_list *sets, struct role *role)
 {
 	const struct set *s;
@@ -653,10 +728,10 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 	/* Of the set, but the set does not use it; without metadata nobody can say. */
 	if (!s->have_meta)
 		role->state = "inactive";
-	else if (s->active || (m->kind == MEMBER_TIER && record_of(s, &m->label) < 0))
-		role->state = "unused";
+	else if (m->kind == MEMBER_TIER)
+		role_of_label(s, &m->label, role);
 	else
-		role->state = "duplicate";
+		role->state = s->active ? "unused" : "duplicate";
 }
 
 /* The active set that a file or a directory lies on right away, NULL if there is none. */

@@ -25,6 +25,7 @@ struct set_tier {
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
 	bool doubled;		/* another device, a stray, says that it is this tier */
+	bool newest;		/* of those this one has the newest label */
 };
 
 struct set {
@@ -44,6 +45,7 @@ struct set {
 
 	bool have_meta;		/* the metadata device is there */
 	bool meta_doubled;	/* so is another one, a stray */
+	bool meta_newest;	/* and older */
 	struct device meta_dev;
 	bool have_info;		/* its superblock could be read */
 	struct tier_meta_info info;
@@ -116,6 +118,8 @@ unsigned int set_stale(const struct set *s);
 
 /* Reads the superblock of an active set when it is needed.  0 or -errno. */
 int set_read_info(struct set *s);
+/* Reads it anew, and what the metadata says of the tiers, in order of id.  0 or -errno. */
+int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr);
 /*
  * What to type about a set that is suspended: if revert was killed in its moment, resuming
  * alone would not do.  The caller frees.
@@ -131,7 +135,11 @@ char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner
 /* What a scanned device is to which set. */
 struct role {
 	const char *role;	/* metadata, tier, stray, damaged, unreadable, other */
-	const char *state;	/* active, inactive, stale, duplicate or NULL */
+	/*
+	 * active, inactive, stale, unused, duplicate or NULL.  A tier's label that is none of
+	 * the last two may be needed, whether its rank is known or not.
+	 */
+	const char *state;
 	const struct set *set;
 	int tier;		/* rank, -1 for none */
 };

@@ -90,6 +90,10 @@ gone()
 
 	echo 1 >"$configfs/tt_slow/power"
 	udevadm settle
+	# The set is still without it, but cannot do without.
+	same inactive "$(json '.devices[] | select(.device == "/dev/tt_slow").state' scan)" "state of what is back"
+	unchanged "$slow" -- ctl_code 1 destroy -y "$slow"
+	one_line "is tier 1 of $set, which is active without it.*--force"
 	ctl_code 0 deactivate "$set"
 	ctl_code 0 activate "$set"
 	content
@@ -230,6 +234,7 @@ damaged_superblock()
 {
 	make_by_tool
 	ctl deactivate -q "$set"
+	ctl dump "$set" -o "$tmp/whole.xml"
 	remove tt_up tt_mid tt_low
 	printf damage | dd of="$meta" bs=1 seek=300 conv=notrunc,fsync status=none
 	udevadm settle
@@ -241,6 +246,11 @@ damaged_superblock()
 	matches "$set: .*its metadata device is missing" "$errors"
 	ctl_code 3 scan
 	matches "$meta +.*damaged" "$output"
+	# What can be saved is not lost without a word.
+	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/whole.xml" "$meta"
+	one_line 'superblock.*: tierctl repair may read it still.*--force'
+	unchanged "$meta" -- ctl_code 1 destroy "$meta"
+	matches 'superblock.*tierctl repair may read it still' "$output$errors"
 	ctl_code 0 repair -y "$meta" "$meta2" --tiers "$fast" "$slow"
 	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "what is repaired"
 	ctl_code 0 activate "$set"

@@ -157,6 +157,41 @@ destroy_copies()
 }
 test_case "destroy of a set of which a tier is there twice" destroy_copies
 
+# Copies that are older, before what they are a copy of or behind it.
+destroy_old_copies()
+{
+	local newest copy old new another=/dev/tt_another
+	make_disks
+	create_set
+	ctl deactivate -q "$set"
+	dd if="$meta" of="$tmp/old.meta" bs=1M iflag=direct status=none
+	dd if="$slow" of="$tmp/old.slow" bs=1M count=1 iflag=direct status=none
+	ctl activate -q "$set"
+	write_chunks 0 5 1
+	ctl deactivate -q "$set"
+	for newest in meta slow; do
+		disk another 32
+		for copy in "$another ${!newest}" "${!newest} $another"; do
+			read -r old new <<<"$copy"
+			dd if="${!newest}" of="$tmp/new" bs=1M iflag=direct status=none
+			dd if="$tmp/new" of="$new" bs=1M oflag=direct status=none
+			dd if="$tmp/old.$newest" of="$old" bs=1M oflag=direct status=none
+			unchanged "${everything[@]}" "$another" -- ctl_code 1 activate "$set"
+			matches "$old \((transaction|generation) [0-9]+\)" "$errors"
+			unchanged "${everything[@]}" "$another" -- ctl_code 1 destroy -y "$new"
+			one_line "$new: is the newest of those that say they are (the metadata|tier 1) of $set.*--force"
+			unchanged "${everything[@]}" "$another" -- ctl_code 0 destroy --dry-run --force "$new"
+			unchanged "${everything[@]}" "$another" -- ctl_code 0 destroy --dry-run "$old"
+			dd if="$tmp/new" of="$old" bs=1M oflag=direct status=none
+		done
+		ctl_code 0 destroy -q -y "$another"
+		disk_gone another
+	done
+	ctl_code 0 activate "$set"
+	check_chunks 0 5 1
+}
+test_case "destroy of an old copy, and not of what is newer" destroy_old_copies
+
 # ---- activate, deactivate
 
 up_and_down()

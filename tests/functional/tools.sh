@@ -253,6 +253,10 @@ repaired_tiers()
 	disk meta2 8
 	complains tier_repair 'tiers' -q -i "$meta" -o "$meta2"
 	complains tier_check 'is blank' -i "$meta2"
+	# Their labels are what the records are made of.
+	unchanged "$fast" "$slow" -- ctl_code 1 destroy -y "$fast" "$slow"
+	matches "$fast: is a tier of .*, whose metadata cannot be read.*--force" "$errors"
+	matches "$slow: is a tier of .*, whose metadata cannot be read.*--force" "$errors"
 	tool 0 tier_repair -i "$meta" -o "$meta2" --tiers "$fast" "$slow"
 	good "$meta2"
 	metadata=$meta2
@@ -483,7 +487,7 @@ by_tierctl()
 	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
 	ctl_code 1 activate "$set"
-	matches "two devices say that they are its metadata: $meta and $meta2\. .*: tierctl destroy DEV$" "$errors"
+	matches "two devices say that they are its metadata: $meta \(transaction [0-9]+\) and $meta2 \(transaction [0-9]+\)\. .*: tierctl destroy DEV$" "$errors"
 	ctl_code 0 destroy --dry-run "$set"
 	matches "metadata on $meta" "$output"
 	matches "is left of it on $meta2" "$output"

@@ -120,6 +120,17 @@ says "$missing: no such device" tier_restore -i dump -o "$missing" &&
 	says "$missing: no such device" tier_dump -i meta -o "$missing" && [ ! -e "$missing" ]
 point $? "no file is made in /dev"
 
+# What follows a dump is found, also if it is not read along with the end
+"$tools/tier_dump" --format json -i meta -o json
+object=$(<json)
+for more in 0 1; do
+	printf "{%$((65536 + more - ${#object}))s%s" '' "${object#\{}" >long
+	"$tools/tier_restore" -q -i long -o new && rm new &&
+		echo ' ' >>long && "$tools/tier_restore" -q -i long -o new && rm new &&
+		echo '{"more": 1}' >>long && says 'long: ' tier_restore -i long -o new && [ ! -e new ]
+	point $? "an object that ends $more bytes behind what is read at once"
+done
+
 # Labels
 printf 'spoilt' | dd of=t1 bs=4096 seek=1 conv=notrunc status=none
 says 't1: one of the two copies of its label is lost; the next activation' tier_check -i meta --tiers t0 t1 &&
@@ -136,6 +147,15 @@ says 't0: is tier id 0, as t0 is' tier_check -i meta --tiers t0 t0
 point $? "a tier that is named twice is an error"
 says '--metadata-snap goes without --tiers' tier_check -m -i meta --tiers t0 t1
 point $? "labels are not compared with a snapshot"
+
+cp t0 torn
+for slot in 0 1; do
+	printf 'spoilt' | dd of=torn bs=1 seek=$((slot * 4096 + 100)) conv=notrunc status=none
+done
+cp torn before
+says 'torn: tier label is damaged' tier_restore -i dump -o torn && says 'torn: tier label is damaged' tier_repair -i meta -o torn &&
+	cmp -s torn before
+point $? "a tier whose label is damaged is not written over"
 
 # Records that are lost
 records=$(od -An -tu8 -j208 -N8 meta)

@@ -200,6 +200,17 @@ static bool take_all(struct md_undump *u, struct json_object *top)
 	return good;
 }
 
+/* The tokener sees what follows the object only if that was read along with its end. */
+static bool at_end(FILE *f)
+{
+	int c;
+
+	do
+		c = getc(f);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+	return c == EOF && !ferror(f);
+}
+
 bool md_parse_json(FILE *f, struct md_undump *u)
 {
 	struct json_tokener *tok = json_tokener_new();
@@ -223,7 +234,9 @@ bool md_parse_json(FILE *f, struct md_undump *u)
 	} while (len && !top && json_tokener_get_error(tok) == json_tokener_continue);
 	if (!top)
 		md_undump_fail(u, "%s", json_tokener_error_desc(json_tokener_get_error(tok)));
-	good = top && judge_scan(u, &scan, top) && take_all(u, top);
+	else if (!at_end(f))
+		md_undump_fail(u, "something follows the object, or cannot be read");
+	good = top && !u->error && judge_scan(u, &scan, top) && take_all(u, top);
 	json_object_put(top);
 	json_tokener_free(tok);
 	return good;

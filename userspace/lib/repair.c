@@ -300,7 +300,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_rules_tiers(&r->content.info, &r->content.tiers, &rules);
 	if (rules.errors)
 		return refuse(r, "the records of the tiers contradict each other%s",
-			      whole ? "" : "; are all tiers named?");
+			      whole ? "" : "; are all tiers named? Without one that is gone, the others must have places for all chunks");
 	md_image_tunables(&image, &r->content.tunables);
 	tidy_tunables(&r->content.tunables);
 	md_orphans_find(&orphans, &image);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../lib/build.h"
-#include "../lib/labels.h"
+#include "../member.h"
 #include "../plan.h"
 #include "tool.h"
 
@@ -38,13 +38,19 @@ bool output_may_create(const char *path)
 
 static bool may_overwrite(int fd, const char *path)
 {
-	struct tier_label_info label;
-	const char *reason;
+	struct member m = { 0 };
 
-	if (global.force || md_read_label(fd, &label, &reason))
+	if (global.force)
 		return true;
-	err("%s: is a tier of the set \"%s\", with its data. Name another device or file.", path, label.name);
-	return false;
+	member_judge(fd, &m);
+	if (m.kind == MEMBER_TIER) {
+		make_printable(m.label.name);
+		err("%s: is a tier of the set \"%s\", with its data. Name another device or file.", path,
+		    m.label.name);
+	} else if (m.kind == MEMBER_DAMAGED && m.is_label) {
+		err("%s: %s. Name another device or file.", path, m.reason);
+	}
+	return m.kind != MEMBER_TIER && !m.is_label;
 }
 
 static int open_output(const char *path, const char *input, bool *created)
