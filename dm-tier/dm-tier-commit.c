@@ -262,7 +262,8 @@ static void do_commit_timer(struct work_struct *work)
 	bool again;
 
 	spin_lock_irq(&set->lock);
-	again = births_wait(set);
+	/* It is armed again when the set goes on. */
+	again = births_wait(set) && set->running;
 	set->commit_timer_armed = again;
 	spin_unlock_irq(&set->lock);
 

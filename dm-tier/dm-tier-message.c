@@ -655,7 +655,7 @@ int tier_message(struct dm_target *ti, unsigned int argc, char **argv,
 	mutex_lock(&tt->set->config);
 	if (!tt->set->active || READ_ONCE(tt->set->mode) == TIER_MODE_FAIL)
 		r = -EIO;
-	else if (messages[i].changes && !READ_ONCE(tt->set->running))
+	else if (messages[i].changes && !READ_ONCE(tt->set->resumed))
 		r = -EBUSY;
 	else
 		r = messages[i].fn(&c);

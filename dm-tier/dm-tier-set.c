@@ -8,15 +8,19 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include <linux/vmalloc.h>
 
 #include "dm-tier.h"
 #include "dm-tier-trace.h"
 
+#define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end: a device that answers needs far less */
+
 /* Protects both lists: which sets there are, which tables use which devices. */
 DEFINE_MUTEX(tier_registry_lock);
 static LIST_HEAD(sets);
 static LIST_HEAD(targets);
+static bool hibernating;		/* tier_registry_lock to write */
 
 /*
  * ---- tunables in force ----
@@ -828,13 +832,26 @@ int tier_set_preresume(struct tier_target *tt)
 	return r;
 }
 
-static void start_work(struct tier_set *set)
+/*
+ * What goes on in the background starts, or does not go on.  Within the lock: whoever
+ * suspends the set afterwards, or frees it, finds what is armed here.
+ */
+static void __update_running(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	WRITE_ONCE(set->running, set->resumed && !READ_ONCE(hibernating));
+	if (!set->running)
+		return;
+	__tier_arm_commit_timer(set);
+	tier_kick_mover(set);
+}
+
+static void set_resumed(struct tier_set *set, bool resumed)
 {
 	spin_lock_irq(&set->lock);
-	set->running = true;
+	WRITE_ONCE(set->resumed, resumed);
+	__update_running(set);
 	spin_unlock_irq(&set->lock);
-	tier_arm_commit_timer(set);
-	tier_kick_mover(set);
 }
 
 void tier_set_resume(struct tier_target *tt)
@@ -846,7 +863,7 @@ void tier_set_resume(struct tier_target *tt)
 	for (i = 0; i < set->nr_tiers; i++)
 		if (tier_present(set->tiers[i]) && !TIER_MUTANT(resume_not_marked))
 			tier_mark_unflushed(set->tiers[i]);
-	start_work(set);
+	set_resumed(set, true);
 }
 
 void tier_set_presuspend(struct tier_target *tt)
@@ -855,16 +872,14 @@ void tier_set_presuspend(struct tier_target *tt)
 
 	/* A message under way ends before; the next one sees it. */
 	mutex_lock(&set->config);
-	spin_lock_irq(&set->lock);
-	set->running = false;
-	spin_unlock_irq(&set->lock);
+	set_resumed(set, false);
 	mutex_unlock(&set->config);
 	tier_cancel_migrations(set);
 }
 
 void tier_set_presuspend_undo(struct tier_target *tt)
 {
-	start_work(tt->set);
+	set_resumed(tt->set, true);
 }
 
 /* All I/O has drained.  Ends what goes on in the background and makes it durable. */
@@ -909,4 +924,71 @@ void tier_set_postsuspend(struct tier_target *tt)
 	}
 	mutex_unlock(&set->commit);
 	memalloc_noio_restore(noio);
+}
+
+/* ---- hibernation ---- */
+
+static void set_hibernating(bool on)
+{
+	struct tier_set *set;
+
+	lockdep_assert_held(&tier_registry_lock);
+	/* Before each set's lock: one that is resumed meanwhile sees it there. */
+	WRITE_ONCE(hibernating, on);
+	list_for_each_entry(set, &sets, list) {
+		spin_lock_irq(&set->lock);
+		__update_running(set);
+		spin_unlock_irq(&set->lock);
+		if (on)
+			tier_cancel_migrations(set);
+	}
+}
+
+/* The moves under way end, unless a device does not answer. */
+static int wait_idle(void)
+{
+	struct tier_set *set;
+
+	list_for_each_entry(set, &sets, list) {
+		if (wait_event_timeout(set->idle_wait, tier_set_idle(set), HIBERNATE_WAIT))
+			continue;
+		DMERR("%s: no hibernation: a move under way does not end", dm_device_name(set->md));
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/*
+ * Hibernation writes an image of memory, which goes on with the disks as they are when it
+ * is loaded.  What was moved or committed after it was made it would not know: other
+ * chunks in the places, other blocks in the trees it has on record.  A file system has
+ * stopped by then; so does all that a set does by itself, before the processes do.
+ */
+static int pm_event(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	int r = 0;
+
+	if (event != PM_HIBERNATION_PREPARE && event != PM_POST_HIBERNATION)
+		return NOTIFY_DONE;
+	mutex_lock(&tier_registry_lock);
+	if (event == PM_HIBERNATION_PREPARE && !TIER_MUTANT(hibernation_unheeded)) {
+		set_hibernating(true);
+		r = wait_idle();
+	}
+	if (event == PM_POST_HIBERNATION || r)
+		set_hibernating(false);
+	mutex_unlock(&tier_registry_lock);
+	return notifier_from_errno(r);
+}
+
+static struct notifier_block pm_notifier = { .notifier_call = pm_event };
+
+int __init tier_set_init(void)
+{
+	return register_pm_notifier(&pm_notifier);
+}
+
+void tier_set_exit(void)
+{
+	unregister_pm_notifier(&pm_notifier);
 }

@@ -285,15 +285,25 @@ static int __init dm_tier_init(void)
 	r = tier_policy_init();
 	if (r)
 		return r;
+	r = tier_set_init();
+	if (r)
+		goto bad_set;
 	r = dm_register_target(&tier_target_type);
 	if (r)
-		tier_policy_exit();
+		goto bad_target;
+	return 0;
+
+bad_target:
+	tier_set_exit();
+bad_set:
+	tier_policy_exit();
 	return r;
 }
 
 static void __exit dm_tier_exit(void)
 {
 	dm_unregister_target(&tier_target_type);
+	tier_set_exit();
 	tier_policy_exit();
 }
 

@@ -294,7 +294,8 @@ struct tier_set {
 	u64 policy_tunables[TIER_MAX_POLICY_KEYS];
 	bool needs_check;
 
-	bool running;			/* between resume and presuspend; set->lock */
+	bool resumed;			/* between resume and presuspend; set->lock */
+	bool running;			/* and not about to hibernate; set->lock */
 	bool paused, table_paused;
 	struct tier *home;		/* that all goes back to, or NULL; set->lock to write */
 	atomic64_t pinned;		/* chunks with a pin */
@@ -713,6 +714,9 @@ void tier_set_unbind(struct tier_target *tt);
 
 int tier_set_preresume(struct tier_target *tt);
 void tier_set_resume(struct tier_target *tt);
+/* From module init and exit. */
+int tier_set_init(void);
+void tier_set_exit(void);
 void tier_set_presuspend(struct tier_target *tt);
 void tier_set_presuspend_undo(struct tier_target *tt);
 void tier_set_postsuspend(struct tier_target *tt);

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# stock kernels only: the debug kernel cannot hibernate
+#
+# Hibernation: the image of memory that is made knows nothing of what is moved or
+# committed afterwards.  The kernel has a test that goes as far as to stop all processes,
+# waits for five seconds, and goes on as if it had failed.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tracing=/sys/kernel/tracing
+mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+for file in /sys/power/pm_test /sys/power/disk "$tracing/events/printk/console/enable"; do
+	[ -w "$file" ] || skip_all "no $file"
+done
+echo 16384 >"$tracing/buffer_size_kb"
+
+# hibernate: until all is frozen, and back; with moves and the kernel's messages in $tmp/trace
+hibernate()
+{
+	local event rc=0
+	echo freezer >/sys/power/pm_test
+	echo shutdown >/sys/power/disk
+	echo >"$tracing/trace"
+	for event in printk/console dm_tier; do echo 1 >"$tracing/events/$event/enable"; done
+	nap 1
+	echo disk >/sys/power/state || rc=$?
+	nap 2
+	for event in printk/console dm_tier; do echo 0 >"$tracing/events/$event/enable"; done
+	cp "$tracing/trace" "$tmp/trace"
+	echo none >/sys/power/pm_test
+	return "$rc"
+}
+
+# moves PART: how many began, ended or were given up before the processes were frozen (0),
+# while they were (1), and after (2)
+moves()
+{
+	awk -v part="$1" '
+	BEGIN { at = 0 }
+	/dm_tier_migrate_/ { count[at]++ }
+	/Freezing user space processes/ { at = 1 }
+	/Waiting for [0-9]+ second/ { frozen = at }
+	at == 1 && /Restarting tasks/ { at = 2 }
+	END { print frozen == 1 && at == 2 ? count[part] + 0 : "no hibernation" }' "$tmp/trace"
+}
+
+still()
+{
+	core=(migration_bandwidth 640)
+	make_set
+	write_chunks 0 200 1
+	msg migrate 0 200 1
+	wait_for 10 in_motion
+	hibernate
+	note "begun, ended or given up before: $(moves 0), frozen: $(moves 1), after: $(moves 2)"
+	same 0 "$(moves 1)" "moves while all was frozen"
+	[ "$(moves 0)" -gt 0 ] || fail "nothing was moved before"
+	[ "$(moves 2)" -gt 0 ] || fail "nothing was moved afterwards"
+	msg set migration_bandwidth 0
+	wait_for 30 all_on_rank 0 200 1
+	status
+	same 0 "${S[failed]}" "failed moves"
+	check_chunks 0 200 1
+}
+test_case "nothing is moved once the machine is about to hibernate" still
+
+# What is suspended does not begin to move afterwards.
+suspended()
+{
+	core=(migration_bandwidth 640)
+	make_set
+	write_chunks 0 100 1
+	msg migrate 0 100 1
+	wait_for 10 in_motion
+	suspend
+	hibernate
+	same 0 "$(moves 2)" "moves of a set that is suspended"
+	resume
+	msg set migration_bandwidth 0
+	wait_for 30 all_on_rank 0 100 1
+	check_chunks 0 100 1
+}
+test_case "a set that is suspended stays so" suspended
+
+# A move that does not end is no reason to wait for ever, or to risk it.
+stuck()
+{
+	disk meta 4
+	disk fast 16
+	disk slow 32
+	wrap u_slow "0 $(sectors_of "$slow") linear $slow 0"
+	tiers=("$fast" /dev/mapper/tt_u_slow)
+	activate
+	write_chunks 0 10 1
+	dmsetup suspend --noflush tt_u_slow
+	msg migrate 0 10 1
+	wait_for 10 in_motion
+	klog_mark
+	fails hibernate
+	klog_has 'no hibernation: a move under way does not end' || fail "the kernel does not say why"
+	dmsetup resume tt_u_slow
+	wait_for 30 all_on_rank 0 10 1
+	hibernate
+	same 0 "$(moves 1)" "moves while all was frozen"
+	check_chunks 0 10 1
+}
+test_case "no hibernation while a move does not end" stuck
+
+run_tests
