@@ -198,12 +198,19 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 	return code;
 }
 
-/* The metadata of a set that is active is another one, and older. */
-static bool is_newer_metadata(const struct set *s, const struct member *m)
+/* A device that may hold what is left of a set's metadata; NULL if none is there.  The caller frees. */
+static char *damaged_metadata(void)
 {
-	struct set now = *s;
+	struct member_list members = { 0 };
+	char *name = NULL;
+	unsigned int i;
 
-	return m->kind == MEMBER_METADATA && (set_read_info(&now) || m->meta.trans_id > now.info.trans_id);
+	members_scan(&members, false);
+	for (i = 0; i < members.nr && !name; i++)
+		if (members.member[i].kind == MEMBER_DAMAGED && !members.member[i].is_label)
+			name = xstrdup(members.member[i].dev.name);
+	members_free(&members);
+	return name;
 }
 
 /*
@@ -214,10 +221,18 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 {
 	const struct set_tier *t = role->tier >= 0 ? &s->tier[role->tier] : NULL;
 	bool is_main = s->have_meta && s->meta_dev.dev == m->dev.dev;
+	char *damaged, *text;
 
 	*whole = false;
-	if (!s->have_meta)
-		return s->active ? xasprintf("may be a part of %s, which is active", s->name) : NULL;
+	if (!s->have_meta && s->active)
+		return xasprintf("may be a part of %s, which is active", s->name);
+	if (!s->have_meta) {
+		damaged = damaged_metadata();
+		text = damaged ? xasprintf("is a tier of %s, whose metadata may be what is damaged on %s: tierctl repair needs both",
+					   s->name, damaged) : NULL;
+		free(damaged);
+		return text;
+	}
 	if (t && s->active && !t->present)
 		return xasprintf("is tier %d of %s, which is active without it", role->tier, s->name);
 	*whole = (is_main && !s->meta_doubled) || (t && !t->doubled);
@@ -227,13 +242,35 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 	if ((is_main && s->meta_newest) || (t && t->newest))
 		return t ? xasprintf("is the newest of those that say they are tier %d of %s", role->tier, s->name) :
 			   xasprintf("is the newest of those that say they are the metadata of %s", s->name);
-	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "stale"))
-		return xasprintf("is a tier of %s that its metadata, which is older, does not know", s->name);
+	if (role->newer)
+		return xasprintf("is a part of %s, and newer than what the set goes by", s->name);
 	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "inactive"))
 		return xasprintf("is a tier of %s, whose metadata cannot be read to tell whether it is needed", s->name);
-	if (s->active && !is_main && is_newer_metadata(s, m))
-		return xasprintf("is metadata of %s, and newer than what it is active with", s->name);
 	return NULL;
+}
+
+static bool same_part(const struct member *a, const struct member *b)
+{
+	if (a->kind != b->kind || (a->kind != MEMBER_METADATA && a->kind != MEMBER_TIER))
+		return false;
+	return !memcmp(member_set_uuid(a), member_set_uuid(b), TIER_UUID_SIZE) &&
+	       (a->kind == MEMBER_METADATA ||
+		!memcmp(a->label.tier_uuid, b->label.tier_uuid, sizeof(a->label.tier_uuid)));
+}
+
+/* Each of two copies may go as long as the other one stays. */
+static bool one_stays(const struct args *args, const struct member *m, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr && !global.force; i++) {
+		if (!same_part(&m[i], &m[nr]))
+			continue;
+		err("%s, %s: say that they are the same part of a set. Name one of them, or repeat with --force.",
+		    args->word[i], args->word[nr]);
+		return false;
+	}
+	return true;
 }
 
 /* A device may be wiped alone only if nothing depends on it. */
@@ -282,12 +319,13 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 			continue;
 		}
 		member_read(&d, &m[i]);
-		if (!is_remains(sets, args->word[i], &d, &m[i]))
+		if (!is_remains(sets, args->word[i], &d, &m[i]) || !one_stays(args, m, i))
 			code = EXIT_FAILED;
 		text_add(&names, "%s%s", names.len ? ", " : "", args->word[i]);
 		text_add(&asked, "%s%s", asked.len ? ", " : "", args->word[i]);
 		if (m[i].kind == MEMBER_DAMAGED)
-			text_add(&asked, " (%s; if it was metadata, tierctl repair may read it still)", m[i].reason);
+			text_add(&asked, " (%s%s)", m[i].reason,
+				 m[i].is_label || m[i].is_whole ? "" : "; tierctl repair may read it still");
 		device_free(&d);
 	}
 	if (!code && global.test)

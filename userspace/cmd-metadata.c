@@ -385,7 +385,8 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	same = m.kind == MEMBER_METADATA && !strcmp(uuid_to_hex(hex, m.meta.uuid), from->hex);
 	advice = m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA ? "tierctl destroy that set" :
 		 m.kind != MEMBER_DAMAGED ? "wipefs -a it" :
-		 m.is_label ? "tierctl destroy it" : "tierctl repair may read it still";
+		 m.is_label ? "tierctl destroy it" :
+		 m.is_whole ? "a newer version of this tool may know it" : "tierctl repair may read it still";
 	newer = same && m.meta.trans_id > from->trans_id;
 	member_free(&m);
 	if (error) {

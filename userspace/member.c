@@ -58,6 +58,7 @@ static void judge_superblock(struct member *m, const void *block)
 		tier_superblock_unpack_roots(block, &m->roots);
 	} else {
 		m->kind = MEMBER_DAMAGED;
+		m->is_whole = r == -EINVAL;
 	}
 }
 
@@ -82,7 +83,7 @@ void member_judge(int fd, struct member *m)
 
 	m->kind = MEMBER_NONE;
 	m->blank = false;
-	m->is_label = false;
+	m->is_label = m->is_whole = false;
 	m->reason = NULL;
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
 		slot[i] = head + i * TIER_LABEL_SLOT_SIZE;
@@ -96,6 +97,7 @@ void member_judge(int fd, struct member *m)
 		r = tier_label_choose(slot[0], slot[1], &m->label, &m->reason);
 		m->kind = !r ? MEMBER_TIER : r == -EIO ? MEMBER_UNREADABLE : MEMBER_DAMAGED;
 		m->is_label = m->kind == MEMBER_DAMAGED;
+		m->is_whole = r == -EINVAL;
 	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= HEAD)) {
 		/* What cannot be read may be the label. */
 		m->kind = MEMBER_UNREADABLE;

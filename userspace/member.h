@@ -19,6 +19,7 @@ struct member {
 	enum member_kind kind;
 	bool blank;		/* nothing but zeroes where a label or superblock lies */
 	bool is_label;		/* MEMBER_DAMAGED: a tier's label, else metadata */
+	bool is_whole;		/* MEMBER_DAMAGED: in order, but of a version that is not known */
 	const char *reason;
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;

@@ -263,24 +263,50 @@ static void add_problem(struct set *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A device that says it is some part of a set, and how new that is. */
-struct claim {
-	const struct device *dev;
-	const char *what;	/* is counted */
-	uint64_t age;
-};
+/*
+ * How new metadata is, in words or compared: each activation for writing counts the
+ * generation up, and what restore makes may begin with fewer transactions.
+ */
+static char *metadata_age(const struct tier_meta_info *info)
+{
+	return xasprintf("generation %llu, transaction %llu", (unsigned long long)info->generation,
+			 (unsigned long long)info->trans_id);
+}
+
+static int compare_numbers(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b)
+{
+	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
+}
+
+static char *label_age(u64 generation)
+{
+	return xasprintf("generation %llu", (unsigned long long)generation);
+}
 
 /*
  * One of them is a copy, and nobody can say which: what convert or revert left is not
- * finished either, so this is what there is to know first.
+ * finished either, so this is what there is to know first.  Frees the ages.
  */
-static void note_double(struct set *s, const char *part, const struct claim *a, const struct claim *b)
+static void note_double(struct set *s, const char *part, const struct device *a, char *a_age,
+			const struct device *b, char *b_age)
 {
 	s->doubled = true;
 	free(s->problem);
-	s->problem = xasprintf("two devices say that they are its %s: %s (%s %llu) and %s (%s %llu)", part,
-			       a->dev->name, a->what, (unsigned long long)a->age, b->dev->name, b->what,
-			       (unsigned long long)b->age);
+	s->problem = xasprintf("two devices say that they are its %s: %s (%s) and %s (%s)", part, a->name, a_age,
+			       b->name, b_age);
+	free(a_age);
+	free(b_age);
+}
+
+/* Of several the best is the set's.  Whether it is better than all others, which it is not if two are equal. */
+static bool stands_out(int better, bool doubled, bool stood_out)
+{
+	return better > 0 || (better < 0 && (!doubled || stood_out));
 }
 
 static void add_stray(struct set *s, const struct device *d)
@@ -310,15 +336,14 @@ static void use_metadata(struct set *s, const struct member *m)
 	const char *problem = state_problem(m->meta.state);
 
 	if (s->have_meta) {
-		struct claim a = { &s->meta_dev, "transaction", s->info.trans_id };
-		struct claim b = { &m->dev, "transaction", m->meta.trans_id };
+		int better = metadata_compare(&m->meta, &s->info);
 
-		note_double(s, "metadata", &a, &b);
-		s->meta_newest = a.age == b.age ? false : b.age > a.age || !s->meta_doubled || s->meta_newest;
+		note_double(s, "metadata", &s->meta_dev, metadata_age(&s->info), &m->dev, metadata_age(&m->meta));
+		s->meta_newest = stands_out(better, s->meta_doubled, s->meta_newest);
 		s->meta_doubled = true;
 		/* Either goes with the set. */
-		add_stray(s, b.age > a.age ? &s->meta_dev : &m->dev);
-		if (b.age <= a.age)
+		add_stray(s, better > 0 ? &s->meta_dev : &m->dev);
+		if (better <= 0)
 			return;
 		device_free(&s->meta_dev);
 	}
@@ -387,8 +412,9 @@ static int record_of(const struct set *s, const struct tier_label_info *label)
 
 static void use_label(struct set *s, const struct member *m)
 {
-	int rank = record_of(s, &m->label);
+	int rank = record_of(s, &m->label), better;
 	struct set_tier *t;
+	bool stale;
 	char *part;
 
 	if (rank < 0) {
@@ -396,24 +422,25 @@ static void use_label(struct set *s, const struct member *m)
 		return;
 	}
 	t = &s->tier[rank];
+	stale = !tier_label_current(t->generation, t->next_generation, m->label.generation);
 	if (t->present) {
-		struct claim a = { &t->dev, "generation", t->label_generation };
-		struct claim b = { &m->dev, "generation", m->label.generation };
-
+		/* The one that goes with the metadata, else the newest. */
+		better = compare_numbers(!stale, !t->stale) ? :
+			 compare_numbers(m->label.generation, t->label_generation);
 		part = xasprintf("tier %d", rank);
-		note_double(s, part, &a, &b);
+		note_double(s, part, &t->dev, label_age(t->label_generation), &m->dev, label_age(m->label.generation));
 		free(part);
-		t->newest = a.age == b.age ? false : b.age > a.age || !t->doubled || t->newest;
+		t->newest = stands_out(better, t->doubled, t->newest);
 		t->doubled = true;
-		add_stray(s, b.age > a.age ? &t->dev : &m->dev);
-		if (b.age <= a.age)
+		add_stray(s, better > 0 ? &t->dev : &m->dev);
+		if (better <= 0)
 			return;
 		device_free(&t->dev);
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
 	t->label_generation = m->label.generation;
-	t->stale = !tier_label_current(t->generation, t->next_generation, m->label.generation);
+	t->stale = stale;
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */
@@ -679,7 +706,7 @@ static void role_of_label(const struct set *s, const struct tier_label_info *lab
 	unsigned int i, nr;
 
 	role->state = "inactive";
-	if (set_read_records(&now, records, &nr))
+	if (device_waits(s->meta_dev.dev) || set_read_records(&now, records, &nr))
 		return;
 	for (i = 0; i < nr; i++) {
 		const struct tier_meta_tier *r = &records[i];
@@ -688,6 +715,8 @@ static void role_of_label(const struct set *s, const struct tier_label_info *lab
 			continue;
 		if (r->rank < s->nr_tiers && s->tier[r->rank].present) {
 			role->state = "duplicate";
+			role->newer = label->generation > (s->active ? r->generation :
+							   s->tier[r->rank].label_generation);
 			return;
 		}
 		role->tier = r->rank;
@@ -695,7 +724,17 @@ static void role_of_label(const struct set *s, const struct tier_label_info *lab
 			role->state = "stale";
 		return;
 	}
-	role->state = label->generation > now.info.next_generation ? "stale" : "unused";
+	role->newer = label->generation > now.info.next_generation;
+	role->state = role->newer ? "stale" : "unused";
+}
+
+/* Metadata of the set on a device that the set does not have. */
+static void role_of_metadata(const struct set *s, const struct tier_meta_info *info, struct role *role)
+{
+	struct set now = *s;
+
+	role->state = "duplicate";
+	role->newer = device_waits(s->meta_dev.dev) || set_read_info(&now) || metadata_compare(info, &now.info) > 0;
 }
 
 void role_of(const struct member *m, const struct set_list *sets, struct role *role)
@@ -731,7 +770,7 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 	else if (m->kind == MEMBER_TIER)
 		role_of_label(s, &m->label, role);
 	else
-		role->state = s->active ? "unused" : "duplicate";
+		role_of_metadata(s, &m->meta, role);
 }
 
 /* The active set that a file or a directory lies on right away, NULL if there is none. */

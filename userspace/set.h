@@ -25,7 +25,7 @@ struct set_tier {
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
 	bool doubled;		/* another device, a stray, says that it is this tier */
-	bool newest;		/* of those this one has the newest label */
+	bool newest;		/* this one is it, or newer, rather than any other */
 };
 
 struct set {
@@ -45,7 +45,7 @@ struct set {
 
 	bool have_meta;		/* the metadata device is there */
 	bool meta_doubled;	/* so is another one, a stray */
-	bool meta_newest;	/* and older */
+	bool meta_newest;	/* and all others are older */
 	struct device meta_dev;
 	bool have_info;		/* its superblock could be read */
 	struct tier_meta_info info;
@@ -140,6 +140,7 @@ struct role {
 	 * the last two may be needed, whether its rank is known or not.
 	 */
 	const char *state;
+	bool newer;		/* than what the set goes by, or its metadata knows */
 	const struct set *set;
 	int tier;		/* rank, -1 for none */
 };

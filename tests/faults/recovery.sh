@@ -249,6 +249,8 @@ damaged_superblock()
 	# What can be saved is not lost without a word.
 	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/whole.xml" "$meta"
 	one_line 'superblock.*: tierctl repair may read it still.*--force'
+	unchanged "$fast" "$slow" -- ctl_code 1 destroy -y "$fast" "$slow"
+	matches "$fast: is a tier of $set, whose metadata may be what is damaged on $meta: .*--force" "$errors"
 	unchanged "$meta" -- ctl_code 1 destroy "$meta"
 	matches 'superblock.*tierctl repair may read it still' "$output$errors"
 	ctl_code 0 repair -y "$meta" "$meta2" --tiers "$fast" "$slow"

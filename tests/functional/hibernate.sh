@@ -16,35 +16,41 @@ for file in /sys/power/pm_test /sys/power/disk "$tracing/events/printk/console/e
 done
 echo 16384 >"$tracing/buffer_size_kb"
 
-# hibernate: until all is frozen, and back; with moves and the kernel's messages in $tmp/trace
+events=(printk/console dm_tier block/block_bio_queue)
+
+# hibernate [COMMAND...]: after that command until all is frozen, and back; what happens is
+# in $tmp/trace
 hibernate()
 {
 	local event rc=0
 	echo freezer >/sys/power/pm_test
 	echo shutdown >/sys/power/disk
 	echo >"$tracing/trace"
-	for event in printk/console dm_tier; do echo 1 >"$tracing/events/$event/enable"; done
+	for event in "${events[@]}"; do echo 1 >"$tracing/events/$event/enable"; done
 	nap 1
+	"$@"
 	echo disk >/sys/power/state || rc=$?
 	nap 2
-	for event in printk/console dm_tier; do echo 0 >"$tracing/events/$event/enable"; done
+	for event in "${events[@]}"; do echo 0 >"$tracing/events/$event/enable"; done
 	cp "$tracing/trace" "$tmp/trace"
 	echo none >/sys/power/pm_test
 	return "$rc"
 }
 
-# moves PART: how many began, ended or were given up before the processes were frozen (0),
-# while they were (1), and after (2)
-moves()
+# times REGEX PART: how often that happened before the processes were frozen (0), while
+# they were (1), and after (2)
+times()
 {
-	awk -v part="$1" '
+	awk -v what="$1" -v part="$2" '
 	BEGIN { at = 0 }
-	/dm_tier_migrate_/ { count[at]++ }
+	$0 ~ what { count[at]++ }
 	/Freezing user space processes/ { at = 1 }
 	/Waiting for [0-9]+ second/ { frozen = at }
 	at == 1 && /Restarting tasks/ { at = 2 }
 	END { print frozen == 1 && at == 2 ? count[part] + 0 : "no hibernation" }' "$tmp/trace"
 }
+
+moves() { times dm_tier_migrate_ "$1"; }
 
 still()
 {
@@ -65,6 +71,27 @@ still()
 	check_chunks 0 200 1
 }
 test_case "nothing is moved once the machine is about to hibernate" still
+
+# First writes that nobody has flushed are committed a second later, as a rule.
+uncommitted()
+{
+	local writes
+	make_set
+	write_chunks 0 1 1
+	io sync "$dev"
+	hibernate write_chunks 10 5 1
+	writes="block_bio_queue: $(majmin "$meta" | tr : ,) F?W"
+	note "writes of metadata before: $(times "$writes" 0), frozen: $(times "$writes" 1), after: $(times "$writes" 2)"
+	same 0 "$(times "$writes" 1)" "writes of metadata while all was frozen"
+	wait_for 10 is_committed 10
+	check_chunks 10 5 1
+}
+is_committed()
+{
+	chunk_info "$1"
+	[ "${C[state]}" != new ]
+}
+test_case "no first write is committed by itself once the machine is about to hibernate" uncommitted
 
 # What is suspended does not begin to move afterwards.
 suspended()

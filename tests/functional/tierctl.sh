@@ -177,13 +177,17 @@ destroy_old_copies()
 			dd if="$tmp/new" of="$new" bs=1M oflag=direct status=none
 			dd if="$tmp/old.$newest" of="$old" bs=1M oflag=direct status=none
 			unchanged "${everything[@]}" "$another" -- ctl_code 1 activate "$set"
-			matches "$old \((transaction|generation) [0-9]+\)" "$errors"
+			matches "$old \(generation 1[,)]" "$errors"
+			matches "$new \(generation 2[,)]" "$errors"
 			unchanged "${everything[@]}" "$another" -- ctl_code 1 destroy -y "$new"
 			one_line "$new: is the newest of those that say they are (the metadata|tier 1) of $set.*--force"
 			unchanged "${everything[@]}" "$another" -- ctl_code 0 destroy --dry-run --force "$new"
 			unchanged "${everything[@]}" "$another" -- ctl_code 0 destroy --dry-run "$old"
 			dd if="$tmp/new" of="$old" bs=1M oflag=direct status=none
 		done
+		# Now they are equal, and either may go, but not both.
+		unchanged "${everything[@]}" "$another" -- ctl_code 1 destroy -y "$another" "${!newest}"
+		one_line 'say that they are the same part of a set'
 		ctl_code 0 destroy -q -y "$another"
 		disk_gone another
 	done
@@ -191,6 +195,66 @@ destroy_old_copies()
 	check_chunks 0 5 1
 }
 test_case "destroy of an old copy, and not of what is newer" destroy_old_copies
+
+# Metadata that was restored has fewer transactions than what it was restored in place of.
+destroy_replaced()
+{
+	local n another=/dev/tt_another
+	make_disks
+	create_set
+	ctl dump "$set" -o "$tmp/early"
+	for n in {0..9}; do
+		write_chunks "$n" 1 1
+		io sync "$dev"
+	done
+	ctl deactivate -q "$set"
+	dd if="$meta" of="$tmp/replaced" bs=1M iflag=direct status=none
+	ctl restore -q -y --force "$tmp/early" "$meta"
+	ctl activate -q "$set"
+	ctl deactivate -q "$set"
+	disk another 32
+	dd if="$tmp/replaced" of="$another" bs=1M oflag=direct status=none
+	unchanged "${everything[@]}" "$another" -- ctl_code 1 destroy -y "$meta"
+	one_line "$meta: is the newest"
+	ctl_code 0 destroy -q -y "$another"
+	disk_gone another
+	ctl_code 0 activate "$set"
+}
+test_case "destroy of metadata that was replaced by what was restored" destroy_replaced
+
+# An active set's parts are there once more, newer than those it was activated with.
+destroy_newer()
+{
+	local another=/dev/tt_another third=/dev/tt_third
+	make_disks
+	create_set
+	ctl deactivate -q "$set"
+	for disk in "${everything[@]}"; do
+		dd if="$disk" of="$tmp/old.${disk##*/}" bs=1M iflag=direct status=none
+	done
+	ctl activate -q "$set"
+	ctl deactivate -q "$set"
+	disk another 32
+	disk third 32
+	dd if="$meta" of="$tmp/new.meta" bs=1M iflag=direct status=none
+	dd if="$slow" of="$tmp/new.slow" bs=1M iflag=direct status=none
+	for disk in "${everything[@]}"; do
+		dd if="$tmp/old.${disk##*/}" of="$disk" bs=1M oflag=direct status=none
+	done
+	# As read-only it stays as old as it was.
+	ctl activate -q --read-only "$set"
+	dd if="$tmp/new.meta" of="$another" bs=1M oflag=direct status=none
+	dd if="$tmp/new.slow" of="$third" bs=1M oflag=direct status=none
+	same "duplicate duplicate" "$(json '.devices[] | select(.device == ("/dev/tt_another", "/dev/tt_third")).state' scan | tr '\n' ' ' | sed 's/ $//')" "states"
+	for disk in "$another" "$third"; do
+		unchanged "$another" "$third" -- ctl_code 1 destroy -y "$disk"
+		one_line "$disk: is a part of $set, and newer than what the set goes by.*--force"
+	done
+	ctl_code 0 destroy -q -y --force "$another"
+	dd if="$tmp/old.tt_meta" of="$another" bs=1M oflag=direct status=none
+	ctl_code 0 destroy -q -y "$another"
+}
+test_case "destroy of what is newer than an active set" destroy_newer
 
 # ---- activate, deactivate
 

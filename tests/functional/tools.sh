@@ -487,7 +487,7 @@ by_tierctl()
 	ctl_code 1 restore --force "$tmp/dump" "$meta2"
 	matches 'Overwrite' "$errors"
 	ctl_code 1 activate "$set"
-	matches "two devices say that they are its metadata: $meta \(transaction [0-9]+\) and $meta2 \(transaction [0-9]+\)\. .*: tierctl destroy DEV$" "$errors"
+	matches "two devices say that they are its metadata: $meta \(generation [0-9]+, transaction [0-9]+\) and $meta2 \(generation [0-9]+, transaction [0-9]+\)\. .*: tierctl destroy DEV$" "$errors"
 	ctl_code 0 destroy --dry-run "$set"
 	matches "metadata on $meta" "$output"
 	matches "is left of it on $meta2" "$output"
