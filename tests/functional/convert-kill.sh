@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# stock kernels only: it looks at tierctl; what its steps ask of the kernel is in convert and revert
 # udev
 # timeout=1800
 # long

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# stock kernels only: it looks at the commands of LVM
 # udev
 # timeout=1200
 # long

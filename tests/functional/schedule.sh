@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# stock kernels only: it looks at the timers of tierctl
 # udev
 # timeout=120
 # long

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# stock kernels only: it looks at the reports of tierctl
 # udev
 # timeout=240
 # long

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# stock kernels only: it looks at the arguments of tierctl
 #
 # tierctl misused: each call is refused with one line that says what is wrong,
 # with the right exit status, and no device changes.
