@@ -294,14 +294,13 @@ static int check_which(const struct args *args, const char *command)
 
 static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features);
 
-/* An activation that was killed leaves its device without a table: the set is not active. */
-static bool has_remains(const struct set *s)
+bool activate_has_remains(const struct set *s)
 {
 	return s->active && !s->dm.table;
 }
 
 /* One that is still at it has the lock. */
-static bool remove_remains(const struct set *before)
+bool activate_remove_remains(const struct set *before, const char *command)
 {
 	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
 	struct set_list list;
@@ -315,8 +314,8 @@ static bool remove_remains(const struct set *before)
 	}
 	sets_load(&list, false);
 	s = sets_find(&list, before->hex);
-	if (s && has_remains(s)) {
-		good = check_closed(s, "activate");
+	if (s && activate_has_remains(s)) {
+		good = check_closed(s, command);
 		if (good && dm_remove(s->dm.name, &reason)) {
 			err("%s: has no table and cannot be removed: %s.", s->name, reason);
 			free(reason);
@@ -339,7 +338,7 @@ static int activate_afresh(const struct set *before, const struct args *args, co
 		say("Would remove /dev/mapper/%s, which has no table, and activate %s.\n", before->dm.name, before->name);
 		return EXIT_DONE;
 	}
-	if (!remove_remains(before))
+	if (!activate_remove_remains(before, "activate"))
 		return EXIT_FAILED;
 	sets_load(&list, true);
 	s = sets_need(&list, before->hex);
@@ -360,7 +359,7 @@ int activate_uuid(const char *set_hex)
 	sets_load(&list, true);
 	s = convert_find(&list, set_hex);
 	if (s)
-		code = has_remains(s) ? activate_afresh(s, &args, &none) : activate(s, &args, &none);
+		code = activate_has_remains(s) ? activate_afresh(s, &args, &none) : activate(s, &args, &none);
 	sets_free(&list);
 	return code;
 }
@@ -425,7 +424,7 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 
 static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features)
 {
-	if (has_remains(s))
+	if (activate_has_remains(s))
 		return activate_afresh(s, args, features);
 	if (!interrupted_set(s, args) || args->given[OPT_READ_ONLY])
 		return activate_if_meant(s, args, features);

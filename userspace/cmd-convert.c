@@ -760,6 +760,23 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	return code ? code : -1;
 }
 
+/* Before it has its label, a device is not known to be half-way into a set: that has to be named. */
+static bool others_unfinished(const struct request *q)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < q->sets.nr; i++) {
+		const struct set *s = &q->sets.set[i];
+
+		if (!convert_unfinished(s) || convert_committed(s))
+			continue;
+		err("%s: nothing to undo of that name. Was it for %s? Then: tierctl convert --abort %s --name %s",
+		    q->args->word[0], s->name, q->args->word[0], s->name);
+		nr++;
+	}
+	return nr;
+}
+
 /* -1: there was none, or it has been undone; else an exit code. */
 static int go_on(struct request *q, bool *undone)
 {
@@ -791,7 +808,10 @@ static int go_on(struct request *q, bool *undone)
 		free(name);
 		free(hex);
 	} else if (q->args->given[OPT_ABORT]) {
-		say("%s: nothing to undo.\n", q->args->word[0]);
+		if (others_unfinished(q))
+			code = EXIT_FAILED;
+		else
+			say("%s: nothing to undo.\n", q->args->word[0]);
 	}
 	return code;
 }

@@ -10,6 +10,8 @@
 #include "member.h"
 #include "reshape.h"
 #include "revert.h"
+#include "scan.h"
+#include "twin.h"
 #include "util.h"
 #include "wipe.h"
 
@@ -97,11 +99,36 @@ static bool has_volumes(const struct set *s)
 	return has && lvm_installed();
 }
 
+static int destroy_set(struct set *s);
+
+/* What an activation that was killed has left is no set: what is on its devices is. */
+static int destroy_afresh(const struct set *before)
+{
+	struct set_list list;
+	int code = EXIT_FAILED;
+	struct set *s;
+
+	if (global.test) {
+		say("Would remove /dev/mapper/%s, which has no table, and destroy %s.\n", before->dm.name, before->name);
+		return EXIT_DONE;
+	}
+	if (!activate_remove_remains(before, "destroy"))
+		return EXIT_FAILED;
+	sets_load(&list, true);
+	s = sets_need(&list, before->hex);
+	if (s)
+		code = destroy_set(s);
+	sets_free(&list);
+	return code;
+}
+
 static int destroy_set(struct set *s)
 {
 	char *reason;
 	int code;
 
+	if (activate_has_remains(s))
+		return destroy_afresh(s);
 	if (s->active && !check_closed(s, "destroy"))
 		return EXIT_FAILED;
 	if (!check_members(s))
@@ -198,19 +225,24 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 	return code;
 }
 
-/* A device that may hold what is left of a set's metadata; NULL if none is there.  The caller frees. */
+/* A device that may hold what is left of a set's metadata, and why; NULL if none is there.  The caller frees. */
 static char *damaged_metadata(void)
 {
 	struct member_list members = { 0 };
-	char *name = NULL;
+	char *text = NULL;
 	unsigned int i;
 
-	members_scan(&members, false);
-	for (i = 0; i < members.nr && !name; i++)
-		if (members.member[i].kind == MEMBER_DAMAGED && !members.member[i].is_label)
-			name = xstrdup(members.member[i].dev.name);
+	members_scan(&members, true);
+	for (i = 0; i < members.nr && !text; i++) {
+		const struct member *m = &members.member[i];
+
+		if (m->kind == MEMBER_UNREADABLE)
+			text = xasprintf("on %s, which cannot be read", m->dev.name);
+		else if (m->kind == MEMBER_DAMAGED && !m->is_label)
+			text = xasprintf("what is damaged on %s", m->dev.name);
+	}
 	members_free(&members);
-	return name;
+	return text;
 }
 
 /*
@@ -228,7 +260,7 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 		return xasprintf("may be a part of %s, which is active", s->name);
 	if (!s->have_meta) {
 		damaged = damaged_metadata();
-		text = damaged ? xasprintf("is a tier of %s, whose metadata may be what is damaged on %s: tierctl repair needs both",
+		text = damaged ? xasprintf("is a tier of %s, whose metadata may be %s: tierctl repair needs both",
 					   s->name, damaged) : NULL;
 		free(damaged);
 		return text;
@@ -303,6 +335,47 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 	return !refused;
 }
 
+static bool is_active(const struct set_list *sets, const struct member *m)
+{
+	struct role role;
+
+	role_of(m, sets, &role);
+	return role.set && role.set->active;
+}
+
+/*
+ * Of two names for one disk neither may be wiped as a copy.  The beginning of a copy is
+ * changed to see that, which is none of ours as long as the set is active.
+ */
+static bool is_copy(const struct set_list *sets, const struct member *m, const struct member *other)
+{
+	int r = is_active(sets, other) ? twins_alike(&m->dev, &other->dev) : twins(&m->dev, &other->dev);
+
+	if (r < 0)
+		err("%s, %s: cannot be compared: %s.", m->dev.name, other->dev.name, strerror(-r));
+	else if (r && is_active(sets, other))
+		err("%s: may be the same disk as %s, which is in use. Deactivate the set first, to find out.", m->dev.name,
+		    other->dev.name);
+	else if (r)
+		err("%s: is the same disk as %s, and no copy of it. Nothing was wiped. Take one of the names away.",
+		    m->dev.name, other->dev.name);
+	return !r;
+}
+
+static bool has_no_twin(const struct set_list *sets, const struct member *m)
+{
+	struct member_list members = { 0 };
+	bool none = true;
+	unsigned int i;
+
+	members_scan(&members, false);
+	for (i = 0; i < members.nr && none; i++)
+		if (members.member[i].dev.dev != m->dev.dev && same_part(&members.member[i], m))
+			none = is_copy(sets, m, &members.member[i]);
+	members_free(&members);
+	return none;
+}
+
 static int destroy_devices(const struct args *args, const struct set_list *sets)
 {
 	struct member *m = xcalloc(args->nr, sizeof(*m));
@@ -332,6 +405,8 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		say("Would wipe what is left of a set on %s.\n", names.s);
 	else if (!code && !ask("Wipe what is left of a set on %s?", asked.s))
 		code = EXIT_FAILED;
+	for (i = 0; i < args->nr && !code && !global.test && !global.force; i++)
+		code = has_no_twin(sets, &m[i]) ? EXIT_DONE : EXIT_FAILED;
 	for (i = 0; i < args->nr; i++) {
 		if (!code && !global.test)
 			code = wipe_labels(&m[i].dev, member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;

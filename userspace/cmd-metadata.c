@@ -137,6 +137,11 @@ static bool reserve(struct target *t)
 		return true;
 	/* What another call has reserved goes when that ends. */
 	t->lock = set_lock(t->set->hex, LOCK_SNAPSHOT, true);
+	if (t->lock < 0) {
+		err("%s: no lock can be had in /run/dm-tier: %s. To read it without: tierctl deactivate %s",
+		    t->set->name, strerror(errno), t->set->name);
+		return false;
+	}
 	if (!t->set->have_table || set_refresh(t->set) || t->set->status.kind != STATUS_OK) {
 		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
 		return false;
@@ -308,16 +313,23 @@ static char *part_of_set(const struct member *m, const char *own)
 struct origin {
 	const char *name;
 	char hex[UUID_HEX];
-	uint64_t trans_id;
+	uint64_t generation, trans_id;
 };
 
 /* Whether a file may be written over, or made. */
 static bool may_overwrite_file(const char *path)
 {
 	struct stat st;
+	char *held;
 
 	if (!stat(path, &st) && S_ISBLK(st.st_mode)) {
 		err("%s: is a block device. Its path begins with / or ./", path);
+		return false;
+	}
+	held = !stat(path, &st) && S_ISREG(st.st_mode) ? file_held(&st) : NULL;
+	if (held) {
+		err("%s: %s.", path, held);
+		free(held);
 		return false;
 	}
 	if (!stat(path, &st))
@@ -332,7 +344,8 @@ static char *contents(const struct device *d, const struct member *m, const char
 
 	*error = 0;
 	if (!text && m->kind == MEMBER_METADATA)
-		text = xasprintf("metadata of that set, transaction %llu", (unsigned long long)m->meta.trans_id);
+		text = xasprintf("metadata of that set, generation %llu, transaction %llu",
+				 (unsigned long long)m->meta.generation, (unsigned long long)m->meta.trans_id);
 	return text ? text : signatures_find(d->path, error);
 }
 
@@ -387,14 +400,16 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 		 m.kind != MEMBER_DAMAGED ? "wipefs -a it" :
 		 m.is_label ? "tierctl destroy it" :
 		 m.is_whole ? "a newer version of this tool may know it" : "tierctl repair may read it still";
-	newer = same && m.meta.trans_id > from->trans_id;
+	newer = same && (m.meta.generation != from->generation ? m.meta.generation > from->generation :
+			 m.meta.trans_id > from->trans_id);
 	member_free(&m);
 	if (error) {
 		err("%s: cannot be read.", d->name);
 		may = false;
 	} else if (newer && !global.force) {
-		err("%s: carries %s, which is newer than %s (%llu). To lose it, repeat with --force.", d->name,
-		    carries, from->name, (unsigned long long)from->trans_id);
+		err("%s: carries %s, which is newer than %s (generation %llu, transaction %llu). To lose it, repeat with --force.",
+		    d->name, carries, from->name, (unsigned long long)from->generation,
+		    (unsigned long long)from->trans_id);
 		may = false;
 	} else if (carries && !same && !global.force) {
 		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries, advice);
@@ -405,6 +420,23 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	}
 	free(carries);
 	return may;
+}
+
+/* A set may be called like one of its numbers. */
+static uint64_t number_after(const char *text, const char *name)
+{
+	char *end;
+
+	while ((text = strstr(text, name))) {
+		uint64_t number;
+
+		text += strlen(name);
+		text += strspn(text, "\": =");
+		number = strtoull(text, &end, 10);
+		if (end != text)
+			return number;
+	}
+	return 0;
 }
 
 /* The set that a dump is of: XML and JSON name it near the beginning. */
@@ -423,12 +455,8 @@ static void dump_names_set(int fd, struct origin *o)
 	if (strspn(p, digits) != 32)
 		return;
 	copy_string(o->hex, UUID_HEX, p);
-	p = strstr(p, "trans_id");
-	if (!p)
-		return;
-	p += strlen("trans_id");
-	p += strspn(p, "\": =");
-	o->trans_id = strtoull(p, NULL, 10);
+	o->generation = number_after(p, "generation");
+	o->trans_id = number_after(p, "trans_id");
 }
 
 /* Standard input is read twice, so a copy takes its place. */
@@ -561,7 +589,10 @@ int cmd_repair(const struct args *args)
 		run.input = from.name = t.path;
 		if (t.set) {
 			copy_string(from.hex, sizeof(from.hex), t.set->hex);
-			from.trans_id = t.set->have_info ? t.set->info.trans_id : 0;
+			if (t.set->have_info) {
+				from.generation = t.set->info.generation;
+				from.trans_id = t.set->info.trans_id;
+			}
 		}
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);

@@ -51,6 +51,11 @@ struct set *need_active(struct set_list *list, const char *name);
 /* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
 int activate_uuid(const char *set_hex);
 
+/* An activation that was killed leaves its device without a table: the set is not active. */
+bool activate_has_remains(const struct set *s);
+/* Takes that away; false with the error said. */
+bool activate_remove_remains(const struct set *before, const char *command);
+
 /* Whether there is a set of that name, active or not; with the error said. */
 bool need_known(struct set_list *list, const char *name);
 

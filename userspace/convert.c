@@ -16,6 +16,7 @@
 #include "reshape.h"
 #include "revert.h"
 #include "size.h"
+#include "twin.h"
 #include "util.h"
 #include "wipe.h"
 
@@ -302,12 +303,39 @@ static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 	return r;
 }
 
+static int check_twins(const struct device *a, const struct device *b)
+{
+	int r = twins(a, b);
+
+	if (r > 0)
+		err("%s: is the same disk as %s. Name it once.", a->name, b->name);
+	else if (r)
+		err("%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
+	return r;
+}
+
+/* What is written to one of two names for a disk would be lost by what goes to the other. */
+static int check_all_twins(const struct conversion *c)
+{
+	unsigned int i, k;
+	int r = check_twins(&c->meta, &c->origin);
+
+	for (i = 0; !r && i < c->nr_fast; i++) {
+		r = check_twins(&c->fast[i], &c->origin) ? : check_twins(&c->fast[i], &c->meta);
+		for (k = 0; !r && k < i; k++)
+			r = check_twins(&c->fast[i], &c->fast[k]);
+	}
+	return r;
+}
+
 int convert_write(const struct conversion *c)
 {
 	struct md_content m;
 	unsigned int i;
-	int r;
+	int r = check_all_twins(c);
 
+	if (r)
+		return -1;
 	fill_content(&m, c);
 	r = write_metadata(c, &m);
 	if (!r) {

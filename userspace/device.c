@@ -314,25 +314,34 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 	return r;
 }
 
-/* What a loop device shows, a device or a file on one; 0 if it is none. */
-static dev_t behind_loop(dev_t dev)
+/* What a loop device shows; false if it is none. */
+static bool loop_info(dev_t dev, struct loop_info64 *info)
 {
 	char *file = device_attribute(dev, "loop/backing_file");
-	struct loop_info64 info = { 0 };
 	struct device d = { 0 };
+	bool known = false;
 	int fd;
 
 	if (file && !device_from_number(dev, &d)) {
 		/* A look at the file itself may wait for what is below it. */
 		fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0) {
-			if (ioctl(fd, LOOP_GET_STATUS64, &info))
-				memset(&info, 0, sizeof(info));
+			known = !ioctl(fd, LOOP_GET_STATUS64, info);
 			close(fd);
 		}
 		device_free(&d);
 	}
 	free(file);
+	return known;
+}
+
+/* The device that a loop device shows, or that the file it shows is on; 0 if it is none. */
+static dev_t behind_loop(dev_t dev)
+{
+	struct loop_info64 info;
+
+	if (!loop_info(dev, &info))
+		return 0;
 	return info.lo_rdevice ? info.lo_rdevice : info.lo_device;
 }
 
@@ -493,6 +502,37 @@ static int describe_holder(void *context, dev_t holder)
 	return 1;
 }
 
+/* What a loop device shows it does not hold, nor has any process it open. */
+struct shown {
+	dev_t dev;		/* a device, or the one that the file is on */
+	uint64_t ino;		/* of the file, 0: a device */
+	char *text;
+};
+
+static int shown_by(void *context, dev_t loop)
+{
+	struct shown *s = context;
+	struct loop_info64 info;
+	bool same;
+
+	if (!loop_info(loop, &info) || !s->ino != !!info.lo_rdevice)
+		return 0;
+	if (s->ino)
+		same = info.lo_device == s->dev && info.lo_inode == s->ino;
+	else
+		same = info.lo_rdevice == s->dev || whole_disk(info.lo_rdevice) == s->dev ||
+		       info.lo_rdevice == whole_disk(s->dev);
+	return same && describe_holder(&s->text, loop);
+}
+
+char *file_held(const struct stat *st)
+{
+	struct shown s = { .dev = st->st_dev, .ino = st->st_ino };
+
+	devices_for_each(shown_by, &s);
+	return s.text;
+}
+
 static int holder_of_partition(void *context, dev_t dev)
 {
 	return device_for_each_holder(dev, describe_holder, context);
@@ -546,6 +586,7 @@ char *device_opener(dev_t dev, bool writing)
 
 char *device_held(const struct device *d)
 {
+	struct shown shown = { .dev = d->dev };
 	char *text = NULL, *path, *point;
 	int fd;
 
@@ -564,6 +605,8 @@ char *device_held(const struct device *d)
 	free(path);
 	if (text)
 		return text;
+	if (devices_for_each(shown_by, &shown) > 0)
+		return shown.text;
 
 	fd = open(d->path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0) {

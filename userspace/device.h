@@ -33,6 +33,9 @@ bool device_overlaps(const struct device *a, const struct device *b);
  * if it can.  The caller frees.
  */
 char *device_held(const struct device *d);
+struct stat;
+/* The same of a file, of which only loop devices are known; it need not be open. */
+char *file_held(const struct stat *st);
 /*
  * The same of a device that a command is going to write over: it must not be open at
  * all.  Waits a moment for those who only have a look.

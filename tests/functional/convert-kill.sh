@@ -188,10 +188,15 @@ done
 missing_disk()
 {
 	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
-	local slow_data=(at=0 len=32m seed=8)
+	local slow_data=(at=0 len=32m seed=8) words_of_abort
 	make_disks
 	io write "$slow" "${slow_data[@]}"
 	killed convert-copied "${words[@]}"
+	for words_of_abort in "$slow" "$slow --name tt_misspelt"; do
+		# shellcheck disable=SC2086
+		unchanged "$fast" "$meta" "$slow" -- ctl_code 1 convert --abort $words_of_abort
+		one_line "$slow: nothing to undo of that name\. was it for $set\? then: tierctl convert --abort $slow --name $set"
+	done
 	ctl_code 1 convert --abort "$set"
 	one_line "connect it.*tierctl convert --abort dev --name $set"
 	# Before there is a label it is known by nothing but its size, nor is one that is as large.

@@ -252,7 +252,9 @@ destroy_newer()
 	done
 	ctl_code 0 destroy -q -y --force "$another"
 	dd if="$tmp/old.tt_meta" of="$another" bs=1M oflag=direct status=none
-	ctl_code 0 destroy -q -y "$another"
+	unchanged "$another" -- ctl_code 1 destroy -q -y "$another"
+	one_line "$another: may be the same disk as $meta, which is in use\. deactivate"
+	ctl_code 0 destroy -q -y --force "$another"
 }
 test_case "destroy of what is newer than an active set" destroy_newer
 
@@ -314,6 +316,15 @@ killed_activation()
 	wait "$last_pid"
 	same "$set: is active already." "$(<"$tmp/second")"
 	check_chunks 0 10 1
+	# It is no set that has nothing, and is destroyed with what it has.
+	ctl deactivate -q "$set"
+	dmsetup create "$set" --notable -u "TIER-$uuid"
+	unchanged "${everything[@]}" -- ctl_code 0 destroy --dry-run "$set"
+	matches "would remove /dev/mapper/$set, which has no table, and destroy" "${output,,}"
+	ctl_code 0 destroy -y "$set"
+	matches "Wipe the metadata on $meta" "$output"
+	fails dmsetup info "$set"
+	same 0 "$(json '[.devices[] | select(.role == "tier" or .role == "metadata")] | length' scan)" "what is left"
 }
 table_line_of_two()
 {

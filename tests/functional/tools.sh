@@ -545,11 +545,11 @@ overwriting()
 	cd - >/dev/null
 
 	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/old" "$meta"
-	one_line "$meta: carries metadata of that set, transaction [0-9]+, which is newer than .*--force"
+	one_line "$meta: carries metadata of that set, generation 2, transaction [0-9]+, which is newer than .* \(generation 1, .*--force"
 	unchanged "$meta" -- ctl_code 1 repair -y "$tmp/file" "$meta"
 	one_line "$meta: carries the metadata of the set .*--force"
 	unchanged "$meta" -- ctl_code 1 restore "$tmp/newer" "$meta"
-	one_line "overwrite $meta \(metadata of that set, transaction [0-9]+\)\?"
+	one_line "overwrite $meta \(metadata of that set, generation 2, transaction [0-9]+\)\?"
 	ctl_code 0 restore -y "$tmp/newer" "$meta"
 	good "$meta"
 
@@ -570,6 +570,65 @@ overwriting()
 	data_is_there
 }
 test_case "restore asks, and tells old metadata from new" overwriting
+
+# What was restored has been activated since, so only that fits the labels; a dump of the
+# metadata before may have more transactions.
+older_generation()
+{
+	local n
+	used_set
+	ctl dump "$set" -o "$tmp/early"
+	for n in {0..9}; do
+		write_chunks $((640 + n)) 1 9
+		io sync "$dev"
+	done
+	ctl dump "$set" -o "$tmp/late"
+	deactivate
+	ctl restore -q -y --force "$tmp/early" "$meta"
+	activate
+	deactivate
+	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/late" "$meta"
+	one_line "$meta: carries metadata of that set, generation [0-9]+, transaction [0-9]+, which is newer than .*--force"
+	ctl dump "$set" -o "$tmp/now"
+	ctl_code 0 restore -y "$tmp/now" "$meta"
+	activate
+	data_is_there
+}
+test_case "restore: what has been activated since is newer, whatever its transaction" older_generation
+
+# A disk that does not give its label just now
+no_label_read()
+{
+	local sectors bad=/dev/mapper/tt_bad
+	used_set
+	ctl dump "$set" -o "$tmp/dump"
+	deactivate
+	sectors=$(sectors_of "$slow")
+	wrap bad "0 16 error
+16 $((sectors - 16)) linear $slow 16"
+	unchanged "$slow" -- complains tier_restore 'so it may be a tier, with its data' -i "$tmp/dump" -o "$bad"
+	unchanged "$slow" -- complains tier_repair 'so it may be a tier, with its data' -i "$meta" -o "$bad"
+	remove tt_bad
+	activate
+	data_is_there
+}
+test_case "what cannot be read is not written over" no_label_read
+
+# Two that share a snapshot, and do not know of each other, would read what is used anew.
+no_lock()
+{
+	local uuid
+	used_set
+	uuid=$(ctl list --json | jq -r '.sets[0].uuid')
+	mkdir -p "/run/dm-tier"
+	rm -f "/run/dm-tier/$uuid.snapshot"
+	mkdir "/run/dm-tier/$uuid.snapshot"
+	ctl_code 1 dump "$set"
+	one_line "$set: no lock can be had in /run/dm-tier: is a directory"
+	rmdir "/run/dm-tier/$uuid.snapshot"
+	ctl_code 0 dump "$set"
+}
+test_case "a live set is not read without a lock" no_lock
 
 same_name()
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,19 @@ static mode_t usual_mode(void)
 	return 0666 & ~mask;
 }
 
+/* So that the name, too, outlasts a power cut, where folders can be synced. */
+static void sync_folder(const char *path)
+{
+	char *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(copy);
+}
+
 /* Beside the file, which may be the only good dump there is, and then in its place. */
 static bool replace_file(const struct dump_run *run, const struct md_content *c, const char *path, mode_t mode)
 {
@@ -123,6 +137,8 @@ static bool replace_file(const struct dump_run *run, const struct md_content *c,
 	}
 	if (!good)
 		unlink(new);
+	else
+		sync_folder(path);
 	free(new);
 	return good;
 }
