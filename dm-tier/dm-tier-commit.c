@@ -8,6 +8,17 @@
 
 #define COMMIT_TIMER_MS	1000
 #define OPS_PER_COMMIT	4096
+#define MAX_OPS		(2 * OPS_PER_COMMIT)	/* one batch gathers while another is committed */
+
+/*
+ * Changes come faster than they are committed.  First writes wait then: each keeps memory
+ * until it is decided, and what else has to be committed comes behind them.
+ */
+bool tier_commit_lags(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	return set->ops_queued - set->ops_decided >= MAX_OPS;
+}
 
 void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 {
@@ -164,6 +175,16 @@ static u64 room_for_ops(struct tier_set *set)
 	return nr;
 }
 
+/* The FUA writes that have nothing to wait for but the first ops, up to that one. */
+static void take_fua(struct tier_set *set, u64 upto, struct bio_list *fua)
+{
+	lockdep_assert_held(&set->lock);
+	if (upto < set->fua_upto)
+		return;
+	bio_list_merge(fua, &set->fua_committing);
+	bio_list_init(&set->fua_committing);
+}
+
 static void do_commit(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, commit_work);
@@ -172,7 +193,7 @@ static void do_commit(struct work_struct *work)
 	bool cycle, more, ok, lost;
 	struct bio *bio;
 	LIST_HEAD(ops);
-	u64 room, nr = 0;
+	u64 room, upto, nr = 0;
 
 	mutex_lock(&set->commit);
 	room = room_for_ops(set);
@@ -182,12 +203,18 @@ static void do_commit(struct work_struct *work)
 		nr++;
 	}
 	more = !list_empty(&set->ops);
-	cycle = set->cycle_wants_commit && !more;
+	/* Ops are decided in order.  Who waits for some does not wait for all that came since. */
+	upto = set->ops_decided + nr;
+	cycle = set->cycle_wants_commit && upto >= set->cycle_upto &&
+		!(more && TIER_MUTANT(flush_waits_for_all));
 	if (cycle)
 		set->cycle_wants_commit = false;
-	if (!more) {
-		fua = set->fua_flushed;
+	take_fua(set, upto, &fua);
+	if (bio_list_empty(&set->fua_committing)) {
+		bio_list_merge(&set->fua_committing, &set->fua_flushed);
 		bio_list_init(&set->fua_flushed);
+		set->fua_upto = set->ops_queued;
+		take_fua(set, upto, &fua);
 	}
 	spin_unlock_irq(&set->lock);
 
@@ -195,7 +222,8 @@ static void do_commit(struct work_struct *work)
 		tier_watch_space(set);
 
 	spin_lock_irq(&set->lock);
-	set->ops_decided += nr;
+	set->ops_decided = upto;
+	tier_wake_crowded(set);
 	ok = !tier_births_lost(set);
 	/* A discard that was undone takes with it what others were told of zeroes. */
 	lost = cycle && tier_flush_lost(set);
@@ -298,4 +326,5 @@ void tier_commit_init(struct tier_set *set)
 	INIT_LIST_HEAD(&set->ops);
 	INIT_LIST_HEAD(&set->unwritten);
 	bio_list_init(&set->fua_flushed);
+	bio_list_init(&set->fua_committing);
 }

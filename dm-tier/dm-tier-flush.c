@@ -289,6 +289,7 @@ static void cycle_flushed(struct tier_set *set)
 	if (!status && set->ops_queued != set->ops_decided &&
 	    !TIER_MUTANT(flush_without_commit)) {
 		set->cycle_wants_commit = true;
+		set->cycle_upto = set->ops_queued;
 		commit = true;
 	}
 	spin_unlock_irqrestore(&set->lock, flags);

@@ -126,15 +126,18 @@ static void whole_endio(struct bio *bio)
 	birth_written(b, bio->bi_status);
 }
 
-/*
- * Takes a place for a birth; false if the tier is full.  No place is taken yet
- * if as many births as there may be are under way to this tier.
- */
+/* Whether as many births as there may be are under way to this tier, or to the commit. */
+static bool may_begin(struct tier *t)
+{
+	return t->nr_births < MAX_BIRTHS && !tier_commit_lags(t->set);
+}
+
+/* Takes a place for a birth, or none yet if it may not begin; false if the tier is full. */
 static bool take_place(struct tier *t, u64 *place)
 {
 	if (!tier_free_places(t))
 		return false;
-	*place = t->nr_births < MAX_BIRTHS ? tier_alloc_place(t) : TIER_NO_PLACE;
+	*place = may_begin(t) ? tier_alloc_place(t) : TIER_NO_PLACE;
 	return true;
 }
 
@@ -160,7 +163,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	lockdep_assert_held(&set->lock);
 	if (set->home && tier_open(set->home) && !births_hang(set->home)) {
 		*place = TIER_NO_PLACE;
-		if (set->home->nr_births >= MAX_BIRTHS)
+		if (!may_begin(set->home))
 			return set->home;
 		if (tier_alloc_exactly(set->home, chunk)) {
 			*place = chunk;
@@ -461,8 +464,12 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	spin_lock_irq(&set->lock);
 	end_birth(set, b);
 	__tier_free_place(b->tier, b->place);
-	if (b->before)
+	if (b->before) {
+		/* It read as zeroes meanwhile, and others may have been told so. */
 		map_again(set, b->chunk, b->before);
+		set->flush_lost = true;
+	}
+	__tier_wake_starved(set);
 	if (bio && !invalid)
 		bio_list_add(&set->deferred, bio);
 	bio_list_merge(&set->deferred, &b->bios);
@@ -554,6 +561,17 @@ bool tier_release_crowded(struct tier_set *set)
 	return crowded;
 }
 
+/* There may be room in the commit again. */
+void tier_wake_crowded(struct tier_set *set)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++)
+		if (!bio_list_empty(&set->tiers[i]->crowded))
+			queue_work(set->wq, &set->io_work);
+}
+
 /* A first write that waited for its turn, and whose turn it is, or NULL. */
 static struct bio *next_crowded(struct tier_set *set)
 {
@@ -562,7 +580,7 @@ static struct bio *next_crowded(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	for (i = 0; i < set->nr_tiers && !bio; i++)
-		if (set->tiers[i]->nr_births < MAX_BIRTHS)
+		if (may_begin(set->tiers[i]))
 			bio = bio_list_pop(&set->tiers[i]->crowded);
 	spin_unlock_irq(&set->lock);
 	return bio;

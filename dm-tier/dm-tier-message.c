@@ -465,6 +465,9 @@ static int do_admit(struct call *c)
 	clear_bit(TIER_FLAG_ERRORS, &t->flags);
 	tier_forget_missed(set);
 	tier_mark_astray(set);
+	spin_lock_irq(&set->lock);
+	__tier_wake_starved(set);
+	spin_unlock_irq(&set->lock);
 	tier_kick_mover(set);
 	return 0;
 }

@@ -742,8 +742,12 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 				deactivate(set);
 		}
 	}
-	if (!r)
+	if (!r) {
 		r = load_tunables(set) ? : swap_policy(set, tt, fresh);
+		/* Else the next resume of this table would find nothing to do, and no policy. */
+		if (r && fresh && old == tt)
+			deactivate(set);
+	}
 	if (r) {
 		set->bound = old;
 		goto out;
@@ -820,7 +824,8 @@ int tier_set_preresume(struct tier_target *tt)
 	mutex_lock(&set->config);
 	/* Before anything is committed, which would say that the set is live. */
 	r = set->active ? check_state(tt) : 0;
-	if (!r && set->active)
+	/* A table that is to write nothing leaves that as it is. */
+	if (!r && set->active && tier_writes_wanted(tt))
 		settle_births(set);
 	r = r ? : bind(set, tt);
 	if (!r && tier_set_frozen(set))

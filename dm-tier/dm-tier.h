@@ -332,7 +332,10 @@ struct tier_set {
 	struct list_head ops;
 	u64 ops_queued, ops_decided;	/* counts of ops */
 	bool cycle_wants_commit;
+	u64 cycle_upto;			/* of ops_queued, what its commit has to decide */
 	struct bio_list fua_flushed;	/* FUA writes that wait for the next commit */
+	struct bio_list fua_committing;	/* those that wait for fua_upto, as above */
+	u64 fua_upto;
 	struct list_head unwritten;	/* births that the metadata has no room for */
 	bool births_lost;		/* a failed commit left births out */
 	bool metadata_low;		/* set->commit */
@@ -532,6 +535,7 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
  */
 void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word);
 bool tier_release_crowded(struct tier_set *set);
+void tier_wake_crowded(struct tier_set *set);
 /* A FLUSH cannot promise everything: a birth did not make it into the metadata. */
 bool tier_births_lost(struct tier_set *set);
 bool tier_flush_lost(struct tier_set *set);
@@ -594,6 +598,8 @@ bool tier_births_unflushed(struct tier_set *set);
 bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */
 void tier_commit_births(struct tier_set *set);
+/* set->lock held. */
+bool tier_commit_lags(struct tier_set *set);
 /* Tells once when a batch of changes may no longer find room; set->commit held. */
 void tier_watch_space(struct tier_set *set);
 /* Commits set->info and tier records that a message changed; set->commit held. */

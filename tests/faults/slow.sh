@@ -376,4 +376,46 @@ changed_mind()
 came_back() { [ "$(info promotions)" = 1 ]; }
 test_case "a chunk is asked back while it moves away" changed_mind
 
+# First writes come faster than metadata that takes seconds for each write can be committed:
+# they wait then, and who asks for what has been written so far does not wait for them.
+backlog()
+{
+	local size nr=30000 m=/dev/mapper/tt_m
+	disk meta 8
+	disk fast 2100
+	size=$(sectors_of "$meta")
+	wrap m "0 $size linear $meta 0"
+	metadata=$m tiers=("$fast") features=(skip_zeroing)
+	activate
+	swap m "0 $size delay $meta 0 0 $meta 0 60000"
+	background fio --name=new --filename="$dev" --size="$(at_chunk "$nr")" --io_size=$((nr * 4))k --bs=4k \
+		--rw=write:60k --direct=1 --ioengine=libaio --iodepth=64 --output=/dev/null
+	wait_for 60 no_more_written
+	note "$(nr_written) chunks are written without a commit"
+	[ "$(nr_written)" -lt 15000 ] || fail "$(nr_written) chunks are written without a commit"
+	swap m "0 $size delay $meta 0 0 $meta 0 2000"
+	io sync "$dev"
+	note "$(nr_written) chunks are written when the FLUSH ends"
+	kill -0 "$last_pid" || fail "the FLUSH has waited for writes that came after it"
+	swap m "0 $size linear $meta 0"
+	wait "$last_pid"
+	io sync "$dev"
+	same "$nr" "$(info mapped)" "chunks mapped"
+}
+# By the disk's count, as status waits for the commit.
+nr_written()
+{
+	local writes
+	read -r _ _ _ _ writes _ <"$(block_of "$fast")/stat"
+	echo "$writes"
+}
+no_more_written()
+{
+	local before
+	before=$(nr_written)
+	nap 3
+	[ "$before" -gt 1000 ] && [ "$(nr_written)" = "$before" ]
+}
+test_case "first writes that are faster than the metadata" backlog
+
 run_tests
