@@ -112,7 +112,7 @@ loop_is_use()
 	losetup -d "$loop"
 	unset 'loops[-1]'
 	wipefs -q -a "$slow"
-	ctl_code 0 create "$set" -q --metadata "$meta" "$fast" "$slow"
+	ctl_code 0 create "$set" -q -f -y --metadata "$meta" "$fast" "$slow"
 	ctl dump "$set" -o "$tmp/dump"
 	ctl deactivate -q "$set"
 	loop=$(losetup -f --show "$meta")
