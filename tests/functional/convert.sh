@@ -139,7 +139,9 @@ refusals()
 	kill "$last_pid"
 	wait "$last_pid" || true
 	loops+=("$(losetup -f --show "$origin")")
-	stays "$vg/data: in use\. close it" "$vg/data" "${by[@]}"
+	stays "$vg/data: in use by ${loops[2]}\. close it" "$vg/data" "${by[@]}"
+	# Who looks at a new device has it open for a moment.
+	udevadm settle
 	losetup -d "${loops[2]}"
 	unset 'loops[2]'
 	lvchange -q -pr "$vg/data" >/dev/null
