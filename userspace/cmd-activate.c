@@ -300,7 +300,7 @@ bool activate_has_remains(const struct set *s)
 }
 
 /* One that is still at it has the lock. */
-bool activate_remove_remains(const struct set *before, const char *command)
+static bool remove_remains(const struct set *before, const char *command)
 {
 	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
 	struct set_list list;
@@ -328,24 +328,45 @@ bool activate_remove_remains(const struct set *before, const char *command)
 	return good;
 }
 
-static int activate_afresh(const struct set *before, const struct args *args, const struct strings *features)
+int activate_without_remains(const struct set *before, const char *command,
+			     int (*fn)(void *context, struct set *s), void *context)
 {
 	int code = EXIT_FAILED;
 	struct set_list list;
 	struct set *s;
 
 	if (global.test) {
-		say("Would remove /dev/mapper/%s, which has no table, and activate %s.\n", before->dm.name, before->name);
+		say("Would remove /dev/mapper/%s, which has no table, and %s %s.\n", before->dm.name, command,
+		    before->name);
 		return EXIT_DONE;
 	}
-	if (!activate_remove_remains(before, "activate"))
+	if (!remove_remains(before, command))
 		return EXIT_FAILED;
 	sets_load(&list, true);
 	s = sets_need(&list, before->hex);
 	if (s)
-		code = activate_or_finish(s, args, features);
+		code = fn(context, s);
 	sets_free(&list);
 	return code;
+}
+
+struct how {
+	const struct args *args;
+	const struct strings *features;
+};
+
+static int activate_anew(void *context, struct set *s)
+{
+	const struct how *how = context;
+
+	return activate_or_finish(s, how->args, how->features);
+}
+
+static int activate_afresh(const struct set *before, const struct args *args, const struct strings *features)
+{
+	struct how how = { .args = args, .features = features };
+
+	return activate_without_remains(before, "activate", activate_anew, &how);
 }
 
 int activate_uuid(const char *set_hex)

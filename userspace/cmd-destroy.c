@@ -99,36 +99,14 @@ static bool has_volumes(const struct set *s)
 	return has && lvm_installed();
 }
 
-static int destroy_set(struct set *s);
-
-/* What an activation that was killed has left is no set: what is on its devices is. */
-static int destroy_afresh(const struct set *before)
-{
-	struct set_list list;
-	int code = EXIT_FAILED;
-	struct set *s;
-
-	if (global.test) {
-		say("Would remove /dev/mapper/%s, which has no table, and destroy %s.\n", before->dm.name, before->name);
-		return EXIT_DONE;
-	}
-	if (!activate_remove_remains(before, "destroy"))
-		return EXIT_FAILED;
-	sets_load(&list, true);
-	s = sets_need(&list, before->hex);
-	if (s)
-		code = destroy_set(s);
-	sets_free(&list);
-	return code;
-}
-
-static int destroy_set(struct set *s)
+static int destroy_set(void *unused, struct set *s)
 {
 	char *reason;
 	int code;
 
+	/* What an activation that was killed has left is no set: what is on its devices is. */
 	if (activate_has_remains(s))
-		return destroy_afresh(s);
+		return activate_without_remains(s, "destroy", destroy_set, unused);
 	if (s->active && !check_closed(s, "destroy"))
 		return EXIT_FAILED;
 	if (!check_members(s))
@@ -349,11 +327,12 @@ static bool is_active(const struct set_list *sets, const struct member *m)
  */
 static bool is_copy(const struct set_list *sets, const struct member *m, const struct member *other)
 {
-	int r = is_active(sets, other) ? twins_alike(&m->dev, &other->dev) : twins(&m->dev, &other->dev);
+	bool active = is_active(sets, other);
+	int r = active ? twins_alike(&m->dev, &other->dev) : twins(&m->dev, &other->dev);
 
 	if (r < 0)
 		err("%s, %s: cannot be compared: %s.", m->dev.name, other->dev.name, strerror(-r));
-	else if (r && is_active(sets, other))
+	else if (r && active)
 		err("%s: may be the same disk as %s, which is in use. Deactivate the set first, to find out.", m->dev.name,
 		    other->dev.name);
 	else if (r)
@@ -362,16 +341,17 @@ static bool is_copy(const struct set_list *sets, const struct member *m, const s
 	return !r;
 }
 
-static bool has_no_twin(const struct set_list *sets, const struct member *m)
+static bool have_no_twins(const struct set_list *sets, const struct member *m, unsigned int nr)
 {
 	struct member_list members = { 0 };
 	bool none = true;
-	unsigned int i;
+	unsigned int i, k;
 
 	members_scan(&members, false);
-	for (i = 0; i < members.nr && none; i++)
-		if (members.member[i].dev.dev != m->dev.dev && same_part(&members.member[i], m))
-			none = is_copy(sets, m, &members.member[i]);
+	for (k = 0; k < nr; k++)
+		for (i = 0; i < members.nr && none; i++)
+			if (members.member[i].dev.dev != m[k].dev.dev && same_part(&members.member[i], &m[k]))
+				none = is_copy(sets, &m[k], &members.member[i]);
 	members_free(&members);
 	return none;
 }
@@ -405,8 +385,8 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		say("Would wipe what is left of a set on %s.\n", names.s);
 	else if (!code && !ask("Wipe what is left of a set on %s?", asked.s))
 		code = EXIT_FAILED;
-	for (i = 0; i < args->nr && !code && !global.test && !global.force; i++)
-		code = has_no_twin(sets, &m[i]) ? EXIT_DONE : EXIT_FAILED;
+	if (!code && !global.test && !global.force && !have_no_twins(sets, m, args->nr))
+		code = EXIT_FAILED;
 	for (i = 0; i < args->nr; i++) {
 		if (!code && !global.test)
 			code = wipe_labels(&m[i].dev, member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;
@@ -437,7 +417,7 @@ int cmd_destroy(const struct args *args)
 	} else if (s) {
 		/* Again, for the error of an ambiguous name. */
 		s = sets_need(&list, args->word[0]);
-		code = s ? destroy_set(s) : EXIT_FAILED;
+		code = s ? destroy_set(NULL, s) : EXIT_FAILED;
 	} else if (args->nr == 1 && (code = finish_volumes(&list, args->word[0])) >= 0) {
 		/* that was it */
 	} else if (!device_from_name(args->word[0], &d)) {

@@ -313,39 +313,36 @@ static char *part_of_set(const struct member *m, const char *own)
 struct origin {
 	const char *name;
 	char hex[UUID_HEX];
-	uint64_t generation, trans_id;
+	struct tier_meta_info info;	/* generation and transaction */
 };
 
 /* Whether a file may be written over, or made. */
 static bool may_overwrite_file(const char *path)
 {
 	struct stat st;
-	char *held;
 
-	if (!stat(path, &st) && S_ISBLK(st.st_mode)) {
+	if (stat(path, &st))
+		return output_may_create(path);
+	if (S_ISBLK(st.st_mode)) {
 		err("%s: is a block device. Its path begins with / or ./", path);
 		return false;
 	}
-	held = !stat(path, &st) && S_ISREG(st.st_mode) ? file_held(&st) : NULL;
-	if (held) {
-		err("%s: %s.", path, held);
-		free(held);
+	if (!output_is_free(path, &st))
 		return false;
-	}
-	if (!stat(path, &st))
-		return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
-	return output_may_create(path);
+	return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
 }
 
 /* In words, NULL for nothing; the caller frees. */
 static char *contents(const struct device *d, const struct member *m, const char *own, int *error)
 {
-	char *text = part_of_set(m, own);
+	char *text = part_of_set(m, own), *age;
 
 	*error = 0;
-	if (!text && m->kind == MEMBER_METADATA)
-		text = xasprintf("metadata of that set, generation %llu, transaction %llu",
-				 (unsigned long long)m->meta.generation, (unsigned long long)m->meta.trans_id);
+	if (!text && m->kind == MEMBER_METADATA) {
+		age = metadata_age(&m->meta);
+		text = xasprintf("metadata of that set, %s", age);
+		free(age);
+	}
 	return text ? text : signatures_find(d->path, error);
 }
 
@@ -377,7 +374,7 @@ static bool unchanged(const char *path, const struct device *then, const char *o
  */
 static bool may_overwrite(const char *path, const struct origin *from, struct device *d, bool *is_device)
 {
-	char *usage, *carries, hex[UUID_HEX];
+	char *usage, *carries, *age, hex[UUID_HEX];
 	struct member m;
 	bool may = true, blank, same, newer;
 	const char *advice;
@@ -400,16 +397,16 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 		 m.kind != MEMBER_DAMAGED ? "wipefs -a it" :
 		 m.is_label ? "tierctl destroy it" :
 		 m.is_whole ? "a newer version of this tool may know it" : "tierctl repair may read it still";
-	newer = same && (m.meta.generation != from->generation ? m.meta.generation > from->generation :
-			 m.meta.trans_id > from->trans_id);
+	newer = same && metadata_compare(&m.meta, &from->info) > 0;
 	member_free(&m);
 	if (error) {
 		err("%s: cannot be read.", d->name);
 		may = false;
 	} else if (newer && !global.force) {
-		err("%s: carries %s, which is newer than %s (generation %llu, transaction %llu). To lose it, repeat with --force.",
-		    d->name, carries, from->name, (unsigned long long)from->generation,
-		    (unsigned long long)from->trans_id);
+		age = metadata_age(&from->info);
+		err("%s: carries %s, which is newer than %s (%s). To lose it, repeat with --force.", d->name, carries,
+		    from->name, age);
+		free(age);
 		may = false;
 	} else if (carries && !same && !global.force) {
 		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries, advice);
@@ -455,8 +452,8 @@ static void dump_names_set(int fd, struct origin *o)
 	if (strspn(p, digits) != 32)
 		return;
 	copy_string(o->hex, UUID_HEX, p);
-	o->generation = number_after(p, "generation");
-	o->trans_id = number_after(p, "trans_id");
+	o->info.generation = number_after(p, "generation");
+	o->info.trans_id = number_after(p, "trans_id");
 }
 
 /* Standard input is read twice, so a copy takes its place. */
@@ -589,10 +586,8 @@ int cmd_repair(const struct args *args)
 		run.input = from.name = t.path;
 		if (t.set) {
 			copy_string(from.hex, sizeof(from.hex), t.set->hex);
-			if (t.set->have_info) {
-				from.generation = t.set->info.generation;
-				from.trans_id = t.set->info.trans_id;
-			}
+			if (t.set->have_info)
+				from.info = t.set->info;
 		}
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);

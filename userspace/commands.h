@@ -53,8 +53,9 @@ int activate_uuid(const char *set_hex);
 
 /* An activation that was killed leaves its device without a table: the set is not active. */
 bool activate_has_remains(const struct set *s);
-/* Takes that away; false with the error said. */
-bool activate_remove_remains(const struct set *before, const char *command);
+/* Takes that away and calls fn with the set as it is then, for that command.  An exit code. */
+int activate_without_remains(const struct set *before, const char *command,
+			     int (*fn)(void *context, struct set *s), void *context);
 
 /* Whether there is a set of that name, active or not; with the error said. */
 bool need_known(struct set_list *list, const char *name);

@@ -147,13 +147,6 @@ static int copy_homeless(const struct conversion *c)
 	return r;
 }
 
-static int write_durably(int fd, uint64_t at, const void *block, size_t len)
-{
-	int r = write_fully(fd, at, block, len);
-
-	return !r && fsync(fd) ? -errno : r;
-}
-
 /*
  * A block of the device, so that it is written or is not, and nothing else is.  A device
  * that fails to write it may have it all the same, now or later: it gets the old one

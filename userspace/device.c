@@ -674,6 +674,13 @@ int read_blocks(int fd, uint64_t offset, void *buf, size_t len)
 	return 0;
 }
 
+int write_durably(int fd, uint64_t offset, const void *buf, size_t len)
+{
+	int r = write_fully(fd, offset, buf, len);
+
+	return !r && fsync(fd) ? -errno : r;
+}
+
 int zero_blocks(int fd, uint64_t offset, uint64_t len)
 {
 	size_t piece = len < ZERO_BYTES ? len : ZERO_BYTES;

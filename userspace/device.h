@@ -91,7 +91,9 @@ bool device_is_volume(dev_t dev);
 /* Reads len bytes; both multiples of 4096.  buf from block_buffer().  -EIO, -ENODATA past the end. */
 int read_blocks(int fd, uint64_t offset, void *buf, size_t len);
 void *block_buffer(size_t len);
-/* Writes zeroes and waits until they are on the disk. */
+/* Writes and waits until it is on the disk; 0 or -errno. */
+int write_durably(int fd, uint64_t offset, const void *buf, size_t len);
+/* The same of zeroes. */
 int zero_blocks(int fd, uint64_t offset, uint64_t len);
 
 #endif

@@ -9,9 +9,6 @@
 
 #include "util.h"
 
-/* The superblock or both slots of a label. */
-#define HEAD	(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE)
-
 const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -77,7 +74,7 @@ static bool label_magic(const u8 *slot)
 
 void member_judge(int fd, struct member *m)
 {
-	u8 *head = block_buffer(HEAD), *slot[TIER_LABEL_SLOTS];
+	u8 *head = block_buffer(MEMBER_HEAD), *slot[TIER_LABEL_SLOTS];
 	unsigned int i;
 	int r;
 
@@ -98,7 +95,7 @@ void member_judge(int fd, struct member *m)
 		m->kind = !r ? MEMBER_TIER : r == -EIO ? MEMBER_UNREADABLE : MEMBER_DAMAGED;
 		m->is_label = m->kind == MEMBER_DAMAGED;
 		m->is_whole = r == -EINVAL;
-	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= HEAD)) {
+	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= MEMBER_HEAD)) {
 		/* What cannot be read may be the label. */
 		m->kind = MEMBER_UNREADABLE;
 		m->reason = "cannot be read";

@@ -26,6 +26,9 @@ struct member {
 	struct tier_label_info label;	/* MEMBER_TIER */
 };
 
+/* Bytes at the beginning that a label's slots, or a superblock, lie in. */
+#define MEMBER_HEAD	(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE)
+
 /* Judges an open device or file; sets all but dev. */
 void member_judge(int fd, struct member *m);
 

@@ -263,11 +263,7 @@ static void add_problem(struct set *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-/*
- * How new metadata is, in words or compared: each activation for writing counts the
- * generation up, and what restore makes may begin with fewer transactions.
- */
-static char *metadata_age(const struct tier_meta_info *info)
+char *metadata_age(const struct tier_meta_info *info)
 {
 	return xasprintf("generation %llu, transaction %llu", (unsigned long long)info->generation,
 			 (unsigned long long)info->trans_id);
@@ -278,7 +274,7 @@ static int compare_numbers(u64 a, u64 b)
 	return (a > b) - (a < b);
 }
 
-static int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b)
+int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b)
 {
 	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
 }

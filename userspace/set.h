@@ -146,6 +146,14 @@ struct role {
 };
 void role_of(const struct member *m, const struct set_list *sets, struct role *role);
 
+/*
+ * How new metadata is, in words (the caller frees) or compared: each activation for writing
+ * counts the generation up, and what restore makes may begin with fewer transactions.
+ */
+char *metadata_age(const struct tier_meta_info *info);
+/* Below, at or above 0 as a is older, as old or newer. */
+int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b);
+
 /* For errors: where it is mounted, what holds it, who has it open.  The caller frees. */
 char *set_usage(const struct set *s);
 

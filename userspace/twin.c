@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "twin.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../dm-tier/dm-tier-format.h"
-#include "util.h"
-
-/* A label or a superblock, and a block of any device. */
-#define HEAD_BYTES	(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE)
+#include "member.h"
 
 /* As it is on the disk, whatever somebody's buffers say. */
 static int read_head(const struct device *d, void *head)
@@ -19,26 +14,19 @@ static int read_head(const struct device *d, void *head)
 	int fd = device_open(d, O_RDONLY), r = fd;
 
 	if (fd >= 0) {
-		r = read_blocks(fd, 0, head, HEAD_BYTES);
+		r = read_blocks(fd, 0, head, MEMBER_HEAD);
 		close(fd);
 	}
 	return r;
 }
 
-static int write_head(int fd, const void *head)
-{
-	int r = write_fully(fd, 0, head, HEAD_BYTES);
-
-	return !r && fsync(fd) ? -errno : r;
-}
-
 int twins_alike(const struct device *a, const struct device *b)
 {
-	char *x = block_buffer(HEAD_BYTES), *y = block_buffer(HEAD_BYTES);
+	char *x = block_buffer(MEMBER_HEAD), *y = block_buffer(MEMBER_HEAD);
 	int r = read_head(a, x) ? : read_head(b, y);
 
 	if (!r)
-		r = !memcmp(x, y, HEAD_BYTES);
+		r = !memcmp(x, y, MEMBER_HEAD);
 	free(x);
 	free(y);
 	return r;
@@ -46,7 +34,7 @@ int twins_alike(const struct device *a, const struct device *b)
 
 int twins(const struct device *a, const struct device *b)
 {
-	char *old = block_buffer(HEAD_BYTES), *new = block_buffer(HEAD_BYTES);
+	char *old = block_buffer(MEMBER_HEAD), *new = block_buffer(MEMBER_HEAD);
 	int r = twins_alike(a, b), fd = -1, back;
 	unsigned int i;
 
@@ -56,12 +44,12 @@ int twins(const struct device *a, const struct device *b)
 	r = fd < 0 ? fd : read_head(a, old);
 	if (r < 0)
 		goto out;
-	for (i = 0; i < HEAD_BYTES; i++)
+	for (i = 0; i < MEMBER_HEAD; i++)
 		new[i] = ~old[i];
-	r = write_head(fd, new);
+	r = write_durably(fd, 0, new, MEMBER_HEAD);
 	if (!r)
 		r = twins_alike(a, b);
-	back = write_head(fd, old);
+	back = write_durably(fd, 0, old, MEMBER_HEAD);
 	if (back)
 		r = back;
 out:

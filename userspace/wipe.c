@@ -68,7 +68,7 @@ static int wipe_head(const struct device *d, const u8 *set_uuid, size_t len)
 
 int wipe_labels(const struct device *d, const u8 *set_uuid)
 {
-	return wipe_head(d, set_uuid, TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE);
+	return wipe_head(d, set_uuid, MEMBER_HEAD);
 }
 
 int wipe_superblock(const struct device *d, const u8 *set_uuid)
@@ -81,7 +81,7 @@ int wipe_all_of(const struct device *d, int fd)
 	int r = signatures_wipe(fd);
 
 	if (!r)
-		r = zero_blocks(fd, 0, TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE);
+		r = zero_blocks(fd, 0, MEMBER_HEAD);
 	if (r)
 		err("%s: cannot be wiped: %s.", d->name, strerror(-r));
 	/* Not every device has partitions; those that are in use were refused before. */

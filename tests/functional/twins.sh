@@ -77,7 +77,7 @@ convert_second()
 	refused_twins "$second: is the same disk as $fast\. Name it once" --fast "$fast" --fast "$second" --metadata "$meta"
 	refused_twins "$fast: is the same disk as $second\. Name it once" --fast "$fast" --metadata "$second"
 	second_name 0
-	refused_twins "$second" --fast "$second" --metadata "$meta"
+	refused_twins "$second: carries something unknown" --fast "$second" --metadata "$meta"
 	# It begins as a blank one does.
 	dd if=/dev/zero of="${loops[0]}" bs=1M count=1 oflag=direct conv=notrunc status=none
 	ctl_code 1 convert "${loops[0]}" --name "$set" -c 64k --fast "$second" --metadata "$meta"
@@ -137,7 +137,8 @@ file_in_use()
 	ctl_code 1 restore -y --force "$tmp/dump" "$file"
 	matches "$file: in use by ${loops[0]}\.$" "$errors"
 	fails "$tools/tier_restore" -i "$tmp/dump" -o "$file"
-	fails "$tools/tier_repair" -i "$file" -o "$file"
+	cp "$file" "$tmp/copy"
+	fails "$tools/tier_repair" -i "$tmp/copy" -o "$file"
 	md5sum --quiet -c "$tmp/sums"
 	ctl deactivate -q "$set"
 	losetup -d "${loops[0]}"

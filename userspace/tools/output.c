@@ -37,32 +37,42 @@ bool output_may_create(const char *path)
 	return false;
 }
 
+bool output_is_free(const char *path, const struct stat *st)
+{
+	char *held = S_ISREG(st->st_mode) ? file_held(st) : NULL;
+
+	if (!held)
+		return true;
+	err("%s: %s.", path, held);
+	free(held);
+	return false;
+}
+
 static bool may_overwrite(int fd, const char *path)
 {
 	struct member m = { 0 };
-	bool unread;
 
 	if (global.force)
 		return true;
 	member_judge(fd, &m);
-	/* What is too short for a label is no tier. */
-	unread = m.kind == MEMBER_UNREADABLE && lseek(fd, 0, SEEK_END) >= TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE;
 	if (m.kind == MEMBER_TIER) {
 		make_printable(m.label.name);
 		err("%s: is a tier of the set \"%s\", with its data. Name another device or file.", path,
 		    m.label.name);
 	} else if (m.kind == MEMBER_DAMAGED && m.is_label) {
 		err("%s: %s. Name another device or file.", path, m.reason);
-	} else if (unread) {
+	} else if (m.kind == MEMBER_UNREADABLE && lseek(fd, 0, SEEK_END) >= MEMBER_HEAD) {
+		/* What is too short for a label is no tier. */
 		err("%s: %s, so it may be a tier, with its data. Name another device or file.", path, m.reason);
+	} else {
+		return true;
 	}
-	return m.kind != MEMBER_TIER && !m.is_label && !unread;
+	return false;
 }
 
 static int open_output(const char *path, const char *input, bool *created)
 {
 	struct stat out;
-	char *held;
 	int fd;
 
 	*created = false;
@@ -87,12 +97,8 @@ static int open_output(const char *path, const char *input, bool *created)
 		err("%s: is the input. Name another device or file.", path);
 		return -1;
 	}
-	held = S_ISREG(out.st_mode) ? file_held(&out) : NULL;
-	if (held) {
-		err("%s: %s.", path, held);
-		free(held);
+	if (!output_is_free(path, &out))
 		return -1;
-	}
 	fd = open(path, O_RDWR | O_CLOEXEC | (S_ISBLK(out.st_mode) ? O_EXCL : 0));
 	if (fd < 0)
 		err("%s: %s.", path, errno == EBUSY ? "is in use" : strerror(errno));

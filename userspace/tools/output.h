@@ -3,10 +3,15 @@
 #ifndef TIER_TOOLS_OUTPUT_H
 #define TIER_TOOLS_OUTPUT_H
 
+#include <sys/stat.h>
+
 #include "../lib/content.h"
 
 /* Whether a file that is missing may be made: in /dev it would be a name misspelt. */
 bool output_may_create(const char *path);
+
+/* Whether nothing shows the file, as a loop device does; false with the error said. */
+bool output_is_free(const char *path, const struct stat *st);
 
 /* Whether both are one device or file. */
 bool output_is(const char *path, const char *other);
