@@ -9,6 +9,7 @@
 
 #include "lvm-part.h"
 #include "signature.h"
+#include "twin.h"
 #include "util.h"
 
 bool candidate_find(struct candidate *d)
@@ -51,6 +52,35 @@ bool candidate_pv_apart(const char *pv, dev_t above)
 	return good;
 }
 
+/*
+ * A second path to a part of an active set, which the kernel sees two devices in: without
+ * its label here it has none there.
+ */
+static bool is_second_path(const struct candidate *d, const struct set_list *sets)
+{
+	const struct device *part;
+	struct role role;
+	struct member m;
+	unsigned int i;
+	int r = 0;
+
+	member_read(&d->dev, &m);
+	role_of(&m, sets, &role);
+	member_free(&m);
+	if (!role.set || !role.set->active)
+		return false;
+	for (i = 0; !r && i <= role.set->nr_tiers; i++) {
+		part = i < role.set->nr_tiers ? &role.set->tier[i].dev : &role.set->meta_dev;
+		r = part->path ? twins_alike(&d->dev, part) : 0;
+		if (r > 0)
+			err("%s: may be the same disk as %s, which is in use. To find out, deactivate %s first: tierctl destroy %s",
+			    d->typed, part->name, role.set->name, d->typed);
+		else if (r)
+			err("%s, %s: cannot be compared: %s.", d->typed, part->name, strerror(-r));
+	}
+	return r;
+}
+
 bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above)
 {
 	const struct set *owner;
@@ -78,7 +108,7 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 	if (text)
 		err("%s: %s. Free it first, --force does not help.", d->typed, text);
 	else
-		good = true;
+		good = !is_second_path(d, sets);
 out:
 	free(text);
 	return good;

@@ -631,15 +631,18 @@ static int make_parts(struct request *q)
 	return 0;
 }
 
-/* What lay on them before may have left something where LVM does not look. */
-static int prepare_part(struct part *p, struct device *d)
+static int have_part(struct part *p, struct device *d)
 {
 	if (p->make && (!candidate_find_made(&p->c) || !hold_part(p, false)))
 		return -1;
-	if ((p->make || p->c.carries) && wipe_all_of(&p->c.dev, p->fd))
-		return -1;
 	*d = p->c.dev;
 	return 0;
+}
+
+/* What lay on them before may have left something where LVM does not look. */
+static int wipe_part(const struct part *p)
+{
+	return p->make || p->c.carries ? wipe_all_of(&p->c.dev, p->fd) : 0;
 }
 
 static int write_set(struct request *q)
@@ -649,12 +652,19 @@ static int write_set(struct request *q)
 	if (make_parts(q))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (prepare_part(&q->fast[i], &q->c.fast[i]))
+		if (have_part(&q->fast[i], &q->c.fast[i]))
 			return -1;
-	if (prepare_part(&q->meta, &q->c.meta))
+	if (have_part(&q->meta, &q->c.meta))
 		return -1;
 	q->c.nr_fast = q->nr_fast;
 	q->c.origin = q->origin.dev;
+	if (convert_check_twins(&q->c))
+		return -1;
+	for (i = 0; i < q->nr_fast; i++)
+		if (wipe_part(&q->fast[i]))
+			return -1;
+	if (wipe_part(&q->meta))
+		return -1;
 	q->c.dm_name = q->dm_name;
 	q->c.policy = q->policy;
 	return convert_write(&q->c);
@@ -731,6 +741,27 @@ static int convert(struct request *q)
  * Calls that were cut short
  */
 
+/* With --name the set was found by that, whatever device is to be converted. */
+static bool is_its_conversion(const struct request *q, const struct set *s)
+{
+	const struct device *origin = &s->tier[s->nr_tiers - 1].dev;
+	struct device d;
+	bool is;
+
+	if (!q->args->given[OPT_NAME])
+		return true;
+	if (device_from_name(q->args->word[0], &d)) {
+		err("%s: no such device.", q->args->word[0]);
+		return false;
+	}
+	is = d.dev == origin->dev;
+	device_free(&d);
+	if (!is)
+		err("%s: its conversion, of %s, was interrupted, so %s needs another name. To let it go on: tierctl activate %s",
+		    s->name, origin->name, q->args->word[0], s->name);
+	return is;
+}
+
 /* -1: it has been undone; else an exit code. */
 static int earlier_call(struct request *q, const char *set_hex, const char *name, const struct set *s)
 {
@@ -743,6 +774,8 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 			err("%s: its conversion can only go on. Type: tierctl activate %s", name, name);
 			return EXIT_FAILED;
 		}
+		if (!is_its_conversion(q, s))
+			return EXIT_FAILED;
 		say("%s: its conversion was interrupted and goes on.\n", name);
 		if (global.test)
 			return EXIT_DONE;

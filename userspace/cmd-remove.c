@@ -306,13 +306,27 @@ static int add_new(struct replacement *r)
 	return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
+/*
+ * A tier that is being emptied, or -1.  What a device was called when that began may be
+ * another one's name by now, or none's, so it may be the one that is meant.
+ */
+static int emptied(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].state == 'E')
+			return i;
+	return -1;
+}
+
 /* The old one is no tier, or is the new one: the last steps, if they are not done. */
 static int finish_replace(struct replacement *r)
 {
 	struct set *s = r->s;
 	struct device d;
+	int code, rank;
 	uint64_t n;
-	int code;
 
 	if (!parse_number(r->old_word, &n)) {
 		code = finish_volumes(s, finish_tiers(s));
@@ -321,6 +335,15 @@ static int finish_replace(struct replacement *r)
 	} else {
 		code = finish_device(s, &d);
 		device_free(&d);
+	}
+	rank = code < 0 ? emptied(s) : -1;
+	if (rank >= 0) {
+		const char *old = s->tier[rank].dev.name;
+
+		err("%s: tier %d (%s) is being emptied, and %s is no name of it. If that is the one: tierctl %s %s %s%s%s",
+		    s->name, rank, old, r->old_word, rank + 1 == r->new_rank ? "replace" : "remove", s->name, old,
+		    rank + 1 == r->new_rank ? " " : "", rank + 1 == r->new_rank ? r->new.typed : "");
+		return EXIT_FAILED;
 	}
 	if (code <= 0)
 		say("%s: %s is tier %d of it, in the place of the old one.\n", s->name, r->new.dev.name, r->new_rank);
@@ -374,7 +397,7 @@ static int take_out(const struct args *args, dev_t dev, const char *old, bool ab
 static int undo_replace(const struct args *args, struct replacement *r)
 {
 	struct set *s = r->s;
-	int code = EXIT_DONE;
+	int code = EXIT_DONE, rank;
 	struct member m;
 	struct table t;
 	uint64_t n;
@@ -386,6 +409,14 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		member_free(&m);
 		if (left)
 			return reshape_clean_device(s, &r->new.dev);
+		rank = emptied(s);
+		if (rank >= 0) {
+			const char *old = s->tier[rank].dev.name;
+
+			err("%s: %s is none of its tiers, but tier %d (%s) is being emptied. To stop that: tierctl remove --abort %s %s",
+			    s->name, r->new.typed, rank, old, s->name, old);
+			return EXIT_FAILED;
+		}
 		say("%s: nothing to undo.\n", s->name);
 		return EXIT_DONE;
 	}

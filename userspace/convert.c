@@ -307,8 +307,7 @@ static int check_twins(const struct device *a, const struct device *b)
 	return r;
 }
 
-/* What is written to one of two names for a disk would be lost by what goes to the other. */
-static int check_all_twins(const struct conversion *c)
+int convert_check_twins(const struct conversion *c)
 {
 	unsigned int i, k;
 	int r = check_twins(&c->meta, &c->origin);
@@ -325,10 +324,8 @@ int convert_write(const struct conversion *c)
 {
 	struct md_content m;
 	unsigned int i;
-	int r = check_all_twins(c);
+	int r;
 
-	if (r)
-		return -1;
 	fill_content(&m, c);
 	r = write_metadata(c, &m);
 	if (!r) {
@@ -337,8 +334,10 @@ int convert_write(const struct conversion *c)
 	}
 	if (!r) {
 		reshape_step("convert", "copied");
+		/* The kernel does so with a tier that joins; this one it will find joined. */
 		for (i = 0; !r && i < c->nr_fast; i++)
-			r = write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
+			r = convert_clear_label_area(&c->fast[i], c->chunk_sectors, LABEL) ||
+			    write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
 	}
 	if (!r) {
 		reshape_step("convert", "labelled");

@@ -34,7 +34,13 @@ struct conversion {
 void convert_arrange(struct conversion *c, uint64_t origin_size);
 
 /*
- * Writes metadata, copies and labels, and clears the label area of the origin; the caller
+ * Whether all are disks of their own, as what is written to one of two names for a disk would be
+ * lost by what goes to the other; 0, or else with the error said.  The caller holds them all.
+ */
+int convert_check_twins(const struct conversion *c);
+
+/*
+ * Writes metadata, copies and labels, and clears the label areas; the caller
  * holds all devices.  0, or, with the error said, -1 if the origin is as it was and 1
  * if nobody can say whether it has its label.
  */

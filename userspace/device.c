@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "mounts.h"
 #include "size.h"
 #include "util.h"
 
@@ -339,10 +340,22 @@ static bool loop_info(dev_t dev, struct loop_info64 *info)
 static dev_t behind_loop(dev_t dev)
 {
 	struct loop_info64 info;
+	struct mounts mounts;
+	dev_t behind;
+	char *file;
 
 	if (!loop_info(dev, &info))
 		return 0;
-	return info.lo_rdevice ? info.lo_rdevice : info.lo_device;
+	behind = info.lo_rdevice ? info.lo_rdevice : info.lo_device;
+	if (major(behind))
+		return behind;
+	/* A look at the file itself may wait for what is below it. */
+	file = device_attribute(dev, "loop/backing_file");
+	mounts_read(&mounts);
+	behind = file ? mounts_device_of(&mounts, file) : 0;
+	mounts_free(&mounts);
+	free(file);
+	return behind;
 }
 
 /* Calls fn for every device that this one is a part of, or made of. */
@@ -384,69 +397,17 @@ bool device_stands_on(dev_t dev, dev_t on)
 	return dev == on || for_each_under(dev, stands_on, &on);
 }
 
-void decode_octal(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[2]) &&
-		    isdigit((unsigned char)s[3])) {
-			*to++ = (s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0');
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-/* The fields of a line of mountinfo that matter here. */
-static bool mounted_here(char *line, dev_t dev, char **point)
-{
-	char *dash = strstr(line, " - "), *field, *save, *source = NULL;
-	struct stat st;
-	dev_t number;
-	int i;
-
-	*point = NULL;
-	if (!dash)
-		return false;
-	*dash = '\0';
-	field = strtok_r(dash + 3, " \n", &save);
-	if (field)
-		source = strtok_r(NULL, " \n", &save);
-
-	for (i = 0, field = strtok_r(line, " ", &save); field; i++, field = strtok_r(NULL, " ", &save)) {
-		if (i == 2 && !parse_devno(field, &number))
-			return false;
-		if (i == 4)
-			*point = field;
-	}
-	if (!*point)
-		return false;
-	decode_octal(*point);
-	if (number == dev)
-		return true;
-	/* btrfs mounts under a number of its own. */
-	if (!source || *source != '/' || major(number))
-		return false;
-	decode_octal(source);
-	return !stat(source, &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev;
-}
-
 static char *find_mount(dev_t dev)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, *point, *found = NULL;
-	size_t room = 0;
+	struct mounts mounts;
+	char *found = NULL;
+	unsigned int i;
 
-	if (!f)
-		return NULL;
-	while (!found && getline(&line, &room, f) > 0)
-		if (mounted_here(line, dev, &point))
-			found = xstrdup(point);
-	free(line);
-	fclose(f);
+	mounts_read(&mounts);
+	for (i = 0; i < mounts.nr && !found; i++)
+		if (mounts.mount[i].dev == dev || mount_device(&mounts.mount[i]) == dev)
+			found = xstrdup(mounts.mount[i].point);
+	mounts_free(&mounts);
 	return found;
 }
 

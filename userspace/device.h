@@ -59,9 +59,6 @@ char *lv_name_from_dm(const char *dm_name);
 /* The reverse: the dm name of VG/LV. */
 char *dm_name_from_lv(const char *lv);
 
-/* mountinfo writes blanks and backslashes as three octal digits: back to what they are. */
-void decode_octal(char *s);
-
 /* The text of /sys/dev/block/MAJOR:MINOR/attribute, NULL if there is none; the caller frees. */
 char *device_attribute(dev_t dev, const char *attribute);
 /* The same as a number, 0 if there is none. */

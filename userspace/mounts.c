@@ -10,13 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "device.h"
 #include "util.h"
 
 /* ID PARENT MAJOR:MINOR ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS */
 static void add_line(struct mounts *list, char *line)
 {
-	char *dash = strstr(line, " - "), *field[5], *type, *save;
+	char *dash = strstr(line, " - "), *field[5], *type, *source, *save;
 	unsigned int i, maj, min;
 	struct mount *m;
 
@@ -24,20 +23,23 @@ static void add_line(struct mounts *list, char *line)
 		return;
 	*dash = '\0';
 	type = strtok_r(dash + 3, " \n", &save);
+	source = type ? strtok_r(NULL, " \n", &save) : NULL;
 	for (i = 0; i < 5; i++) {
 		field[i] = strtok_r(i ? NULL : line, " ", &save);
 		if (!field[i])
 			return;
 	}
-	if (!type || sscanf(field[2], "%u:%u", &maj, &min) != 2)
+	if (!source || sscanf(field[2], "%u:%u", &maj, &min) != 2)
 		return;
 	decode_octal(field[4]);
+	decode_octal(source);
 	list->mount = xrealloc(list->mount, list->nr + 1, sizeof(*list->mount));
 	m = &list->mount[list->nr++];
 	m->dev = makedev(maj, min);
 	m->whole = !strcmp(field[3], "/");
 	m->point = xstrdup(field[4]);
 	m->type = xstrdup(type);
+	m->source = xstrdup(source);
 }
 
 int mounts_read(struct mounts *list)
@@ -62,9 +64,37 @@ void mounts_free(struct mounts *list)
 		list->nr--;
 		free(list->mount[list->nr].point);
 		free(list->mount[list->nr].type);
+		free(list->mount[list->nr].source);
 	}
 	free(list->mount);
 	list->mount = NULL;
+}
+
+dev_t mount_device(const struct mount *m)
+{
+	struct stat st;
+
+	if (major(m->dev))
+		return m->dev;
+	return *m->source == '/' && !stat(m->source, &st) && S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+}
+
+static bool is_below(const char *file, const char *point)
+{
+	size_t len = strlen(point);
+
+	return !strncmp(file, point, len) && (point[len - 1] == '/' || file[len] == '/');
+}
+
+dev_t mounts_device_of(const struct mounts *list, const char *file)
+{
+	const struct mount *found = NULL, *m;
+
+	/* Of two with one point the later one is on top. */
+	for (m = list->mount; m < list->mount + list->nr; m++)
+		if (is_below(file, m->point) && (!found || strlen(m->point) >= strlen(found->point)))
+			found = m;
+	return found ? mount_device(found) : 0;
 }
 
 const struct mount *mounts_find(const struct mounts *list, dev_t dev)

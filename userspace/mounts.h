@@ -11,6 +11,7 @@ struct mount {
 	bool whole;		/* the root of the file system, not a part of it */
 	char *point;
 	char *type;
+	char *source;		/* in words */
 };
 
 struct mounts {
@@ -21,6 +22,14 @@ struct mounts {
 /* 0 or -errno; mounts_free() in any case. */
 int mounts_read(struct mounts *list);
 void mounts_free(struct mounts *list);
+
+/*
+ * The block device of a file system; of one with a number of its own, as btrfs has, that which
+ * was mounted.  0 if there is none.
+ */
+dev_t mount_device(const struct mount *m);
+/* The same of the file system that a file is on, by its path from the root. */
+dev_t mounts_device_of(const struct mounts *list, const char *file);
 
 /* A mount of that device, of its root if there is one; NULL if there is none. */
 const struct mount *mounts_find(const struct mounts *list, dev_t dev);

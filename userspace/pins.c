@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device.h"
 #include "size.h"
 #include "util.h"
 #include "words.h"

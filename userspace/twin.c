@@ -2,11 +2,14 @@
 #include "twin.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "member.h"
+#include "reshape.h"
+#include "util.h"
 
 /* As it is on the disk, whatever somebody's buffers say. */
 static int read_head(const struct device *d, void *head)
@@ -36,6 +39,7 @@ int twins(const struct device *a, const struct device *b)
 {
 	char *old = block_buffer(MEMBER_HEAD), *new = block_buffer(MEMBER_HEAD);
 	int r = twins_alike(a, b), fd = -1, back;
+	sigset_t before;
 	unsigned int i;
 
 	if (r <= 0)
@@ -46,10 +50,14 @@ int twins(const struct device *a, const struct device *b)
 		goto out;
 	for (i = 0; i < MEMBER_HEAD; i++)
 		new[i] = ~old[i];
+	hold_signals(&before);
 	r = write_durably(fd, 0, new, MEMBER_HEAD);
-	if (!r)
+	if (!r) {
+		reshape_step("twins", "changed");
 		r = twins_alike(a, b);
+	}
 	back = write_durably(fd, 0, old, MEMBER_HEAD);
+	release_signals(&before);
 	if (back)
 		r = back;
 out:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "util.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,22 @@ static size_t utf8_length(const char *s)
 	    (*c == 0xf4 && c[1] > 0x8f) || (*c == 0xef && c[1] == 0xbf && c[2] > 0xbd))
 		return 0;
 	return len;
+}
+
+void decode_octal(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[2]) &&
+		    isdigit((unsigned char)s[3])) {
+			*to++ = (s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0');
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
 }
 
 void make_printable(char *s)

@@ -216,6 +216,9 @@ missing_disk()
 	killed convert-committed "${words[@]}"
 	ctl_code 1 convert --abort "$set"
 	matches "can only go on" "$errors"
+	unchanged "$fast" "$meta" "$third" "$slow" -- \
+		ctl_code 1 convert "$third" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	one_line "$set: its conversion, of $slow, was interrupted, so $third needs another name\. .*activate $set"
 	echo 0 >"$configfs/${slow#/dev/}/power"
 	unchanged "$fast" "$meta" -- ctl_code 1 convert --abort "$set"
 	one_line "connect it"
@@ -389,6 +392,30 @@ other_tier()
 	done
 }
 test_case "a call for another tier than the slowest" other_tier
+
+# What lay on a tier before is not taken for what somebody wrote there since.
+not_blank()
+{
+	local step
+	make_disks
+	disk third 48
+	for step in reverting written committed noted; do
+		io write "$slow" at=0 len=32m seed=8
+		io write "$third" at=0 len=48m seed=4
+		dd if=/dev/zero of="$third" bs=8k count=1 oflag=direct conv=notrunc status=none
+		ctl convert -q "$slow" --name "$set" -c 64k --fast "$third" --metadata "$meta" --policy static
+		ctl migrate -q "$set" 0-200 --tier 0
+		ctl wait -q "$set"
+		killed "revert-$step" revert "$set" --tier 0
+		dmsetup remove --retry "$set"
+		ctl_code 0 activate --auto
+		[ ! -e "$dev" ] || ctl_code 0 revert "$set" --tier 0
+		same "" "$(json '.sets[].name' list)" "sets"
+		io check "$third" at=0 len=32m seed=8
+		wipefs -q -a "$slow"
+	done
+}
+test_case "back to a tier that was not blank all over when it joined" not_blank
 
 # Only what revert has left suspended does it resume, and nobody else may be at it.
 suspended_by_others()

@@ -380,6 +380,31 @@ replace_abort_of_none()
 }
 test_case "replace --abort says all it does, and asks where nothing is replaced" replace_abort_of_none
 
+# After a start its device may have another name, which has become nobody's, or another's.
+replace_another_name()
+{
+	local was gone
+	make_small
+	disk spare 16
+	ctl set -q "$set" migration_bandwidth=16k
+	ctl_code 0 replace --background "$set" 0 "$third"
+	was=$(info_states)
+	for gone in /dev/tt_gone "$spare" 1; do
+		unchanged "${everything[@]}" -- ctl_code 1 replace "$set" "$gone" "$third"
+		one_line "tier 0 \($fast\) is being emptied, and $gone is no name of it\. .*: tierctl replace $set $fast $third"
+	done
+	unchanged "${everything[@]}" -- ctl_code 1 replace --abort "$set" "$fast" "$spare"
+	one_line "$spare is none of its tiers, but tier 0 \($fast\) is being emptied\. .*: tierctl remove --abort $set $fast"
+	same "$was" "$(info_states)" "states"
+	ctl set -q "$set" migration_bandwidth=0
+	ctl_code 0 replace "$set" "$fast" "$third"
+	same "third slow" "$(layout)"
+	for gone in /dev/tt_gone "$spare" 0; do ctl_code 0 replace "$set" "$gone" "$third"; done
+	still_data check
+}
+info_states() { echo "$(info state0) $(info state1) $(info state2)"; }
+test_case "replace, again with a name that is not the old one's" replace_another_name
+
 pins_go()
 {
 	make_small

@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
 # shellcheck source=lib-loop.sh
 . "$(dirname "$0")/lib-loop.sh"
 
@@ -58,6 +60,57 @@ destroy_second()
 }
 test_case "destroy of a second name is refused" destroy_second
 
+# What both begin with is changed at that moment.
+interrupted()
+{
+	make_loops 4 16
+	ctl create -q "$set" -m "${loops[0]}" -c 64k --policy static "${loops[1]}"
+	ctl deactivate -q "$set"
+	md5sum "$tmp"/file[01] >"$tmp/sums"
+	second_name 1
+	stopped twins-changed destroy -y "$second"
+	fails md5sum --quiet -c "$tmp/sums" 2>/dev/null
+	kill -TERM "$stopped_pid"
+	go_on 143
+	md5sum --quiet -c "$tmp/sums"
+}
+test_case "interrupted as it compares two names" interrupted
+
+# What would be wiped first is a part of a set that is in use.
+add_second()
+{
+	local n refused
+	make_loops 4 16 32 32 4
+	ctl create -q "$set" -m "${loops[0]}" -c 64k --policy static "${loops[1]}" "${loops[2]}"
+	write_chunks 0 10 1
+	for n in 0 1 2; do
+		second_name "$n"
+		refused="$second: may be the same disk as ${loops[n]}, which is in use\..* tierctl destroy $second"
+		ctl_code 1 add -y --force "$set" "$second" --at 0
+		one_line "$refused"
+		ctl_code 1 replace -y --force "$set" 1 "$second"
+		one_line "$refused"
+		ctl_code 1 create -y --force tt_other -m "${loops[4]}" "${loops[3]}" "$second"
+		one_line "$refused"
+		ctl_code 1 create -y --force tt_other -m "$second" "${loops[3]}"
+		one_line "$refused"
+		ctl_code 1 convert -y --force "${loops[3]}" --name tt_other --fast "$second" --metadata "${loops[4]}"
+		one_line "$refused"
+		losetup -d "$second"
+		unset 'loops[-1]'
+	done
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 10 1
+	# A copy that is not the same any more is none.
+	dd if="${loops[2]}" of="${loops[3]}" bs=1M oflag=direct status=none
+	ctl set -q "$set" migration_depth=3
+	dd if=/dev/zero of="${loops[3]}" bs=4k seek=1 count=1 oflag=direct conv=notrunc status=none
+	ctl_code 0 add -y --force "$set" "${loops[3]}" --at 0
+	check_chunks 0 10 1
+}
+test_case "add, replace, create and convert with a second name of what is in use" add_second
+
 # refused_twins REGEX ARGUMENT...: nothing is left of it, and the disk is as it was
 refused_twins()
 {
@@ -84,10 +137,22 @@ convert_second()
 	matches "$second: is the same disk as ${loops[0]}\. Name it once" "$errors"
 	io check "${loops[0]}" at=1m len=31m seed=8
 	same "" "$(head -c 1M "$tmp/file0" | tr -d '\0')" "what it begins with"
+	# Nor is anything wiped before.
+	mkfs.ext4 -q -F "${loops[0]}"
+	md5sum "$tmp"/file[0-2] >"$tmp/sums"
+	ctl_code 1 convert -y --force "${loops[0]}" --name "$set" -c 64k --fast "$second" --metadata "$meta"
+	matches "$second: is the same disk as ${loops[0]}\. Name it once" "$errors"
+	md5sum --quiet -c "$tmp/sums"
+	mkfs.ext4 -q -F "$fast"
+	md5sum "$tmp"/file[0-2] >"$tmp/sums"
+	ctl_code 1 convert -y --force "${loops[0]}" --name "$set" -c 64k --fast "$fast" --metadata "${loops[3]}"
+	matches "is the same disk as .*\. Name it once" "$errors"
+	md5sum --quiet -c "$tmp/sums"
+	wipefs -q -a "$fast"
 	losetup -d "${loops[3]}"
 	losetup -d "$second"
 	loops=("${loops[@]:0:3}")
-	ctl_code 0 convert -q "${loops[0]}" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
+	ctl_code 0 convert -q -y --force "${loops[0]}" --name "$set" -c 64k --fast "$fast" --metadata "$meta"
 }
 test_case "convert with two names for one disk" convert_second
 
@@ -123,6 +188,33 @@ loop_is_use()
 	one_line "$meta: $by"
 }
 test_case "what a loop device shows is in use" loop_is_use
+
+# btrfs has a number of its own, and each of its subvolumes.
+on_btrfs()
+{
+	local loop file
+	need mkfs.btrfs
+	modprobe btrfs
+	disk meta 4
+	disk fast 16
+	disk slow 160
+	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
+	mkfs.btrfs -q "$dev"
+	mkdir -p "$tmp/mnt"
+	mount "$dev" "$tmp/mnt"
+	btrfs -q subvolume create "$tmp/mnt/a b"
+	truncate -s 8M "$tmp/mnt/file" "$tmp/mnt/a b/file"
+	for file in file 'a b/file'; do
+		loop=$(losetup -f --show "$tmp/mnt/$file")
+		loops+=("$loop")
+		ctl_code 1 add -y "$set" "$loop" --at 0
+		one_line "$loop: lies on the device that it is to become part of"
+		losetup -d "$loop"
+		unset 'loops[-1]'
+	done
+	umount "$tmp/mnt"
+}
+test_case "a loop device on a file on btrfs on the set" on_btrfs
 
 # Metadata in a file, of a set that is active
 file_in_use()
