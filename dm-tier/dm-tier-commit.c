@@ -8,17 +8,6 @@
 
 #define COMMIT_TIMER_MS	1000
 #define OPS_PER_COMMIT	4096
-#define MAX_OPS		(2 * OPS_PER_COMMIT)	/* one batch gathers while another is committed */
-
-/*
- * Changes come faster than they are committed.  First writes wait then: each keeps memory
- * until it is decided, and what else has to be committed comes behind them.
- */
-bool tier_commit_lags(struct tier_set *set)
-{
-	lockdep_assert_held(&set->lock);
-	return set->ops_queued - set->ops_decided >= MAX_OPS;
-}
 
 void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 {
@@ -213,7 +202,7 @@ static void do_commit(struct work_struct *work)
 	if (bio_list_empty(&set->fua_committing)) {
 		bio_list_merge(&set->fua_committing, &set->fua_flushed);
 		bio_list_init(&set->fua_flushed);
-		set->fua_upto = set->ops_queued;
+		set->fua_upto = set->fua_flushed_upto;
 		take_fua(set, upto, &fua);
 	}
 	spin_unlock_irq(&set->lock);

@@ -78,7 +78,9 @@ static void flush_endio(struct bio *bio)
 	}
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&t->flush_running, &waiters);
+	t->flush_failing = status;
 	if (status) {
+		tier_wake_crowded(set);
 		t->failed_flushes++;
 		t->flush_lost |= t->flush_covers_new;
 		list_splice_init(&t->births_flushing, &t->births);
@@ -100,6 +102,7 @@ static void flush_endio(struct bio *bio)
 		take_undecided(t, &failed);
 	} else if (!bio_list_empty(&t->fua_running)) {
 		bio_list_merge(&set->fua_flushed, &t->fua_running);
+		set->fua_flushed_upto = set->ops_queued;
 		queue_work(set->wq, &set->commit_work);
 	}
 	bio_list_init(&t->fua_running);
@@ -400,12 +403,14 @@ void tier_flush_queue(struct tier_set *set, struct bio *bio)
 
 void tier_flush_births(struct tier *t, struct bio *bio)
 {
+	struct tier_set *set = t->set;
 	unsigned long flags;
 
-	spin_lock_irqsave(&t->set->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	bio_list_add(&t->fua_waiting, bio);
-	spin_unlock_irqrestore(&t->set->lock, flags);
-	queue_work(t->set->wq, &t->flush_work);
+	/* Within the lock: a flush that is sent already may end the bio, and the set be freed. */
+	queue_work(set->wq, &t->flush_work);
+	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 struct tier_flush_sync {

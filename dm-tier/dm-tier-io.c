@@ -11,6 +11,7 @@
 
 #define MIN_BIRTHS 64
 #define MAX_BIRTHS 256		/* of a tier at once: enough to keep any device busy */
+#define MAX_UNCOMMITTED 8192	/* of a tier: one half gathers while the other is committed */
 
 struct tier_birth {
 	struct list_head list;
@@ -50,8 +51,9 @@ static void birth_written(struct tier_birth *b, blk_status_t status)
 	b->status = status;
 	spin_lock_irqsave(&set->lock, flags);
 	list_move_tail(&b->list, &set->born);
-	spin_unlock_irqrestore(&set->lock, flags);
+	/* Within the lock: a work that runs already may end the write, and the set be freed. */
 	queue_work(set->wq, &set->io_work);
+	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 /*
@@ -126,10 +128,15 @@ static void whole_endio(struct bio *bio)
 	birth_written(b, bio->bi_status);
 }
 
-/* Whether as many births as there may be are under way to this tier, or to the commit. */
-static bool may_begin(struct tier *t)
+/*
+ * Births may come faster than they can be flushed and committed.  The next ones wait then:
+ * each keeps memory until that, and who asks for one waits for those before it.  A tier
+ * that fails to flush is not waited for.
+ */
+static bool may_begin(const struct tier *t)
 {
-	return t->nr_births < MAX_BIRTHS && !tier_commit_lags(t->set);
+	return t->nr_births < MAX_BIRTHS &&
+	       (t->nr_uncommitted < MAX_UNCOMMITTED || t->flush_failing);
 }
 
 /* Takes a place for a birth, or none yet if it may not begin; false if the tier is full. */
@@ -144,7 +151,7 @@ static bool take_place(struct tier *t, u64 *place)
 /* No first write has ended for long, and no more may begin. */
 static bool births_hang(const struct tier *t)
 {
-	return t->nr_births >= MAX_BIRTHS && ktime_get_ns() - t->birth_ns > TIER_STALL_NS;
+	return !may_begin(t) && ktime_get_ns() - t->birth_ns > TIER_STALL_NS;
 }
 
 /*
@@ -368,7 +375,7 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 	else if (!tier_open(t))
 		r = -ENXIO;
 	else if (!set->running || tier_set_frozen(set) || t->nr_births >= depth ||
-		 find_birth(set, chunk))
+		 !may_begin(t) || find_birth(set, chunk))
 		r = -EAGAIN;
 	else if (!tier_alloc_exactly(t, place))
 		r = -ENOSPC;
@@ -391,6 +398,7 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 
 	/* Not committed: the chunk stays NEW, and a FLUSH fails. */
 	spin_lock_irq(&set->lock);
+	b->tier->nr_uncommitted--;
 	if (committed) {
 		WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & ~TIER_WORD_NEW);
 	} else if (set->no_writes || (set->mode == TIER_MODE_RO && !set->needs_check)) {
@@ -419,9 +427,16 @@ void tier_requeue_births(struct tier_set *set)
 	struct tier_op *op, *next;
 
 	spin_lock_irq(&set->lock);
-	list_for_each_entry_safe(op, next, &set->unwritten, list) {
-		list_del(&op->list);
-		__tier_queue_op(set, op);
+	if (!list_empty(&set->unwritten)) {
+		list_for_each_entry_safe(op, next, &set->unwritten, list) {
+			list_del(&op->list);
+			container_of(op, struct tier_birth, op)->tier->nr_uncommitted++;
+			__tier_queue_op(set, op);
+		}
+		/* Who waits for them does so by the numbers they had before. */
+		set->cycle_upto = set->ops_queued;
+		set->fua_flushed_upto = set->ops_queued;
+		set->fua_upto = set->ops_queued;
 	}
 	spin_unlock_irq(&set->lock);
 }
@@ -506,6 +521,9 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 		__tier_queue_op(set, &b->op);
 	else
 		list_add_tail(&b->op.list, &b->tier->births);
+	/* Before the next ones have to wait for the timer. */
+	if (!(++t->nr_uncommitted % (MAX_UNCOMMITTED / 2)))
+		queue_work(set->wq, &t->flush_work);
 	spin_unlock_irq(&set->lock);
 
 	/* From here on b belongs to the commit. */

@@ -744,8 +744,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	if (!r) {
 		r = load_tunables(set) ? : swap_policy(set, tt, fresh);
-		/* Else the next resume of this table would find nothing to do, and no policy. */
-		if (r && fresh && old == tt)
+		/* Else the next resume would find nothing to do, and no policy. */
+		if (r && fresh && (old == tt || !set->active))
 			deactivate(set);
 	}
 	if (r) {

@@ -117,6 +117,7 @@ struct tier {
 
 	/* First writes; set->lock. */
 	unsigned int nr_births;		/* in progress or born */
+	unsigned int nr_uncommitted;	/* born, on their way to a commit */
 	u64 birth_ns;			/* when one ended last, or the first one began */
 	struct bio_list crowded;	/* those that have to wait for their turn */
 	struct llist_head to_zero;	/* those whose place is to be zeroed */
@@ -126,6 +127,7 @@ struct tier {
 	bool flushing;
 	bool flush_covers_new;		/* writes that no failed flush has covered */
 	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
+	bool flush_failing;		/* as the last one did */
 	unsigned int failed_flushes;	/* since activation */
 	bool flush_again;		/* births came while one was under way */
 	struct list_head flush_waiting;	/* for the next flush */
@@ -334,8 +336,8 @@ struct tier_set {
 	bool cycle_wants_commit;
 	u64 cycle_upto;			/* of ops_queued, what its commit has to decide */
 	struct bio_list fua_flushed;	/* FUA writes that wait for the next commit */
-	struct bio_list fua_committing;	/* those that wait for fua_upto, as above */
-	u64 fua_upto;
+	struct bio_list fua_committing;	/* those that wait for this one */
+	u64 fua_flushed_upto, fua_upto;	/* of ops_queued, what they need decided */
 	struct list_head unwritten;	/* births that the metadata has no room for */
 	bool births_lost;		/* a failed commit left births out */
 	bool metadata_low;		/* set->commit */
@@ -598,8 +600,6 @@ bool tier_births_unflushed(struct tier_set *set);
 bool tier_births_pending(struct tier_set *set);
 /* Puts the births of all tiers on their way into the metadata now. */
 void tier_commit_births(struct tier_set *set);
-/* set->lock held. */
-bool tier_commit_lags(struct tier_set *set);
 /* Tells once when a batch of changes may no longer find room; set->commit held. */
 void tier_watch_space(struct tier_set *set);
 /* Commits set->info and tier records that a message changed; set->commit held. */
