@@ -238,7 +238,7 @@ when()
 {
 	awk -v what="$1" 'index($0, what) {
 		for (i = 1; i < NF && $i !~ /^[0-9]+\.[0-9]+:$/; i++) ;
-		printf "%d\n", $i * 1000000
+		printf "%.0f\n", $i * 1000000
 	}' "$tmp/trace"
 }
 
