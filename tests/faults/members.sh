@@ -373,7 +373,8 @@ renamed_uncommitted()
 	local mode
 	make_faulty
 	suspend
-	dmsetup rename "$set" tt_new
+	# udev may be reading it, and would answer for the new name only after that.
+	dmsetup rename --noudevsync "$set" tt_new
 	meta_writes
 	dmsetup resume tt_new
 	dmsetup rename tt_new "$set"
