@@ -19,6 +19,8 @@ static bool start_flush(struct tier *t)
 	if (t->flushing)
 		return false;
 	t->flushing = true;
+	t->flush_failing = false;
+	t->flush_ns = ktime_get_ns();
 	list_splice_init(&t->flush_waiting, &t->flush_running);
 	list_splice_init(&t->births, &t->births_flushing);
 	bio_list_merge(&t->fua_running, &t->fua_waiting);

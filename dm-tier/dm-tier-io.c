@@ -148,10 +148,17 @@ static bool take_place(struct tier *t, u64 *place)
 	return true;
 }
 
-/* No first write has ended for long, and no more may begin. */
+/*
+ * No more may begin, and for long no first write, or the flush that they wait for, has
+ * ended.  That the commit takes long is not the tier's fault.
+ */
 static bool births_hang(const struct tier *t)
 {
-	return !may_begin(t) && ktime_get_ns() - t->birth_ns > TIER_STALL_NS;
+	u64 now = ktime_get_ns();
+
+	if (t->nr_births >= MAX_BIRTHS)
+		return now - t->birth_ns > TIER_STALL_NS;
+	return !may_begin(t) && t->flushing && now - t->flush_ns > TIER_STALL_NS;
 }
 
 /*

@@ -411,6 +411,26 @@ static int __next_block(struct dm_array_cursor *cursor)
 	return dm_array_cursor_skip(cursor, nr - 1) ? : dm_array_cursor_next(cursor);
 }
 
+/*
+ * An array's cursor fetches ahead what a node names as soon as it has read that: from where
+ * the node says that its values lie, before anybody could look at it.
+ */
+static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
+			 struct dm_array_cursor *cursor)
+{
+	u32 per_block = tier_md_per_block(info->value_type.size);
+	int r;
+
+	r = __tier_md_walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL,
+				 accept_small, NULL);
+	if (r)
+		return r;
+	r = dm_array_cursor_begin(info, root, cursor);
+	if (r)
+		dm_array_cursor_end(cursor);
+	return r == -ENODATA ? -EILSEQ : r;
+}
+
 /* r: what the cursor ended with, at index i. */
 static int end_array(const struct dm_array_cursor *cursor, int r, u64 i, u64 nr)
 {
@@ -430,7 +450,9 @@ int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first
 	u64 i;
 	int r;
 
-	r = dm_array_cursor_begin(info, root, &cursor);
+	r = __begin_array(info, root, nr, &cursor);
+	if (r)
+		return r;
 	for (i = 0; !r && i < first; i += per_block)
 		r = __enter_block(&cursor, i, nr, NULL) ? : __next_block(&cursor);
 	for (i = first; !r; i++) {
@@ -458,7 +480,9 @@ int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr,
 	u64 i = 0;
 	int r;
 
-	r = dm_array_cursor_begin(info, root, &cursor);
+	r = __begin_array(info, root, nr, &cursor);
+	if (r)
+		return r;
 	while (!r) {
 		r = __enter_block(&cursor, i, nr, c);
 		if (r)

@@ -127,7 +127,8 @@ struct tier {
 	bool flushing;
 	bool flush_covers_new;		/* writes that no failed flush has covered */
 	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
-	bool flush_failing;		/* as the last one did */
+	u64 flush_ns;			/* when the last one was sent */
+	bool flush_failing;		/* it failed */
 	unsigned int failed_flushes;	/* since activation */
 	bool flush_again;		/* births came while one was under way */
 	struct list_head flush_waiting;	/* for the next flush */

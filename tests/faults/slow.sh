@@ -380,12 +380,13 @@ test_case "a chunk is asked back while it moves away" changed_mind
 # they wait then, and who asks for what has been written so far does not wait for them.
 backlog()
 {
-	local size nr=30000 m=/dev/mapper/tt_m
+	local size nr=30000 m=/dev/mapper/tt_m flush chunk_bytes=$((chunk * 512))
 	disk meta 8
 	disk fast 2100
+	disk slow 2100
 	size=$(sectors_of "$meta")
 	wrap m "0 $size linear $meta 0"
-	metadata=$m tiers=("$fast") features=(skip_zeroing)
+	metadata=$m tiers=("$fast" "$slow") features=(skip_zeroing) core=(tier1.landing 0)
 	activate
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
 	background fio --name=new --filename="$dev" --size="$(at_chunk "$nr")" --io_size=$((nr * 4))k --bs=4k \
@@ -393,6 +394,9 @@ backlog()
 	wait_for 60 no_more_written
 	note "$(nr_written) chunks are written without a commit"
 	[ "$(nr_written)" -lt 9000 ] || fail "$(nr_written) chunks are written without a commit"
+	# Nor do they go elsewhere: the tier is not what is slow.
+	nap 7
+	[ "$(nr_written "$slow")" -lt 100 ] || fail "$(nr_written "$slow") chunks are written to the slow tier"
 	swap m "0 $size delay $meta 0 0 $meta 0 2000"
 	io sync "$dev"
 	note "$(nr_written) chunks are written when the FLUSH ends"
@@ -401,12 +405,29 @@ backlog()
 	wait "$last_pid"
 	io sync "$dev"
 	same "$nr" "$(info mapped)" "chunks mapped"
+
+	# Nor for discards that come after it, of which there are as many at once as are wanted.
+	swap m "0 $size delay $meta 0 0 $meta 0 2000"
+	background blkdiscard -f -o 0 -l "$chunk_bytes" "$dev"
+	nap 1
+	io write "$dev" at="$(at_chunk "$nr")" len=4k seed=1
+	background io sync "$dev"
+	flush=$last_pid
+	nap 1
+	background blkdiscard -f -o "$chunk_bytes" -l $(((nr - 1) * chunk_bytes)) "$dev"
+	wait "$flush"
+	nap 4
+	kill -0 "$last_pid" || fail "the FLUSH has waited for discards that came after it"
+	swap m "0 $size linear $meta 0"
+	wait "$last_pid"
+	io sync "$dev"
+	same 1 "$(info mapped)" "chunks mapped"
 }
-# By the disk's count, as status waits for the commit.
+# nr_written [DISK]: by its count, as status waits for the commit
 nr_written()
 {
 	local writes
-	read -r _ _ _ _ writes _ <"$(block_of "$fast")/stat"
+	read -r _ _ _ _ writes _ <"$(block_of "${1:-$fast}")/stat"
 	echo "$writes"
 }
 no_more_written()
