@@ -407,14 +407,16 @@ backlog()
 	same "$nr" "$(info mapped)" "chunks mapped"
 
 	# Nor for discards that come after it, of which there are as many at once as are wanted.
-	swap m "0 $size delay $meta 0 0 $meta 0 2000"
+	swap m "0 $size delay $meta 0 0 $meta 0 60000"
 	background blkdiscard -f -o 0 -l "$chunk_bytes" "$dev"
 	nap 1
 	io write "$dev" at="$(at_chunk "$nr")" len=4k seed=1
 	background io sync "$dev"
 	flush=$last_pid
-	nap 1
+	nap 3
 	background blkdiscard -f -o "$chunk_bytes" -l $(((nr - 1) * chunk_bytes)) "$dev"
+	nap 3
+	swap m "0 $size delay $meta 0 0 $meta 0 2000"
 	wait "$flush"
 	nap 4
 	kill -0 "$last_pid" || fail "the FLUSH has waited for discards that came after it"
