@@ -80,8 +80,8 @@ static void flush_endio(struct bio *bio)
 	}
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&t->flush_running, &waiters);
-	t->flush_failing = status;
 	if (status) {
+		t->flush_failing = true;
 		tier_wake_crowded(set);
 		t->failed_flushes++;
 		t->flush_lost |= t->flush_covers_new;

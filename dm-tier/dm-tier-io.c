@@ -154,11 +154,9 @@ static bool take_place(struct tier *t, u64 *place)
  */
 static bool births_hang(const struct tier *t)
 {
-	u64 now = ktime_get_ns();
-
 	if (t->nr_births >= MAX_BIRTHS)
-		return now - t->birth_ns > TIER_STALL_NS;
-	return !may_begin(t) && t->flushing && now - t->flush_ns > TIER_STALL_NS;
+		return ktime_get_ns() - t->birth_ns > TIER_STALL_NS;
+	return !may_begin(t) && t->flushing && ktime_get_ns() - t->flush_ns > TIER_STALL_NS;
 }
 
 /*

@@ -54,7 +54,7 @@ bool candidate_pv_apart(const char *pv, dev_t above)
 
 /*
  * A second path to a part of an active set, which the kernel sees two devices in: without
- * its label here it has none there.
+ * its label here it has none there.  Who does not force anything is refused for the label.
  */
 static bool is_second_path(const struct candidate *d, const struct set_list *sets)
 {
@@ -108,7 +108,7 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 	if (text)
 		err("%s: %s. Free it first, --force does not help.", d->typed, text);
 	else
-		good = !is_second_path(d, sets);
+		good = !global.force || !is_second_path(d, sets);
 out:
 	free(text);
 	return good;

@@ -747,11 +747,13 @@ static bool is_its_conversion(const struct request *q, const struct set *s)
 	const struct device *origin = &s->tier[s->nr_tiers - 1].dev;
 	struct device d;
 	bool is;
+	int r;
 
 	if (!q->args->given[OPT_NAME])
 		return true;
-	if (device_from_name(q->args->word[0], &d)) {
-		err("%s: no such device.", q->args->word[0]);
+	r = device_from_name(q->args->word[0], &d);
+	if (r) {
+		device_not_found(q->args->word[0], r);
 		return false;
 	}
 	is = d.dev == origin->dev;

@@ -339,10 +339,11 @@ static int finish_replace(struct replacement *r)
 	rank = code < 0 ? emptied(s) : -1;
 	if (rank >= 0) {
 		const char *old = s->tier[rank].dev.name;
+		bool in_front = rank + 1 == r->new_rank;
 
 		err("%s: tier %d (%s) is being emptied, and %s is no name of it. If that is the one: tierctl %s %s %s%s%s",
-		    s->name, rank, old, r->old_word, rank + 1 == r->new_rank ? "replace" : "remove", s->name, old,
-		    rank + 1 == r->new_rank ? " " : "", rank + 1 == r->new_rank ? r->new.typed : "");
+		    s->name, rank, old, r->old_word, in_front ? "replace" : "remove", s->name, old,
+		    in_front ? " " : "", in_front ? r->new.typed : "");
 		return EXIT_FAILED;
 	}
 	if (code <= 0)

@@ -405,7 +405,7 @@ static char *find_mount(dev_t dev)
 
 	mounts_read(&mounts);
 	for (i = 0; i < mounts.nr && !found; i++)
-		if (mounts.mount[i].dev == dev || mount_device(&mounts.mount[i]) == dev)
+		if (mount_device(&mounts.mount[i]) == dev)
 			found = xstrdup(mounts.mount[i].point);
 	mounts_free(&mounts);
 	return found;

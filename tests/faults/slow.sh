@@ -376,6 +376,13 @@ changed_mind()
 came_back() { [ "$(info promotions)" = 1 ]; }
 test_case "a chunk is asked back while it moves away" changed_mind
 
+# new_chunks N: a first write to each of them, in the background
+new_chunks()
+{
+	background fio --name=new --filename="$dev" --size="$(at_chunk "$1")" --io_size=$(($1 * 4))k --bs=4k \
+		--rw=write:60k --direct=1 --ioengine=libaio --iodepth=64 --output=/dev/null
+}
+
 # First writes come faster than metadata that takes seconds for each write can be committed:
 # they wait then, and who asks for what has been written so far does not wait for them.
 backlog()
@@ -389,8 +396,7 @@ backlog()
 	metadata=$m tiers=("$fast" "$slow") features=(skip_zeroing) core=(tier1.landing 0)
 	activate
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
-	background fio --name=new --filename="$dev" --size="$(at_chunk "$nr")" --io_size=$((nr * 4))k --bs=4k \
-		--rw=write:60k --direct=1 --ioengine=libaio --iodepth=64 --output=/dev/null
+	new_chunks "$nr"
 	wait_for 60 no_more_written
 	note "$(nr_written) chunks are written without a commit"
 	[ "$(nr_written)" -lt 9000 ] || fail "$(nr_written) chunks are written without a commit"
@@ -457,8 +463,7 @@ hanging_flush()
 	tiers=("$a" "$slow") features=(skip_zeroing)
 	activate
 	swap a "0 $size delay $fast 0 0 $fast 0 0 $fast 0 600000"
-	background fio --name=new --filename="$dev" --size="$(at_chunk "$nr")" --io_size=$((nr * 4))k --bs=4k \
-		--rw=write:60k --direct=1 --ioengine=libaio --iodepth=64 --output=/dev/null
+	new_chunks "$nr"
 	wait_for 120 has_ended "$last_pid"
 	wait "$last_pid"
 	note "$(nr_written) chunks are written to the tier that does not flush"
@@ -467,7 +472,6 @@ hanging_flush()
 	io sync "$dev"
 	same "$nr" "$(info mapped)" "chunks mapped"
 }
-has_ended() { ! kill -0 "$1" 2>/dev/null; }
 test_case "first writes to a tier that does not come to an end with a flush" hanging_flush
 
 run_tests

@@ -528,7 +528,6 @@ below_others()
 	same "" "$(json '.sets[].name' list)" "sets"
 	io check "$slow" at=0 len=32m seed=8
 }
-has_ended() { ! kill -0 "$1" 2>/dev/null; }
 test_case "a set left suspended that other devices lie on" below_others
 
 # The terminal goes away while nobody's I/O is answered: that comes to its end first.

@@ -209,6 +209,9 @@ wait_for()
 	done
 }
 
+# has_ended PID: of a process in the background, to wait for
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
 # ---------------------------------------------------------------- kernel log
 
 klog_serial=0
