@@ -81,7 +81,7 @@ check-mutants:			## do the tests catch the defects they are for? (MUTANT=name fo
 	@ci/setup
 	@ci/check-mutants --kernel $(or $(KERNEL),6.1) $(MUTANT)
 
-fuzz:				## nonsense for the tools and the modules (N=20000, SEED=1)
+fuzz:				## nonsense for the tools and the modules (N=1000 SEED=1 SECONDS=30)
 	@ci/setup
 	@$(MAKE) -s -C tests/fuzz tools
 	@build/fuzz/fuzztools $(or $(N),1000) $(or $(SEED),1)
@@ -99,7 +99,7 @@ demo:				## a guest with a fast and a slow disk shows what this is about
 	@ci/demo/run $(or $(KERNEL),6.1)
 
 # What is installed is for the kernel that runs, unless another is named.
-install: install-modules install-userspace	## modules (running kernel), tools, manual pages
+install: install-modules install-userspace	## modules (running kernel, or KDIR=DIR), tools, manual pages
 
 MODULES_FOR = $(or $(KDIR),$(filter-out running,$(KERNEL)))
 install-modules:
