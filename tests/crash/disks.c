@@ -4,7 +4,9 @@
  * threads of this program.  Each keeps what reads show and what is on stable
  * storage; FLUSH and FUA bring the first to the second, a power cut the second
  * to the first, but for sectors that were evicted from the cache before.  To who
- * has it open the disk is dead then.
+ * has it open the disk is dead then: each request is answered by an error.  The
+ * connection itself ends when nothing is under way on it, as the kernel may lose
+ * what is, and wait for it for ever.
  *
  * null_blk's cache will not do: a sector that was ever on its stable storage is
  * overwritten there at once, so that only what is written for the first time can
@@ -27,13 +29,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A device that was taken away may still be open; the disk comes back as another. */
+/* A device that is dead may still be open; the disk comes back as another. */
 #define NODES_EACH	4
 
 #define WIPED		16	/* sectors: both slots of a label */
-
-/* The kernel may lose a request as the connection ends, and would wait for it for ever. */
-#define LOST_SECONDS	60
 
 struct disk disks[NR_DISKS] = {
 	{ .name = "tc_meta", .mib = 4 },
@@ -51,21 +50,26 @@ struct job {
 	unsigned char data[];
 };
 
-/* What is behind a disk. */
-static struct medium {
-	pthread_mutex_t lock;
-	bool powered;
-	unsigned char *shown, *stable;
-	bool *cached;			/* sectors that differ, perhaps */
-	struct rng rng;
-
-	unsigned int node;		/* of NODES_EACH */
+/* One of the devices that a disk is seen as, and its connection. */
+struct node {
+	struct disk *disk;
+	bool powered;			/* under the medium's lock */
 	int fd, socket, kernel_socket;
 	pthread_t server, driver;
-	bool threads;
+	bool connected;
 
 	/* Of the server alone. */
 	struct job *first, **last;
+};
+
+/* What is behind a disk. */
+static struct medium {
+	pthread_mutex_t lock;
+	unsigned char *shown, *stable;
+	bool *cached;			/* sectors that differ, perhaps */
+	struct rng rng;
+	struct node nodes[NODES_EACH];
+	unsigned int node;		/* the one of now */
 } media[NR_DISKS];
 
 disk_recorder *disk_record;
@@ -166,14 +170,15 @@ static bool receive_all(int fd, void *data, size_t len)
 
 /* ---- the server ---- */
 
-static bool receive_job(struct disk *d, struct medium *m)
+static bool receive_job(struct node *n)
 {
+	const struct disk *d = n->disk;
 	struct nbd_request rq;
 	uint32_t command, len;
 	uint64_t from;
 	struct job *j;
 
-	if (!receive_all(m->socket, &rq, sizeof(rq)))
+	if (!receive_all(n->socket, &rq, sizeof(rq)))
 		return false;
 	command = ntohl(rq.type) & 0xffff;
 	len = ntohl(rq.len);
@@ -191,72 +196,73 @@ static bool receive_job(struct disk *d, struct medium *m)
 	j->next = NULL;
 	j->rq = rq;
 	j->due_us = now_us() + d->delay_us;
-	*m->last = j;
-	m->last = &j->next;
-	return command != NBD_CMD_WRITE || receive_all(m->socket, j->data, len);
+	*n->last = j;
+	n->last = &j->next;
+	return command != NBD_CMD_WRITE || receive_all(n->socket, j->data, len);
 }
 
-static bool finish_job(struct disk *d, struct medium *m)
+static bool finish_job(struct node *n)
 {
-	struct job *j = m->first;
+	struct medium *m = medium(n->disk);
+	struct job *j = n->first;
 	struct nbd_reply reply = { .magic = htonl(NBD_REPLY_MAGIC) };
 	bool ok;
 
 	memcpy(reply.handle, &j->rq.handle, sizeof(reply.handle));
 	pthread_mutex_lock(&m->lock);
-	ok = m->powered;
-	if (ok)
-		carry_out(d, j);
+	if (n->powered)
+		carry_out(n->disk, j);
+	else
+		reply.error = htonl(EIO);
 	pthread_mutex_unlock(&m->lock);
-	ok = ok && send_all(m->socket, &reply, sizeof(reply));
-	if (ok && (ntohl(j->rq.type) & 0xffff) == NBD_CMD_READ)
-		ok = send_all(m->socket, j->data, ntohl(j->rq.len));
-	m->first = j->next;
-	if (!m->first)
-		m->last = &m->first;
+	ok = send_all(n->socket, &reply, sizeof(reply));
+	if (ok && !reply.error && (ntohl(j->rq.type) & 0xffff) == NBD_CMD_READ)
+		ok = send_all(n->socket, j->data, ntohl(j->rq.len));
+	n->first = j->next;
+	if (!n->first)
+		n->last = &n->first;
 	free(j);
 	return ok;
 }
 
 static void *serve(void *context)
 {
-	struct disk *d = context;
-	struct medium *m = medium(d);
-	struct pollfd p = { .fd = m->socket, .events = POLLIN };
+	struct node *n = context;
+	struct pollfd p = { .fd = n->socket, .events = POLLIN };
 	bool ok = true;
 
-	m->first = NULL;
-	m->last = &m->first;
+	n->first = NULL;
+	n->last = &n->first;
 	while (ok) {
 		uint64_t now = now_us();
 		struct timespec wait = { };
 
-		if (m->first && m->first->due_us <= now) {
-			ok = finish_job(d, m);
+		if (n->first && n->first->due_us <= now) {
+			ok = finish_job(n);
 			continue;
 		}
-		if (m->first)
-			wait.tv_nsec = (m->first->due_us - now) * 1000;
-		if (ppoll(&p, 1, m->first ? &wait : NULL, NULL) > 0)
-			ok = receive_job(d, m);
+		if (n->first)
+			wait.tv_nsec = (n->first->due_us - now) * 1000;
+		if (ppoll(&p, 1, n->first ? &wait : NULL, NULL) > 0)
+			ok = receive_job(n);
 	}
-	shutdown(m->socket, SHUT_RDWR);
-	while (m->first) {
-		struct job *j = m->first;
+	shutdown(n->socket, SHUT_RDWR);
+	while (n->first) {
+		struct job *j = n->first;
 
-		m->first = j->next;
+		n->first = j->next;
 		free(j);
 	}
 	return NULL;
 }
 
-/* The ioctl lasts as long as the connection; then what waits for an answer gets an error. */
+/* The ioctl lasts as long as the connection. */
 static void *drive(void *context)
 {
-	struct medium *m = context;
+	struct node *n = context;
 
-	ioctl(m->fd, NBD_DO_IT);
-	ioctl(m->fd, NBD_CLEAR_SOCK);
+	ioctl(n->fd, NBD_DO_IT);
+	ioctl(n->fd, NBD_CLEAR_SOCK);
 	return NULL;
 }
 
@@ -272,7 +278,7 @@ void disk_off(struct disk *d)
 	d->on = false;
 	d->survived = d->lost = 0;
 	pthread_mutex_lock(&m->lock);
-	m->powered = false;
+	m->nodes[m->node].powered = false;
 	for (i = 0; i < disk_sectors(d); i++) {
 		if (!m->cached[i])
 			continue;
@@ -288,19 +294,20 @@ void disk_off(struct disk *d)
 		}
 	}
 	pthread_mutex_unlock(&m->lock);
-	shutdown(m->socket, SHUT_RDWR);
 }
 
-static void let_go(struct medium *m)
+/* Nobody may have it open. */
+static void let_go(struct node *n)
 {
-	if (!m->threads)
+	if (!n->connected)
 		return;
-	pthread_join(m->server, NULL);
-	pthread_join(m->driver, NULL);
-	close(m->fd);
-	close(m->socket);
-	close(m->kernel_socket);
-	m->threads = false;
+	shutdown(n->socket, SHUT_RDWR);
+	pthread_join(n->server, NULL);
+	pthread_join(n->driver, NULL);
+	close(n->fd);
+	close(n->socket);
+	close(n->kernel_socket);
+	n->connected = false;
 }
 
 static uint64_t sectors_shown(const struct disk *d)
@@ -332,28 +339,30 @@ static void await_size(const struct disk *d)
 void disk_on(struct disk *d)
 {
 	struct medium *m = medium(d);
+	struct node *n;
 	int pair[2];
 
-	let_go(m);
 	m->node = (m->node + 1) % NODES_EACH;
-	m->fd = open(disk_path(d), O_RDWR | O_CLOEXEC);
-	if (m->fd < 0)
+	n = &m->nodes[m->node];
+	let_go(n);
+	n->disk = d;
+	n->fd = open(disk_path(d), O_RDWR | O_CLOEXEC);
+	if (n->fd < 0)
 		die("%s: %s; is nbd loaded?", disk_path(d), strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		die("socketpair: %s", strerror(errno));
-	m->socket = pair[0];
-	m->kernel_socket = pair[1];
-	m->powered = true;
-	if (ioctl(m->fd, NBD_SET_BLKSIZE, (unsigned long)SECTOR) ||
-	    ioctl(m->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)) ||
-	    ioctl(m->fd, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH |
+	n->socket = pair[0];
+	n->kernel_socket = pair[1];
+	n->powered = true;
+	if (ioctl(n->fd, NBD_SET_BLKSIZE, (unsigned long)SECTOR) ||
+	    ioctl(n->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)) ||
+	    ioctl(n->fd, NBD_SET_FLAGS, (unsigned long)(NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH |
 							NBD_FLAG_SEND_FUA | NBD_FLAG_SEND_TRIM)) ||
-	    ioctl(m->fd, NBD_SET_TIMEOUT, (unsigned long)LOST_SECONDS) ||
-	    ioctl(m->fd, NBD_SET_SOCK, (unsigned long)m->kernel_socket))
+	    ioctl(n->fd, NBD_SET_SOCK, (unsigned long)n->kernel_socket))
 		die("%s cannot be set up: %s", disk_path(d), strerror(errno));
-	if (pthread_create(&m->server, NULL, serve, d) || pthread_create(&m->driver, NULL, drive, m))
+	if (pthread_create(&n->server, NULL, serve, n) || pthread_create(&n->driver, NULL, drive, n))
 		die("no thread for %s", d->name);
-	m->threads = true;
+	n->connected = true;
 	d->on = true;
 	await_size(d);
 }
@@ -379,11 +388,12 @@ void disks_create(uint64_t seed)
 
 void disks_destroy(void)
 {
-	unsigned int i;
+	unsigned int i, k;
 
 	for (i = 0; i < NR_DISKS; i++) {
 		disk_off(&disks[i]);
-		let_go(&media[i]);
+		for (k = 0; k < NODES_EACH; k++)
+			let_go(&media[i].nodes[k]);
 	}
 }
 
@@ -429,7 +439,7 @@ void disk_grow(struct disk *d, unsigned int mib)
 	pthread_mutex_unlock(&m->lock);
 	if (!d->on || disk_sectors(d) == before)
 		return;
-	if (ioctl(m->fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)))
+	if (ioctl(m->nodes[m->node].fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)))
 		die("%s cannot grow: %s", disk_path(d), strerror(errno));
 	await_size(d);
 }
