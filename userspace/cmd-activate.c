@@ -15,13 +15,6 @@
 #include "size.h"
 #include "util.h"
 
-/* Both numbers, for messages; the caller frees. */
-static char *generations(const struct set_tier *t)
-{
-	return xasprintf("is of generation %llu, the metadata knows %llu",
-			 (unsigned long long)t->label_generation, (unsigned long long)t->generation);
-}
-
 static void say_lacking(struct set *s)
 {
 	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
@@ -32,14 +25,14 @@ static void say_lacking(struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
-		char *numbers = generations(t);
+		char *numbers = set_tier_age(t);
 
 		if (!t->present || t->stale) {
 			text_add(&which, "%stier %u", which.len ? ", " : "", i);
 			lost += used[i] * s->chunk_sectors * SECTOR_SIZE;
 		}
 		if (t->stale)
-			text_add(&which, " (%s) stale, it %s", t->dev.name, numbers);
+			text_add(&which, " (%s) %s %s", t->dev.name, t->slot_lost ? "which" : "stale, it", numbers);
 		else if (!t->present && *t->last_seen)
 			text_add(&which, " (last seen as /dev/%s) missing", t->last_seen);
 		else if (!t->present)
@@ -63,7 +56,7 @@ static bool metadata_stale(const struct set *s)
 
 		if (!t->stale || t->label_generation < t->generation)
 			continue;
-		numbers = generations(t);
+		numbers = set_tier_age(t);
 		err("%s: metadata stale: tier %u (%s) %s. Connect the current metadata device.", s->name, i,
 		    t->dev.name, numbers);
 		free(numbers);
@@ -83,8 +76,9 @@ static void leave_out_stale(struct set *s)
 
 		if (!t->stale)
 			continue;
-		numbers = generations(t);
-		warn("%s: tier %u (%s) is stale and left out: it %s.", s->name, i, t->dev.name, numbers);
+		numbers = set_tier_age(t);
+		warn("%s: tier %u (%s) is %sleft out: it %s.", s->name, i, t->dev.name, t->slot_lost ? "" : "stale and ",
+		     numbers);
 		free(numbers);
 		t->present = t->stale = false;
 		t->state = '-';

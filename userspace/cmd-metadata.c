@@ -27,6 +27,7 @@
 struct target {
 	struct set_list list;
 	struct set *set;		/* NULL: path alone */
+	struct device dev;		/* if it is one, and of no set */
 	const char *path;
 	int lock;			/* nobody else reserves a metadata snapshot, -1 */
 	bool reserved;			/* one, which is ours to release */
@@ -91,7 +92,9 @@ static bool find_target(struct target *t, const char *name)
 		t->set = set_of(t, d.dev, &member);
 	else if (t->set && !sets_need(&t->list, name))
 		ambiguous = true;
-	if (is_device)
+	if (is_device && !t->set)
+		t->dev = d;
+	else if (is_device)
 		device_free(&d);
 	if (ambiguous)
 		return false;
@@ -103,9 +106,9 @@ static bool find_target(struct target *t, const char *name)
 		err("%s: %s. Which of them? Name the device.", t->set->name, t->set->problem);
 		return false;
 	}
-	if (t->set)
-		call_by_name(&t->set->meta_dev);
-	t->path = t->set ? t->set->meta_dev.path : name;
+	if (t->set || is_device)
+		call_by_name(t->set ? &t->set->meta_dev : &t->dev);
+	t->path = t->set ? t->set->meta_dev.path : is_device ? t->dev.path : name;
 	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
 		return true;
 	/* A tier, or nothing at all: say so. */
@@ -130,8 +133,11 @@ static void warn_of_held(const struct set *s)
 	free(sb);
 }
 
-/* What a live set is read through. */
-static bool reserve(struct target *t)
+/*
+ * What a live set is read through.  old: it may be as it was some time ago.  Else a dump
+ * would be restored one day over what has happened since.
+ */
+static bool reserve(struct target *t, bool old)
 {
 	if (!t->set || !t->set->active)
 		return true;
@@ -144,6 +150,11 @@ static bool reserve(struct target *t)
 	}
 	if (!t->set->have_table || set_refresh(t->set) || t->set->status.kind != STATUS_OK) {
 		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
+		return false;
+	}
+	if (t->set->status.held && !old) {
+		err("%s: a metadata snapshot is held already, and shows the set as it was then. Release it: dmsetup message %s 0 release_metadata_snap; or repeat with --force, to have that.",
+		    t->set->name, t->set->dm_name);
 		return false;
 	}
 	if (t->set->status.held) {
@@ -177,6 +188,7 @@ static void release(void *context)
 static void free_target(struct target *t)
 {
 	release(t);
+	device_free(&t->dev);
 	sets_free(&t->list);
 }
 
@@ -238,7 +250,7 @@ int cmd_check(const struct args *args)
 	struct target t;
 	int code = EXIT_FAILED;
 
-	if (find_target(&t, args->word[0]) && reserve(&t))
+	if (find_target(&t, args->word[0]) && reserve(&t, true))
 		code = run_check(&t);
 	free_target(&t);
 	return code;
@@ -282,7 +294,7 @@ int cmd_dump(const struct args *args)
 		return EXIT_USAGE;
 	}
 	run.json = !strcmp(format, "json");
-	if (find_target(&t, args->word[0]) && reserve(&t)) {
+	if (find_target(&t, args->word[0]) && reserve(&t, global.force)) {
 		run.input = t.path;
 		run.snapshot = t.set && t.set->active;
 		run.was_read = release;
@@ -569,7 +581,7 @@ int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct device named[TIER_MAX_TIERS] = { 0 };
-	struct repair_run run = { .tiers = paths, .lose_tiers = global.force };
+	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .ask_first = true };
 	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;

@@ -89,6 +89,14 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 	return free_now ? clean(s, d) : -1;
 }
 
+/* It may be a copy, which somebody keeps, of a tier that the set has had. */
+static bool agreed(const struct set *s, const struct member *m)
+{
+	return global.test ||
+	       ask("%s: %s was tier id %u of it (generation %llu) and has its label still. Wipe that?", s->name,
+		   m->dev.name, m->label.id, (unsigned long long)m->label.generation);
+}
+
 /* Those that have a label still.  As clean(), -1 if there is none. */
 static int finish_tiers(struct set *s)
 {
@@ -97,9 +105,12 @@ static int finish_tiers(struct set *s)
 	int code = -1;
 
 	members_scan(&members, false);
-	for (i = 0; i < members.nr && code <= 0; i++)
-		if (reshape_is_leftover(s, &members.member[i]))
-			code = clean(s, &members.member[i].dev);
+	for (i = 0; i < members.nr && code <= 0; i++) {
+		const struct member *m = &members.member[i];
+
+		if (reshape_is_leftover(s, m))
+			code = agreed(s, m) ? clean(s, &m->dev) : EXIT_FAILED;
+	}
 	members_free(&members);
 	return code;
 }

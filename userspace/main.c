@@ -155,7 +155,8 @@ const struct command commands[] = {
 	}, {
 		"dump", "[OPTION]... SET | DEV | FILE", "write the metadata of a set as text",
 		"Keep it somewhere else: tierctl restore makes metadata of it again. An active set\n"
-		"is dumped by way of a metadata snapshot. A FILE has the contents of a metadata device.\n",
+		"is dumped by way of a metadata snapshot; one that is held already is dumped with\n"
+		"--force alone. A FILE has the contents of a metadata device.\n",
 		B(OUTPUT) | B(FORMAT), 1, 1, cmd_dump,
 	}, {
 		"restore", "FILE DEV|NEWFILE", "make metadata of a dump",
@@ -167,7 +168,8 @@ const struct command commands[] = {
 		"repair", "SET|DEV|FILE NEWDEV|NEWFILE [--tiers DEV...]",
 		"save what can be read of damaged metadata",
 		"The damaged metadata is only read; NEWDEV becomes the metadata device.\n"
-		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n",
+		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n"
+		"Where records are lost, --force gives up the chunks on tiers that are not named.\n",
 		B(TIERS) | B(TEST), 2, 2 + TIER_MAX_TIERS, cmd_repair,
 	}, {
 		"add", "SET DEV | SET --size SIZE --pv PV", "add a tier to a set in use",

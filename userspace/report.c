@@ -143,9 +143,12 @@ static void attend_tiers(struct report *r)
 			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
 			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {
-			attend(r, "tier_stale", i, "%s stale: tier %u (%s) is of generation %llu, the metadata knows %llu",
-			       t->label_generation < t->generation ? "tier" : "metadata", i, t->dev.name,
-			       (unsigned long long)t->label_generation, (unsigned long long)t->generation);
+			char *age = set_tier_age(t);
+
+			attend(r, "tier_stale", i, "%s%stier %u (%s) %s",
+			       t->slot_lost ? "" : t->label_generation < t->generation ? "tier" : "metadata",
+			       t->slot_lost ? "" : " stale: ", i, t->dev.name, age);
+			free(age);
 		}
 	}
 }

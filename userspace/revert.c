@@ -487,11 +487,24 @@ static bool is_bare(const struct set *s, const struct set_tier *home)
 	return bare;
 }
 
+static bool all_labelled(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!s->tier[i].present || !has_label(s, &s->tier[i]))
+			return false;
+	return true;
+}
+
 bool revert_committed(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
 
-	return s->info.state == TIER_STATE_RETIRED || (home && !home->present && is_bare(s, home));
+	/* The home's label goes before: as long as it is there the state is wrong, by damage for one. */
+	if (s->info.state == TIER_STATE_RETIRED)
+		return home && home->present ? !has_label(s, home) : !all_labelled(s);
+	return home && !home->present && is_bare(s, home);
 }
 
 int revert_take_back(const struct set *s)
@@ -502,6 +515,11 @@ int revert_take_back(const struct set *s)
 
 	if (!convert_parts_known(s))
 		return -EUCLEAN;
+	if (!home && all_labelled(s)) {
+		err("%s: says of itself that it went back to one device, but not to which, and all its tiers have their labels still. Nothing was changed. To have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
+		    s->name, s->name);
+		return -EUCLEAN;
+	}
 	if (!home || !home->present) {
 		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
 		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);

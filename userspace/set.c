@@ -406,6 +406,13 @@ static int record_of(const struct set *s, const struct tier_label_info *label)
 	return -1;
 }
 
+char *set_tier_age(const struct set_tier *t)
+{
+	return xasprintf("%s generation %llu, the metadata knows %llu",
+			 t->slot_lost ? "has a label slot that cannot be read, and in the other one" : "is of",
+			 (unsigned long long)t->label_generation, (unsigned long long)t->generation);
+}
+
 static void use_label(struct set *s, const struct member *m)
 {
 	int rank = record_of(s, &m->label), better;
@@ -437,6 +444,7 @@ static void use_label(struct set *s, const struct member *m)
 	device_copy(&t->dev, &m->dev);
 	t->label_generation = m->label.generation;
 	t->stale = stale;
+	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */

@@ -24,6 +24,7 @@ struct set_tier {
 	u64 next_generation;	/* or any up to this; 0: no other */
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
+	bool slot_lost;		/* and what cannot be read of the label may be newer */
 	bool doubled;		/* another device, a stray, says that it is this tier */
 	bool newest;		/* this one is it, or newer, rather than any other */
 };
@@ -75,6 +76,9 @@ void sets_free(struct set_list *list);
 
 /* Reads the status again.  0 or -errno. */
 int set_refresh(struct set *s);
+
+/* How old the label of a tier is that is stale; the caller frees. */
+char *set_tier_age(const struct set_tier *t);
 
 /* By NAME, VG/LV, UUID or device node; NULL if there is none. */
 struct set *sets_find(const struct set_list *list, const char *name);

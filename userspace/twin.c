@@ -9,6 +9,7 @@
 
 #include "member.h"
 #include "reshape.h"
+#include "size.h"
 #include "util.h"
 
 /* As it is on the disk, whatever somebody's buffers say. */
@@ -35,10 +36,44 @@ int twins_alike(const struct device *a, const struct device *b)
 	return r;
 }
 
+/*
+ * The sector to change for a moment: the first one of zeroes, the last if there is none.
+ * Should the power go meanwhile it is not missed: behind a label it is no part of that,
+ * and tier_repair knows what belongs behind a superblock.
+ */
+static size_t harmless_sector(const char *head)
+{
+	static const char zeroes[SECTOR_SIZE];
+	size_t at;
+
+	for (at = 0; at < MEMBER_HEAD - SECTOR_SIZE && memcmp(head + at, zeroes, SECTOR_SIZE); at += SECTOR_SIZE)
+		;
+	return at;
+}
+
+/* By the other name if this one does not take it any more. */
+static int write_back(const struct device *a, int fd, const struct device *b, bool same, const char *old,
+		      size_t from, size_t len)
+{
+	int other, r = write_durably(fd, from, old + from, len);
+
+	if (r && same) {
+		other = device_open(b, O_RDWR | O_DIRECT);
+		r = other < 0 ? other : write_durably(other, from, old + from, len);
+		if (other >= 0)
+			close(other);
+	}
+	if (r)
+		err("%s: %zu bytes from byte %zu on were changed to look for a second name of it, and cannot be written back: %s.",
+		    a->name, len, from, strerror(-r));
+	return r;
+}
+
 int twins(const struct device *a, const struct device *b)
 {
 	char *old = block_buffer(MEMBER_HEAD), *new = block_buffer(MEMBER_HEAD);
 	int r = twins_alike(a, b), fd = -1, back;
+	size_t at, from, len = a->logical_block;
 	sigset_t before;
 	unsigned int i;
 
@@ -48,15 +83,20 @@ int twins(const struct device *a, const struct device *b)
 	r = fd < 0 ? fd : read_head(a, old);
 	if (r < 0)
 		goto out;
-	for (i = 0; i < MEMBER_HEAD; i++)
-		new[i] = ~old[i];
+	at = harmless_sector(old);
+	if (len > MEMBER_HEAD)
+		len = MEMBER_HEAD;
+	from = at - at % len;
+	memcpy(new, old, MEMBER_HEAD);
+	for (i = 0; i < SECTOR_SIZE; i++)
+		new[at + i] = ~old[at + i];
 	hold_signals(&before);
-	r = write_durably(fd, 0, new, MEMBER_HEAD);
+	r = write_durably(fd, from, new + from, len);
 	if (!r) {
 		reshape_step("twins", "changed");
 		r = twins_alike(a, b);
 	}
-	back = write_durably(fd, 0, old, MEMBER_HEAD);
+	back = write_back(a, fd, b, r == 1, old, from, len);
 	release_signals(&before);
 	if (back)
 		r = back;

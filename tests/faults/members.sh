@@ -9,6 +9,8 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$here/lib-tierctl.sh"
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 
@@ -262,6 +264,10 @@ older_slot()
 	refused 'tier 1 \(dm-[0-9]+\): a label slot cannot be read; the other is of generation 1, the metadata knows 2' \
 		dmsetup create "$set" --table "$(table_line)"
 	note "$refusal"
+	ctl_code 1 activate "$set"
+	matches 'which has a label slot that cannot be read, and in the other one generation 1, the metadata knows 2' "$errors"
+	ctl_code 3 check "$set"
+	matches 'a label slot cannot be read; the other has generation 1, the metadata knows 2' "$output$errors"
 	same "$sums" "$(checksums "$meta" "$fast")" "contents"
 	good_sectors "$slow" "$newer" 8
 	whole

@@ -225,7 +225,7 @@ killed_volume()
 	still_data check
 	note "add --size   killed at add-volume       again    -> one volume"
 	killed drop-done remove "$set" 0
-	ctl_code 0 remove "$set" 0
+	ctl_code 0 remove -y "$set" 0
 	same "vg-fast vg-slow" "$(layout)"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	note "remove (lv)  killed at drop-done        again    -> volume gone"
@@ -249,6 +249,27 @@ killed_volume()
 	load_off
 }
 test_case "killed while a volume is made or removed" killed_volume
+
+# The metadata is a volume, which cannot be told by its superblock, and a file has its name.
+repaired_volume()
+{
+	set_of_volumes
+	ctl deactivate -q "$set"
+	lv meta2 4m "$vg"
+	printf damage | dd of="/dev/$vg/meta" bs=1 seek=300 conv=notrunc,fsync status=none
+	damaged
+	mkdir "$tmp/$vg"
+	head -c 4M /dev/zero >"$tmp/$vg/meta"
+	cd "$tmp"
+	ctl_code 3 check "$vg/meta"
+	matches 'superblock is damaged' "$errors"
+	ctl_code 0 repair -y "$vg/meta" "$vg/meta2" --tiers "$vg/fast" "$vg/slow"
+	cd - >/dev/null
+	ctl_code 0 activate "$set"
+	same "vg-fast vg-slow" "$(layout)"
+	still_data check
+}
+test_case "metadata on a volume is repaired by its name" repaired_volume
 
 # What others have done to a volume while it was a tier.
 changed_volume()

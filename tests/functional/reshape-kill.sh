@@ -46,6 +46,8 @@ kill_row()
 		still_data check
 	fi
 	again=("${words[@]}")
+	# By its rank the tier that has gone is not known: that it is the one is asked.
+	[ "$name-$step" != remove-drop-done ] || again+=(-y)
 	if [ "$how" = abort ]; then
 		again=("${words[0]}" --abort "${words[@]:1}")
 		want="fast slow"

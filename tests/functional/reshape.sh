@@ -113,6 +113,17 @@ add_leftover()
 	one_line 'spare: carries the label of tier id'
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" "$spare"
 	one_line 'none of its tiers'
+	# Of one that has gone it may be what somebody keeps.
+	ctl_code 0 remove "$set" "$third"
+	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" 0
+	one_line "$spare was tier id [0-9]+ of it \(generation [0-9]+\) and has its label still\. wipe that\?"
+	unchanged "${everything[@]}" "$spare" -- ctl_code 0 remove --dry-run "$set" 0
+	same "fast slow" "$(layout)"
+	still_data check
+	ctl_code 0 remove -y "$set" 0
+	matches "finishes what an earlier call left.*tier 0, call again" "$output"
+	blank "$spare"
+	same "fast slow" "$(layout)"
 }
 test_case "add takes what was a tier once, but no copy of one" add_leftover
 

@@ -156,7 +156,10 @@ stale_snapshot()
 	same "" "$errors" "errors"
 	msg reserve_metadata_snap
 	write_chunks 200 50 3
-	ctl_code 0 dump "$set" -o "$tmp/stale"
+	ctl_code 1 dump -q "$set" -o "$tmp/before"
+	one_line "$set: a metadata snapshot is held already.*: dmsetup message $set 0 release_metadata_snap.*--force"
+	ctl_code 0 dump --force "$set" -o "$tmp/stale"
+	cmp "$tmp/before" "$tmp/stale"
 	matches "$set: a metadata snapshot was there already.* transaction [0-9]+\..*release_metadata_snap" "$errors"
 	ctl_code 0 check "$set"
 	matches "was there already" "$errors"
@@ -285,6 +288,12 @@ forgotten_tier()
 	complains tier_check 'is blank' -i "$meta2"
 	ctl_code 1 repair -qy "$meta" "$meta2" --tiers "$fast" "$slow"
 	one_line 'name all tiers'
+	# --force, which what lies on the other device may want as well, is not enough.
+	ctl_code 1 repair -q --force "$meta" "$meta2" --tiers "$fast" "$slow"
+	one_line "$meta: give up 5 chunks on tiers that are not named\?"
+	complains tier_check 'is blank' -i "$meta2"
+	ctl_code 0 repair -y --force "$meta" "$meta2" --tiers "$fast" "$slow"
+	matches 'chunks 10 to 14: mapped to tier id 2, which is not there' "$output"
 	tool 0 tier_repair -f -i "$meta" -o "$meta2" --tiers "$fast" "$slow"
 	matches 'chunks 10 to 14: mapped to tier id 2, which is not there' "$output"
 	tool 0 tier_repair -i "$meta" -o "$meta2" --tiers "$fast" "$slow" "$third"
@@ -501,6 +510,23 @@ by_tierctl()
 	data_is_there
 }
 test_case "tierctl drives them" by_tierctl
+
+# A state that damage has made, as tier_repair tells it: what is there has the last word.
+wrong_state()
+{
+	used_set
+	deactivate
+	ctl dump "$set" -o "$tmp/dump"
+	sed 's/state="live"/state="retired"/' "$tmp/dump" >"$tmp/retired"
+	ctl_code 0 restore -y "$tmp/retired" "$meta"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	matches "$set: says of itself that it went back to one device.* state \"live\"" "$errors"
+	unchanged "$meta" "$fast" "$slow" -- ctl activate --auto
+	ctl_code 0 restore -y "$tmp/dump" "$meta"
+	ctl_code 0 activate "$set"
+	data_is_there
+}
+test_case "metadata that says the set was taken apart, with all labels there" wrong_state
 
 read_only_file()
 {

@@ -73,6 +73,15 @@ interrupted()
 	kill -TERM "$stopped_pid"
 	go_on 143
 	md5sum --quiet -c "$tmp/sums"
+	# As if the power went: what was changed is not missed.
+	stopped twins-changed destroy -y "$second"
+	kill -KILL "$stopped_pid"
+	go_on 137
+	fails md5sum --quiet -c "$tmp/sums" 2>/dev/null
+	losetup -d "$second"
+	unset 'loops[-1]'
+	ctl_code 0 activate "$set"
+	ctl_code 0 status "$set"
 }
 test_case "interrupted as it compares two names" interrupted
 

@@ -48,6 +48,10 @@ point $? "a dump to /dev/null"
 cp "$work/meta" "$work/set.new"
 "$tools/tier_dump" -i "$work/set.new" -o "$work/set" && cmp "$work/meta" "$work/set.new" && cmp -s "$work/dump" "$work/set"
 point $? "a dump takes no other file away"
+cp "$work/meta" "$work/other"
+! "$tools/tier_dump" -i "$work/meta" -o "$work/other" 2>"$work/stderr" && cmp -s "$work/meta" "$work/other" &&
+	grep -q 'metadata or a tier of a set' "$work/stderr"
+point $? "a dump does not replace metadata"
 (umask 027; "$tools/tier_dump" -i "$work/meta" -o "$work/masked") && [ "$(stat -c %a "$work/masked")" = 640 ] &&
 	! compgen -G "$work/masked?*"
 point $? "it has the mode that files have"

@@ -83,7 +83,8 @@ static bool judge_label(struct md_repair *r, const struct md_label_source *l, co
 		return true;
 	if (label > t->generation)
 		return refuse_newer(r, l, t->generation);
-	md_minor(r->p, "%s: tier stale: of generation %llu, the metadata knows %llu", l->name, LL(label),
+	md_minor(r->p, "%s: %s of generation %llu, the metadata knows %llu", l->name,
+		 l->label.slot_lost ? "a label slot cannot be read; the other is" : "tier stale:", LL(label),
 		 LL(t->generation));
 	return true;
 }
@@ -152,8 +153,11 @@ static bool all_named(struct md_repair *r)
 	for (i = 0; i < r->content.info.nr_chunks; i++) {
 		u64 entry = r->content.mapping[i];
 
-		if (entry & TIER_ENTRY_MAPPED && !(entry & ~TIER_ENTRY_DISK_MASK) &&
-		    !md_find_tier(&r->content.tiers, md_entry_id(entry)))
+		if (!(entry & TIER_ENTRY_MAPPED) || entry & ~TIER_ENTRY_DISK_MASK ||
+		    md_find_tier(&r->content.tiers, md_entry_id(entry)))
+			continue;
+		r->given_up++;
+		if (!r->lose_tiers)
 			return refuse(r, "chunk %llu, for one, is on a tier with id %u, which has lost its record and was not named. Name all tiers; if it is gone for good, --force gives up what was on it",
 				      LL(i), md_entry_id(entry));
 	}
@@ -284,6 +288,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	bool damaged, whole;
 
 	r->refusal = NULL;
+	r->given_up = 0;
 	/* Nothing else tells which chunks read as zeroes. */
 	r->p->all = true;
 	memset(&r->content, 0, sizeof(r->content));
@@ -308,7 +313,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_image_mapping(&image, NULL, r->content.mapping);
 	md_image_heat(&image, r->content.heat);
 	md_refs_free(&orphans);
-	if (!whole && !r->lose_tiers && !all_named(r))
+	if (!whole && !all_named(r))
 		return false;
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */

@@ -19,6 +19,7 @@ struct md_repair {
 	/* Gives up what lies on tiers that have neither a record nor a label, or refuses. */
 	bool lose_tiers;
 
+	u64 given_up;			/* chunks, so */
 	struct md_content content;	/* the result, if it could be saved */
 	char *refusal;			/* why it could not; the caller frees */
 };

@@ -26,6 +26,7 @@ struct repair_run {
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
 	bool lose_tiers;	/* that are not among them and have no record */
+	bool ask_first;		/* before such are lost */
 };
 
 /* The same; what is lost is said on standard output. */

@@ -79,7 +79,10 @@ bool repair_run(const struct repair_run *run)
 	tool_close_source(&src);
 	if (!good)
 		err("%s: %s.", run->input, repair.refusal);
-	else
+	else if (run->ask_first && repair.given_up)
+		good = ask("%s: give up %llu chunks on tiers that are not named?", run->input,
+			   (unsigned long long)repair.given_up);
+	if (good)
 		good = output_metadata(run->output, run->input, &repair.content) &&
 		       check_output(run->output);
 	if (good)
