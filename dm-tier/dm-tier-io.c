@@ -222,6 +222,7 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 static void map_again(struct tier_set *set, u32 chunk, u64 word)
 {
 	lockdep_assert_held(&set->lock);
+	__tier_note_owner(set, set->by_id[tier_word_id(word)], tier_word_place(word), chunk);
 	/* The pin may be another by now. */
 	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
 		   (set->map[chunk] & TIER_WORD_PIN_MASK));
@@ -518,6 +519,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	pin = set->map[b->chunk] & TIER_WORD_PIN_MASK;
 	WRITE_ONCE(set->map[b->chunk], b->op.entry | pin | TIER_WORD_NEW |
 		   tier_reason_bits(TIER_REASON_FIRST_WRITE));
+	__tier_note_owner(set, b->tier, b->place, b->chunk);
 	strays = pin && tier_word_pin(pin) - 1 != b->tier->rec.id;
 	set->mapped++;
 	xa_erase(&set->copy_failed, b->chunk);

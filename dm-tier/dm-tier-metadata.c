@@ -178,6 +178,7 @@ void tier_metadata_drop_cache(struct tier_metadata *md)
 	down_write(&md->lock);
 	if (!md->failed)
 		dm_block_manager_reset(md->bm);
+	md->warm = false;
 	up_write(&md->lock);
 }
 

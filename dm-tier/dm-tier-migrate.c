@@ -308,6 +308,28 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 	return hangs;
 }
 
+/*
+ * Whether one more move would take the place of a chunk that is not mapped yet: the first
+ * write of that would have to wait for moves to end.  The reserve is for these.  Where a
+ * tier takes nothing, as it fails or is being emptied, there need not be as many places.
+ */
+static bool crowds_births(struct tier_set *set)
+{
+	u64 free = 0, held = set->mapped;
+	unsigned int rank;
+
+	lockdep_assert_held(&set->lock);
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		const struct tier *t = set->tiers[rank];
+
+		if (!tier_open(t))
+			return false;
+		free += tier_free_places(t);
+		held += t->nr_births;
+	}
+	return set->nr_migrations && free + held <= set->nr_chunks;
+}
+
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 bool proposed)
@@ -342,6 +364,10 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	}
 	if (!tier_present(m->from) || !tier_open(to)) {
 		r = -ENXIO;
+		goto out;
+	}
+	if (crowds_births(set)) {
+		r = -EAGAIN;
 		goto out;
 	}
 	if (place == TIER_NO_PLACE)
@@ -614,8 +640,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 		set->promotions++;
 	else if (m->to->rec.rank > m->from->rec.rank)
 		set->demotions++;
-	if (set->home_owner && set->home_id == m->to->rec.id)
-		WRITE_ONCE(set->home_owner[m->to_place - m->to->rec.first_place], m->chunk);
+	__tier_note_owner(set, m->to, m->to_place, m->chunk);
 	spin_unlock_irq(&set->lock);
 	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);

@@ -14,7 +14,8 @@
 #include "dm-tier.h"
 
 #define IDLE_SCAN_MS		1000
-#define ASTRAY_SCAN		65536			/* chunks looked at in one go */
+#define MOVER_SCAN		65536			/* chunks looked at in one go */
+#define OWNER_SCAN		256			/* with the lock held */
 #define VICTIM_TRIES		64
 #define SECTORS_PER_GIB		BIT_ULL(21)
 #define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
@@ -253,15 +254,31 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 }
 
 /* Replaces the table of who lies where; NULL when nothing is sent home any more. */
-static void keep_owners(struct tier_set *set, u32 *owners)
+static void keep_owners(struct tier_set *set, u32 *owners, u8 id, u32 places)
 {
 	u32 *old;
 
 	spin_lock_irq(&set->lock);
 	old = set->home_owner;
 	set->home_owner = owners;
+	set->home_id = id;
+	set->home_places = places;
 	spin_unlock_irq(&set->lock);
 	vfree(old);
+}
+
+static void drop_owners(struct tier_set *set)
+{
+	keep_owners(set, NULL, 0, 0);
+}
+
+void __tier_note_owner(struct tier_set *set, const struct tier *t, u64 place, u32 chunk)
+{
+	u64 bit = place - t->rec.first_place;
+
+	lockdep_assert_held(&set->lock);
+	if (set->home_owner && set->home_id == t->rec.id && bit < set->home_places)
+		WRITE_ONCE(set->home_owner[bit], chunk);
 }
 
 void tier_drop_requests(struct tier_set *set, const struct tier *to)
@@ -284,7 +301,7 @@ void tier_bound_requests(struct tier_set *set)
 		q->end = min(q->end, set->nr_chunks);
 		q->first = min(q->first, q->end);
 	}
-	keep_owners(set, NULL);
+	drop_owners(set);
 	tier_forget_missed(set);
 }
 
@@ -296,7 +313,7 @@ void tier_free_requests(struct tier_set *set)
 		list_del(&q->list);
 		kfree(q);
 	}
-	keep_owners(set, NULL);
+	drop_owners(set);
 	tier_forget_missed(set);
 }
 
@@ -408,45 +425,54 @@ static int make_room(struct tier_set *set, struct tier *t)
 	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
 }
 
-/* Who lies on a place: a table built by one scan and kept while homing lasts. */
+/*
+ * One scan of all chunks, and whoever comes to lie on a place meanwhile, or later, is noted:
+ * so the table is never out of date as long as homing lasts.
+ */
+static bool find_owners(struct tier_set *set, struct tier *t)
+{
+	u32 places = min_t(u64, t->rec.places, set->nr_chunks - t->rec.first_place);
+	u32 i = 0, end, *owners;
+	unsigned int noio;
+	u64 word;
+
+	/* A suspend, which blocks what reclaim would write, waits for the mover. */
+	noio = memalloc_noio_save();
+	owners = vmalloc(array_size(places, sizeof(u32)));
+	memalloc_noio_restore(noio);
+	if (!owners)
+		return false;
+	memset(owners, 0xff, array_size(places, sizeof(u32)));
+	keep_owners(set, owners, t->rec.id, places);
+	while (i < set->nr_chunks && READ_ONCE(set->running)) {
+		end = min(i + OWNER_SCAN, set->nr_chunks);
+		spin_lock_irq(&set->lock);
+		for (; i < end; i++) {
+			word = set->map[i];
+			if ((word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id)
+				__tier_note_owner(set, t, tier_word_place(word), i);
+		}
+		spin_unlock_irq(&set->lock);
+		cond_resched();
+	}
+	if (i < set->nr_chunks) {
+		drop_owners(set);
+		return false;
+	}
+	return true;
+}
+
+/* Who lies on a place below the set's length; nobody while it is on its way in or out. */
 static bool place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *chunk)
 {
-	u64 bit = place - t->rec.first_place;
-	bool rebuilt = false;
-	unsigned int noio;
-	u32 *owners;
-	u64 word;
-	u32 i;
+	u64 bit = place - t->rec.first_place, word;
 
-	for (;;) {
-		if (set->home_owner && set->home_id == t->rec.id) {
-			*chunk = READ_ONCE(set->home_owner[bit]);
-			word = *chunk < set->nr_chunks ? tier_get_word(set, *chunk) : 0;
-			if ((word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id &&
-			    tier_word_place(word) == place)
-				return true;
-			if (rebuilt)
-				return false;
-		}
-		/* A suspend, which blocks what reclaim would write, waits for the mover. */
-		noio = memalloc_noio_save();
-		owners = vmalloc(array_size(t->rec.places, sizeof(u32)));
-		memalloc_noio_restore(noio);
-		if (!owners)
-			return false;
-		memset(owners, 0xff, t->rec.places * sizeof(u32));
-		for (i = 0; i < set->nr_chunks; i++) {
-			word = tier_get_word(set, i);
-			if ((word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id)
-				owners[tier_word_place(word) - t->rec.first_place] = i;
-			if (!(i & 0xffff))
-				cond_resched();
-		}
-		keep_owners(set, NULL);
-		set->home_id = t->rec.id;
-		keep_owners(set, owners);
-		rebuilt = true;
-	}
+	if ((!set->home_owner || set->home_id != t->rec.id) && !find_owners(set, t))
+		return false;
+	*chunk = READ_ONCE(set->home_owner[bit]);
+	word = *chunk < set->nr_chunks ? tier_get_word(set, *chunk) : 0;
+	return (word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id &&
+	       tier_word_place(word) == place;
 }
 
 /* The occupant of a chunk's home moves away: elsewhere, or within the tier. */
@@ -457,7 +483,7 @@ static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 	int r;
 
 	if (!place_owner(set, t, place, &occupant))
-		return -EAGAIN;		/* on its way in or out */
+		return -EAGAIN;
 	to = refuge(set, t);
 	if (!to)
 		to = t;
@@ -524,6 +550,7 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 static bool next_request(struct tier_set *set)
 {
 	struct tier_request *q, *next;
+	unsigned int looked = 0;
 	bool idle;
 	u32 chunk;
 	int r;
@@ -531,7 +558,8 @@ static bool next_request(struct tier_set *set)
 	/* Only this work takes requests off the list. */
 	spin_lock_irq(&set->lock);
 	list_for_each_entry_safe(q, next, &set->requests, list) {
-		while (q->first < q->end && !q->dropped && set->running) {
+		while (q->first < q->end && !q->dropped && set->running &&
+		       looked++ < MOVER_SCAN) {
 			chunk = q->first;
 			spin_unlock_irq(&set->lock);
 			r = start_requested(set, q, chunk);
@@ -565,7 +593,7 @@ static bool next_request(struct tier_set *set)
 	idle = list_empty(&set->requests);
 	spin_unlock_irq(&set->lock);
 	if (idle)
-		keep_owners(set, NULL);
+		drop_owners(set);
 	return false;
 }
 
@@ -666,7 +694,7 @@ static bool next_astray(struct tier_set *set)
 	/* In a set that goes back to one tier, pins do not count. */
 	if (READ_ONCE(set->home))
 		return false;
-	for (looked = 0; READ_ONCE(set->astray) && looked < ASTRAY_SCAN; looked++) {
+	for (looked = 0; READ_ONCE(set->astray) && looked < MOVER_SCAN; looked++) {
 		u32 chunk = set->astray_cursor;
 		u64 word;
 
@@ -860,15 +888,18 @@ static void start_moves(struct tier_set *set)
 static void do_mover(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, mover_work.work);
+	bool crowded;
 
 	WRITE_ONCE(set->observe_armed, 0);
-	if (READ_ONCE(set->running))
-		start_moves(set);
+	/* First, as to look for what can be moved may take a while. */
 	tier_release_held(set);
 	spin_lock_irq(&set->lock);
 	__tier_retry_deferred(set);
 	spin_unlock_irq(&set->lock);
-	if (tier_release_crowded(set) || !tier_set_idle(set))
+	crowded = tier_release_crowded(set);
+	if (READ_ONCE(set->running))
+		start_moves(set);
+	if (crowded || !tier_set_idle(set))
 		tier_watch_stalls(set);
 }
 

@@ -368,7 +368,8 @@ struct tier_set {
 	} missed[TIER_MISSED_RING];	/* chunks that were not moved; set->lock */
 	unsigned int missed_next;
 	struct xarray copy_failed;	/* chunks whose last copy met an I/O error */
-	u32 *home_owner;		/* place - first_place -> chunk, while homing */
+	u32 *home_owner;		/* place - first_place -> chunk, while homing; set->lock */
+	u32 home_places;
 	u8 home_id;
 
 	/* Policy: dm-tier-policy.c; set->policy_lock. */
@@ -657,6 +658,8 @@ void tier_mark_astray(struct tier_set *set);
 int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier *to,
 			   enum tier_reason reason);
 /* Forgets the requests for a tier; those under way end. */
+/* set->lock held: the chunk lies on that place from now on. */
+void __tier_note_owner(struct tier_set *set, const struct tier *t, u64 place, u32 chunk);
 void tier_drop_requests(struct tier_set *set, const struct tier *to);
 /*
  * Cuts requests at the end of a set that became shorter, forgets what was not

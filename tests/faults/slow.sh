@@ -329,6 +329,33 @@ uncommitted()
 }
 test_case "room on a tier where nothing is committed yet" uncommitted
 
+# One chunk is not written yet.  Moves that take long leave it a place.
+last_place()
+{
+	disk meta 4
+	disk fast 16
+	disk slow 32
+	wrap b "$(tier_table good "$fast")"
+	tiers=("$b" "$slow")
+	core=(migration_bandwidth 0 migration_depth 16)
+	activate
+	write_chunks 0 730 1 block=1m
+	io sync "$dev"
+	swap b "0 $(sectors_of "$fast") delay $fast 0 60000 $fast 0 0"
+	msg migrate 0 16 1
+	wait_for 20 moving 5
+	nap 1
+	timeout $((10 * patience)) "$tierio" write "$dev" at="$(at_chunk 730)" len=64k seed=1 ||
+		fail "the first write waits"
+	same "731 0" "$(info mapped) $(info promotions)" "chunks mapped, promotions"
+	swap b "$(tier_table good "$fast")"
+	wait_for 60 all_on_rank 0 5 1
+	wait_for 60 settled
+	check_chunks 0 731 1 block=1m
+}
+moving() { [ "$(info in_flight)" -ge "$1" ]; }
+test_case "a first write does not wait for moves that have taken all places" last_place
+
 # slow_writes: a set of two tiers, the slower of which takes 7 s for each write from now on;
 # chunk 0 lies on tier $1.
 slow_writes()
