@@ -311,14 +311,18 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 /*
  * Whether one more move would take the place of a chunk that is not mapped yet: the first
  * write of that would have to wait for moves to end.  The reserve is for these.  Where a
- * tier takes nothing, as it fails or is being emptied, there need not be as many places.
+ * tier takes nothing, as it fails or is being emptied, there need not be as many places;
+ * and for moves that hang the others do not stand still.
  */
 static bool crowds_births(struct tier_set *set)
 {
+	struct tier_migration *m;
 	u64 free = 0, held = set->mapped;
 	unsigned int rank;
 
 	lockdep_assert_held(&set->lock);
+	list_for_each_entry(m, &set->migrations, list)
+		free += tier_migration_hangs(m);
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		const struct tier *t = set->tiers[rank];
 

@@ -47,7 +47,9 @@ kill_row()
 	fi
 	again=("${words[@]}")
 	# By its rank the tier that has gone is not known: that it is the one is asked.
-	[ "$name-$step" != remove-drop-done ] || again+=(-y)
+	case $name-$step in
+	remove-drop-done|replace-drop-done) again+=(-y) ;;
+	esac
 	if [ "$how" = abort ]; then
 		again=("${words[0]}" --abort "${words[@]:1}")
 		want="fast slow"
