@@ -215,8 +215,9 @@ killed_volume()
 	load_on
 	killed add-volume "${add_volume[@]}"
 	same "vg-fast vg-slow" "$(layout)"
-	# As if something had been there before the volume was.
+	# As if something had been there before the volume was; not quite what is there now.
 	dd if="/dev/$vg/slow" of="/dev/$vg/tt_set_tvol0" bs=8k count=1 oflag=direct status=none
+	printf other | dd of="/dev/$vg/tt_set_tvol0" bs=1 seek=2000 conv=notrunc,fsync status=none
 	unchanged "/dev/$vg/tt_set_tvol0" -- ctl_code 1 "${add_volume[@]}"
 	one_line 'tvol0: carries the label of tier id 1 .*--force'
 	ctl_code 0 "${add_volume[@]}" -f -y
