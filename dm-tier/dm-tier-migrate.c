@@ -309,12 +309,10 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 }
 
 /*
- * Whether one more move would take the place of a chunk that is not mapped yet: the first
- * write of that would have to wait for moves to end.  The reserve is for these.  Where a
- * tier takes nothing, as it fails or is being emptied, there need not be as many places;
- * and for moves that hang the others do not stand still.
+ * The reserve is for moves.  Where a tier takes nothing, as it fails or is being emptied, there
+ * need not be as many places; and for moves that hang the others do not stand still.
  */
-static bool crowds_births(struct tier_set *set)
+bool __tier_crowds_births(struct tier_set *set)
 {
 	struct tier_migration *m;
 	u64 free = 0, held = set->mapped;
@@ -370,7 +368,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		r = -ENXIO;
 		goto out;
 	}
-	if (crowds_births(set)) {
+	if (__tier_crowds_births(set)) {
 		r = -EAGAIN;
 		goto out;
 	}

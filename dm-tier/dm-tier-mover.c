@@ -123,13 +123,15 @@ static bool slot_free(struct tier_set *set)
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
 	struct tier_migration *m;
 	unsigned int busy = 0;
+	bool crowds;
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->migrations, list)
 		if (!tier_migration_hangs(m))
 			busy++;
+	crowds = __tier_crowds_births(set);
 	spin_unlock_irq(&set->lock);
-	return busy < depth;
+	return busy < depth && !crowds;
 }
 
 /* ---- what is measured ---- */
