@@ -310,17 +310,20 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 
 /*
  * The reserve is for moves.  Where a tier takes nothing, as it fails or is being emptied, there
- * need not be as many places; and for moves that hang the others do not stand still.
+ * need not be as many places; and for moves that hang, or places that a discard leaves, the
+ * others do not stand still.
  */
 bool __tier_crowds_births(struct tier_set *set)
 {
+	u64 free = 0, held = set->mapped + set->freeing;
+	unsigned int rank, hanging = 0;
 	struct tier_migration *m;
-	u64 free = 0, held = set->mapped;
-	unsigned int rank;
 
 	lockdep_assert_held(&set->lock);
 	list_for_each_entry(m, &set->migrations, list)
-		free += tier_migration_hangs(m);
+		hanging += tier_migration_hangs(m);
+	if (set->nr_migrations == hanging)
+		return false;
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		const struct tier *t = set->tiers[rank];
 
@@ -329,7 +332,7 @@ bool __tier_crowds_births(struct tier_set *set)
 		free += tier_free_places(t);
 		held += t->nr_births;
 	}
-	return set->nr_migrations && free + held <= set->nr_chunks;
+	return !bio_list_empty(&set->starved) || free + hanging + held <= set->nr_chunks;
 }
 
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,

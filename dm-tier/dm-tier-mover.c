@@ -115,8 +115,8 @@ void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sector
 }
 
 /*
- * A free slot among migration_depth.  Migrations that hang on a dead tier do
- * not count, so that they do not stop those between the others.
+ * A free slot among migration_depth, and a place that no first write wants.  Migrations that
+ * hang on a dead tier do not count, so that they do not stop those between the others.
  */
 static bool slot_free(struct tier_set *set)
 {
@@ -549,7 +549,8 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	return r ? r : -EAGAIN;
 }
 
-static bool next_request(struct tier_set *set)
+/* *more: it has passed over so many chunks that others are to have their turn first. */
+static bool next_request(struct tier_set *set, bool *more)
 {
 	struct tier_request *q, *next;
 	unsigned int looked = 0;
@@ -592,6 +593,7 @@ static bool next_request(struct tier_set *set)
 			may_go(set);
 		}
 	}
+	*more = looked > MOVER_SCAN;
 	idle = list_empty(&set->requests);
 	spin_unlock_irq(&set->lock);
 	if (idle)
@@ -864,7 +866,9 @@ static void start_moves(struct tier_set *set)
 			again = true;
 			break;
 		}
-		started = next_request(set);
+		started = next_request(set, &again);
+		if (again)
+			break;
 		if (!started)
 			started = next_astray(set);
 		if (!started && !tier_paused(set) && ktime_get_ns() >= set->backoff_until)

@@ -662,9 +662,9 @@ void tier_watch_stalls(struct tier_set *set);
 void tier_mark_astray(struct tier_set *set);
 int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier *to,
 			   enum tier_reason reason);
-/* Forgets the requests for a tier; those under way end. */
 /* set->lock held: the chunk lies on that place from now on. */
 void __tier_note_owner(struct tier_set *set, const struct tier *t, u64 place, u32 chunk);
+/* Forgets the requests for a tier; those under way end. */
 void tier_drop_requests(struct tier_set *set, const struct tier *to);
 /*
  * Cuts requests at the end of a set that became shorter, forgets what was not

@@ -577,11 +577,27 @@ static unsigned int named_tiers(const struct args *args, struct device d[TIER_MA
 	return nr;
 }
 
+/* What a repair is about, for a question in the midst of it. */
+struct repair_case {
+	const char *input;
+	struct candidate output;
+	bool is_device;
+};
+
+static bool may_lose(void *context, unsigned long long chunks)
+{
+	struct repair_case *c = context;
+
+	return ask("%s: give up %llu chunks on tiers that are not named?", c->input, chunks) &&
+	       (!c->is_device || candidate_same(&c->output));
+}
+
 int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct device named[TIER_MAX_TIERS] = { 0 };
-	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .ask_first = true };
+	struct repair_case asked = { 0 };
+	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .may_lose = may_lose };
 	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;
@@ -610,6 +626,10 @@ int cmd_repair(const struct args *args)
 		if (is_device)
 			call_by_name(&d);
 		run.output = is_device ? d.path : output;
+		asked = (struct repair_case){
+			.input = t.path, .output = { .typed = output, .dev = d }, .is_device = is_device,
+		};
+		run.context = &asked;
 		/* Without records the order of the tiers is not known. */
 		run.nr_tiers = named_tiers(args, named, paths);
 		if (!run.nr_tiers && t.set && !set_missing(t.set))

@@ -93,7 +93,7 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 static bool agreed(const struct set *s, const struct member *m)
 {
 	return global.test ||
-	       ask("%s: %s was tier id %u of it (generation %llu) and has its label still. Wipe that?", s->name,
+	       ask("%s: %s was tier id %u of it (generation %llu) and has its label still; to take out another tier name its device. Wipe that label?", s->name,
 		   m->dev.name, m->label.id, (unsigned long long)m->label.generation);
 }
 

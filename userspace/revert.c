@@ -487,23 +487,26 @@ static bool is_bare(const struct set *s, const struct set_tier *home)
 	return bare;
 }
 
-static bool all_labelled(const struct set *s)
+static bool any_labelled(const struct set *s)
 {
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		if (!s->tier[i].present || !has_label(s, &s->tier[i]))
-			return false;
-	return true;
+		if (s->tier[i].present && has_label(s, &s->tier[i]))
+			return true;
+	return false;
 }
 
 bool revert_committed(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
 
-	/* The home's label goes before: as long as it is there the state is wrong, by damage for one. */
+	/*
+	 * Without its label the home cannot be seen any more.  As long as it has that, or nothing
+	 * says who it is and others have theirs, the state is wrong, by damage for one.
+	 */
 	if (s->info.state == TIER_STATE_RETIRED)
-		return home && home->present ? !has_label(s, home) : !all_labelled(s);
+		return home ? !home->present || !has_label(s, home) : !any_labelled(s);
 	return home && !home->present && is_bare(s, home);
 }
 
@@ -515,8 +518,8 @@ int revert_take_back(const struct set *s)
 
 	if (!convert_parts_known(s))
 		return -EUCLEAN;
-	if (!home && all_labelled(s)) {
-		err("%s: says of itself that it went back to one device, but not to which, and all its tiers have their labels still. Nothing was changed. To have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
+	if (!home && any_labelled(s)) {
+		err("%s: says of itself that it went back to one device, but not to which, and its tiers have their labels still. Nothing was changed. To have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
 		    s->name, s->name);
 		return -EUCLEAN;
 	}

@@ -54,6 +54,7 @@ struct job {
 struct node {
 	struct disk *disk;
 	bool powered;			/* under the medium's lock */
+	uint64_t sectors;		/* as large as the kernel was told */
 	int fd, socket, kernel_socket;
 	pthread_t server, driver;
 	bool connected;
@@ -188,7 +189,7 @@ static bool receive_job(struct node *n)
 	if (command == NBD_CMD_DISC)
 		return false;
 	if (command != NBD_CMD_FLUSH &&
-	    (from % SECTOR || len % SECTOR || from + len > disk_sectors(d) * SECTOR))
+	    (from % SECTOR || len % SECTOR || from + len > n->sectors * SECTOR))
 		die("%s: a request out of range", d->name);
 	j = malloc(sizeof(*j) + (command == NBD_CMD_TRIM || command == NBD_CMD_FLUSH ? 0 : len));
 	if (!j)
@@ -346,6 +347,7 @@ void disk_on(struct disk *d)
 	n = &m->nodes[m->node];
 	let_go(n);
 	n->disk = d;
+	n->sectors = disk_sectors(d);
 	n->fd = open(disk_path(d), O_RDWR | O_CLOEXEC);
 	if (n->fd < 0)
 		die("%s: %s; is nbd loaded?", disk_path(d), strerror(errno));
@@ -439,6 +441,7 @@ void disk_grow(struct disk *d, unsigned int mib)
 	pthread_mutex_unlock(&m->lock);
 	if (!d->on || disk_sectors(d) == before)
 		return;
+	m->nodes[m->node].sectors = disk_sectors(d);
 	if (ioctl(m->nodes[m->node].fd, NBD_SET_SIZE_BLOCKS, (unsigned long)disk_sectors(d)))
 		die("%s cannot grow: %s", disk_path(d), strerror(errno));
 	await_size(d);

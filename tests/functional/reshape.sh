@@ -116,7 +116,7 @@ add_leftover()
 	# Of one that has gone it may be what somebody keeps.
 	ctl_code 0 remove "$set" "$third"
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" 0
-	one_line "$spare was tier id [0-9]+ of it \(generation [0-9]+\) and has its label still\. wipe that\?"
+	one_line "$spare was tier id [0-9]+ of it \(generation [0-9]+\) and has its label still; .*name its device\. wipe that label\?"
 	unchanged "${everything[@]}" "$spare" -- ctl_code 0 remove --dry-run "$set" 0
 	same "fast slow" "$(layout)"
 	still_data check

@@ -523,8 +523,19 @@ wrong_state()
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
 	matches "$set: says of itself that it went back to one device.* state \"live\"" "$errors"
 	unchanged "$meta" "$fast" "$slow" -- ctl activate --auto
+	# Nor if a tier comes late.
+	echo 0 >"$configfs/${slow#/dev/}/power"
+	unchanged "$meta" "$fast" -- ctl activate --auto
+	echo 1 >"$configfs/${slow#/dev/}/power"
+	wait_for 10 test -b "$slow"
 	sed -i 's/home="7"/home="0"/' "$tmp/retired"
 	ctl_code 0 restore -y "$tmp/retired" "$meta"
+	dd if="$meta" of="$tmp/damaged" bs=1M iflag=direct status=none
+	printf damage | dd of="$tmp/damaged" bs=1 seek=300 conv=notrunc status=none
+	rm -f "$tmp/mended"
+	tool 0 tier_repair -i "$tmp/damaged" -o "$tmp/mended" --tiers "$fast" "$slow"
+	tool 0 tier_dump -i "$tmp/mended"
+	matches 'state="live"' "$output"
 	ctl_code 0 activate "$set"
 	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
 	data_is_there

@@ -231,6 +231,17 @@ static void doubt_generation(struct md_repair *r)
 			 LL(r->content.info.generation), LL(newest));
 }
 
+/* A set that has been taken apart has none on the device that it went back to. */
+static bool home_has_label(const struct md_repair *r, const struct tier_meta_info *info)
+{
+	unsigned int i, home = (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+
+	for (i = 0; i < r->nr_labels; i++)
+		if (r->labels[i].label.id == home && !memcmp(r->labels[i].label.set_uuid, info->uuid, sizeof(info->uuid)))
+			return true;
+	return false;
+}
+
 /* Or false with the reason why not. */
 static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 {
@@ -253,8 +264,9 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or use what is left of a mirror");
 	if (newer)
 		return refuse(r, "the superblock is damaged, and says that it is of another version or has unknown features. Restore a dump, or use what is left of a mirror");
-	/* Not to be formatted anew for the sake of a bit that has changed. */
-	if (image->info.state == TIER_STATE_FORMATTING)
+	/* Not to be formatted anew, or taken apart, for the sake of a bit that has changed. */
+	if (image->info.state == TIER_STATE_FORMATTING ||
+	    (image->info.state == TIER_STATE_RETIRED && home_has_label(r, &image->info)))
 		image->info.state = TIER_STATE_LIVE;
 	tell_doubts(r, &image->info, features);
 	/* Any policy does; with one that is not there the set could not be activated. */

@@ -26,7 +26,9 @@ struct repair_run {
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
 	bool lose_tiers;	/* that are not among them and have no record */
-	bool ask_first;		/* before such are lost */
+	/* Asked before such are lost; NULL: nobody. */
+	bool (*may_lose)(void *context, unsigned long long chunks);
+	void *context;
 };
 
 /* The same; what is lost is said on standard output. */

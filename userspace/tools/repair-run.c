@@ -79,9 +79,8 @@ bool repair_run(const struct repair_run *run)
 	tool_close_source(&src);
 	if (!good)
 		err("%s: %s.", run->input, repair.refusal);
-	else if (run->ask_first && repair.given_up)
-		good = ask("%s: give up %llu chunks on tiers that are not named?", run->input,
-			   (unsigned long long)repair.given_up);
+	else if (run->may_lose && repair.given_up)
+		good = run->may_lose(run->context, repair.given_up);
 	if (good)
 		good = output_metadata(run->output, run->input, &repair.content) &&
 		       check_output(run->output);
