@@ -140,6 +140,29 @@ hung()
 }
 test_case "a tier that hangs" hung
 
+# More places than the reserve are on their way to being free, on the tier that hangs.
+discards_hang()
+{
+	make_three
+	dmsetup suspend --noflush --nolockfs tt_b
+	msg migrate 60 1 0
+	later discard_chunks 40 16
+	wait_for 20 mapped_are 104
+	nap 6
+	msg migrate 0 10 2
+	wait_for 15 all_on_rank 0 10 2
+	still_waiting "a discard of the tier that hangs"
+	dmsetup resume tt_b
+	same 0 "$(later_status)" "the discard that waited"
+	wait_for 60 all_on_rank 60 1 0
+	wait_for 60 settled
+	check_chunks 0 40 1
+	check_chunks 40 16 0
+	check_chunks 56 64 1
+}
+mapped_are() { [ "$(info mapped)" = "$1" ]; }
+test_case "discards of a tier that hangs" discards_hang
+
 # It comes back with errors instead.
 hung_then_lost()
 {
