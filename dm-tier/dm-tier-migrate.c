@@ -308,21 +308,29 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 	return hangs;
 }
 
+unsigned int __tier_busy_migrations(struct tier_set *set)
+{
+	struct tier_migration *m;
+	unsigned int busy = 0;
+
+	lockdep_assert_held(&set->lock);
+	list_for_each_entry(m, &set->migrations, list)
+		busy += !tier_migration_hangs(m);
+	return busy;
+}
+
 /*
  * The reserve is for moves.  Where a tier takes nothing, as it fails or is being emptied, there
  * need not be as many places; and for moves that hang, or places that a discard leaves, the
  * others do not stand still.
  */
-bool __tier_crowds_births(struct tier_set *set)
+bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
 {
-	u64 free = 0, held = set->mapped + set->freeing;
-	unsigned int rank, hanging = 0;
-	struct tier_migration *m;
+	u64 free = set->nr_migrations - busy, held = set->mapped + set->freeing;
+	unsigned int rank;
 
 	lockdep_assert_held(&set->lock);
-	list_for_each_entry(m, &set->migrations, list)
-		hanging += tier_migration_hangs(m);
-	if (set->nr_migrations == hanging)
+	if (!busy)
 		return false;
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		const struct tier *t = set->tiers[rank];
@@ -332,7 +340,7 @@ bool __tier_crowds_births(struct tier_set *set)
 		free += tier_free_places(t);
 		held += t->nr_births;
 	}
-	return !bio_list_empty(&set->starved) || free + hanging + held <= set->nr_chunks;
+	return !bio_list_empty(&set->starved) || free + held <= set->nr_chunks;
 }
 
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
@@ -371,7 +379,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		r = -ENXIO;
 		goto out;
 	}
-	if (__tier_crowds_births(set)) {
+	if (__tier_crowds_births(set, __tier_busy_migrations(set))) {
 		r = -EAGAIN;
 		goto out;
 	}

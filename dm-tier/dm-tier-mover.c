@@ -121,17 +121,14 @@ void tier_budget_take(struct tier_set *set, struct tier_migration *m, u32 sector
 static bool slot_free(struct tier_set *set)
 {
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	struct tier_migration *m;
-	unsigned int busy = 0;
-	bool crowds;
+	unsigned int busy;
+	bool is_free;
 
 	spin_lock_irq(&set->lock);
-	list_for_each_entry(m, &set->migrations, list)
-		if (!tier_migration_hangs(m))
-			busy++;
-	crowds = __tier_crowds_births(set);
+	busy = __tier_busy_migrations(set);
+	is_free = busy < depth && !__tier_crowds_births(set, busy);
 	spin_unlock_irq(&set->lock);
-	return busy < depth && !crowds;
+	return is_free;
 }
 
 /* ---- what is measured ---- */

@@ -633,11 +633,13 @@ struct dm_kcopyd_client *tier_copier(struct tier_set *set, struct tier *from, st
 void tier_free_copiers(struct tier_set *set);
 /* It made no progress for 5 seconds; set->lock held. */
 bool tier_migration_hangs(struct tier_migration *m);
+/* How many do not hang; set->lock held. */
+unsigned int __tier_busy_migrations(struct tier_set *set);
 /*
- * set->lock held.  Whether one more move would take the place of a chunk that is not mapped
- * yet: the first write of that would have to wait for moves to end.
+ * set->lock held.  Whether one move more than these would take the place of a chunk that is
+ * not mapped yet: the first write of that would have to wait for moves to end.
  */
-bool __tier_crowds_births(struct tier_set *set);
+bool __tier_crowds_births(struct tier_set *set, unsigned int busy);
 /* Whether a move between the two hangs; takes set->lock. */
 bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
 /* Gives up the moves that hang while they hold writes back; sends these on. */

@@ -27,7 +27,7 @@
 struct target {
 	struct set_list list;
 	struct set *set;		/* NULL: path alone */
-	struct device dev;		/* if it is one, and of no set */
+	struct device dev;		/* that was named, if it is one */
 	const char *path;
 	int lock;			/* nobody else reserves a metadata snapshot, -1 */
 	bool reserved;			/* one, which is ours to release */
@@ -69,8 +69,8 @@ static void call_by_name(struct device *d)
 /* False with the error said. */
 static bool find_target(struct target *t, const char *name)
 {
-	bool is_device, by_name, member = false, ambiguous = false;
-	struct device d;
+	bool is_device, by_name, member = false;
+	struct device *dev;
 	char *reason;
 
 	memset(t, 0, sizeof(*t));
@@ -85,18 +85,12 @@ static bool find_target(struct target *t, const char *name)
 		if (!is_file(name))
 			return false;
 	}
-	is_device = !device_from_name(name, &d);
+	is_device = !device_from_name(name, &t->dev);
 	t->set = sets_find(&t->list, name);
 	by_name = t->set;
 	if (!t->set && is_device)
-		t->set = set_of(t, d.dev, &member);
+		t->set = set_of(t, t->dev.dev, &member);
 	else if (t->set && !sets_need(&t->list, name))
-		ambiguous = true;
-	if (is_device && !t->set)
-		t->dev = d;
-	else if (is_device)
-		device_free(&d);
-	if (ambiguous)
 		return false;
 	if (t->set && !t->set->have_meta) {
 		err("%s: its metadata device is missing.", t->set->name);
@@ -106,9 +100,10 @@ static bool find_target(struct target *t, const char *name)
 		err("%s: %s. Which of them? Name the device.", t->set->name, t->set->problem);
 		return false;
 	}
-	if (t->set || is_device)
-		call_by_name(t->set ? &t->set->meta_dev : &t->dev);
-	t->path = t->set ? t->set->meta_dev.path : is_device ? t->dev.path : name;
+	dev = t->set ? &t->set->meta_dev : is_device ? &t->dev : NULL;
+	if (dev)
+		call_by_name(dev);
+	t->path = dev ? dev->path : name;
 	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
 		return true;
 	/* A tier, or nothing at all: say so. */
@@ -577,26 +572,20 @@ static unsigned int named_tiers(const struct args *args, struct device d[TIER_MA
 	return nr;
 }
 
-/* What a repair is about, for a question in the midst of it. */
-struct repair_case {
-	const char *input;
-	struct candidate output;
-	bool is_device;
-};
-
-static bool may_lose(void *context, unsigned long long chunks)
+/* The name of the output may have become another device's meanwhile. */
+static bool may_lose(const struct repair_run *run, unsigned long long chunks)
 {
-	struct repair_case *c = context;
+	const struct candidate *output = run->context;
 
-	return ask("%s: give up %llu chunks on tiers that are not named?", c->input, chunks) &&
-	       (!c->is_device || candidate_same(&c->output));
+	return ask("%s: give up %llu chunks on tiers that are not named?", run->input, chunks) &&
+	       (!output || candidate_same(output));
 }
 
 int cmd_repair(const struct args *args)
 {
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct device named[TIER_MAX_TIERS] = { 0 };
-	struct repair_case asked = { 0 };
+	struct candidate device = { .typed = output };
 	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .may_lose = may_lose };
 	struct origin from = { 0 };
 	bool is_device = false;
@@ -626,10 +615,8 @@ int cmd_repair(const struct args *args)
 		if (is_device)
 			call_by_name(&d);
 		run.output = is_device ? d.path : output;
-		asked = (struct repair_case){
-			.input = t.path, .output = { .typed = output, .dev = d }, .is_device = is_device,
-		};
-		run.context = &asked;
+		device.dev = d;
+		run.context = is_device ? &device : NULL;
 		/* Without records the order of the tiers is not known. */
 		run.nr_tiers = named_tiers(args, named, paths);
 		if (!run.nr_tiers && t.set && !set_missing(t.set))

@@ -143,11 +143,10 @@ static void attend_tiers(struct report *r)
 			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
 			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {
+			const char *what = t->label_generation < t->generation ? "tier stale: " : "metadata stale: ";
 			char *age = set_tier_age(t);
 
-			attend(r, "tier_stale", i, "%s%stier %u (%s) %s",
-			       t->slot_lost ? "" : t->label_generation < t->generation ? "tier" : "metadata",
-			       t->slot_lost ? "" : " stale: ", i, t->dev.name, age);
+			attend(r, "tier_stale", i, "%stier %u (%s) %s", t->slot_lost ? "" : what, i, t->dev.name, age);
 			free(age);
 		}
 	}

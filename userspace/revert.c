@@ -35,7 +35,7 @@ struct moment {
 
 static int home_id(const struct set *s)
 {
-	return (s->info.flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+	return md_home(&s->info);
 }
 
 static const struct set_tier *home_of(const struct set *s)

@@ -43,22 +43,21 @@ int twins_alike(const struct device *a, const struct device *b)
  */
 static size_t harmless_sector(const char *head)
 {
-	static const char zeroes[SECTOR_SIZE];
-	size_t at;
+	size_t at = 0;
 
-	for (at = 0; at < MEMBER_HEAD - SECTOR_SIZE && memcmp(head + at, zeroes, SECTOR_SIZE); at += SECTOR_SIZE)
-		;
+	while (at < MEMBER_HEAD - SECTOR_SIZE && !tier_all_zero(head + at, SECTOR_SIZE))
+		at += SECTOR_SIZE;
 	return at;
 }
 
-/* By the other name if this one does not take it any more. */
-static int write_back(const struct device *a, int fd, const struct device *b, bool same, const char *old,
-		      size_t from, size_t len)
+/* By the twin, the other name of it or NULL, if this one does not take it any more. */
+static int write_back(const struct device *a, int fd, const struct device *twin, const char *old, size_t from,
+		      size_t len)
 {
 	int other, r = write_durably(fd, from, old + from, len);
 
-	if (r && same) {
-		other = device_open(b, O_RDWR | O_DIRECT);
+	if (r && twin) {
+		other = device_open(twin, O_RDWR | O_DIRECT);
 		r = other < 0 ? other : write_durably(other, from, old + from, len);
 		if (other >= 0)
 			close(other);
@@ -96,7 +95,7 @@ int twins(const struct device *a, const struct device *b)
 		reshape_step("twins", "changed");
 		r = twins_alike(a, b);
 	}
-	back = write_back(a, fd, b, r == 1, old, from, len);
+	back = write_back(a, fd, r == 1 ? b : NULL, old, from, len);
 	release_signals(&before);
 	if (back)
 		r = back;

@@ -49,13 +49,15 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 		    const struct tier_label_info *label, u64 sectors, const char *name,
 		    struct md_problems *p)
 {
-	if (!tier_label_current(t->generation, t->next_generation, label->generation) && label->slot_lost &&
-	    label->generation < t->generation)
+	bool current = tier_label_current(t->generation, t->next_generation, label->generation);
+	bool older = label->generation < t->generation;
+
+	if (!current && older && label->slot_lost)
 		md_error(p, "%s: a label slot cannot be read; the other has generation %llu, the metadata knows %llu", name,
 			 LL(label->generation), LL(t->generation));
-	else if (!tier_label_current(t->generation, t->next_generation, label->generation))
+	else if (!current)
 		md_error(p, "%s: %s stale: its label has generation %llu, the metadata knows %llu", name,
-			 label->generation < t->generation ? "tier" : "metadata", LL(label->generation),
+			 older ? "tier" : "metadata", LL(label->generation),
 			 LL(t->generation));
 	if (label->chunk_sectors != info->chunk_sectors)
 		md_error(p, "%s: its label has chunks of %llu sectors, the set of %llu", name,
@@ -99,8 +101,9 @@ const struct tier_meta_tier *md_check_label(const struct tier_meta_info *info, c
 		return NULL;
 	}
 	compare(info, t, &label, size < 0 ? 0 : (u64)size / SECTOR, name, p);
-	/* One that is being converted has data there still. */
-	if (lost && info->state == TIER_STATE_LIVE && tier_label_current(t->generation, t->next_generation, label.generation))
+	/* One that is being converted has data there still, and one that is stale is not activated. */
+	if (lost && info->state == TIER_STATE_LIVE &&
+	    tier_label_current(t->generation, t->next_generation, label.generation))
 		md_minor(p, "%s: one of the two copies of its label is lost; the next activation for writing writes both", name);
 	return t;
 }

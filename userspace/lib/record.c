@@ -79,7 +79,7 @@ static void set_record(struct md_record *r, const struct tier_meta_info *info)
 	add_number(r, "paused", !!(info->flags & TIER_SB_PAUSED));
 	/* The tier that takes the set's place. */
 	if (md_has_home(info->state))
-		add_number(r, "home", (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT);
+		add_number(r, "home", md_home(info));
 	add_number(r, "compat", info->compat_flags);
 	add_number(r, "compat_ro", info->compat_ro_flags);
 }

@@ -145,8 +145,8 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image, bool *whol
 	return add_tiers(r, tiers, *whole);
 }
 
-/* With all records lost, a tier that nobody names is one that never was. */
-static bool all_named(struct md_repair *r)
+/* With all records lost, a tier that nobody names is one that never was: its chunks are given up, or it is refused. */
+static bool give_up_unnamed(struct md_repair *r)
 {
 	u64 i;
 
@@ -208,7 +208,7 @@ static void tell_doubts(struct md_repair *r, const struct tier_meta_info *info, 
 	copy_string(policy, sizeof(policy), info->policy);
 	make_printable(policy);
 	if (md_has_home(info->state))
-		snprintf(home, sizeof(home), ", home %u", (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT);
+		snprintf(home, sizeof(home), ", home %u", md_home(info));
 	md_error(r->p, "superblock: its roots are right; this may not be: %sstate %s%s, length %llu sectors, reserve %llu, generation %llu, next %llu, transaction %llu, block size %u, policy %s%s, paused %u, compat 0x%x, compat_ro 0x%x%s",
 		 r->nr_labels ? "" : "uuid, name, ", md_state_name(info->state), home, LL(info->length),
 		 LL(info->reserve), LL(info->generation), LL(info->next_generation), LL(info->trans_id),
@@ -234,10 +234,11 @@ static void doubt_generation(struct md_repair *r)
 /* A set that has been taken apart has none on the device that it went back to. */
 static bool home_has_label(const struct md_repair *r, const struct tier_meta_info *info)
 {
-	unsigned int i, home = (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+	unsigned int i;
 
 	for (i = 0; i < r->nr_labels; i++)
-		if (r->labels[i].label.id == home && !memcmp(r->labels[i].label.set_uuid, info->uuid, sizeof(info->uuid)))
+		if (r->labels[i].label.id == md_home(info) &&
+		    !memcmp(r->labels[i].label.set_uuid, info->uuid, sizeof(info->uuid)))
 			return true;
 	return false;
 }
@@ -325,7 +326,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_image_mapping(&image, NULL, r->content.mapping);
 	md_image_heat(&image, r->content.heat);
 	md_refs_free(&orphans);
-	if (!whole && !all_named(r))
+	if (!whole && !give_up_unnamed(r))
 		return false;
 	md_content_judge(&r->content, r->p);
 	/* What is written is checked before it is used. */

@@ -42,6 +42,12 @@ static inline bool md_has_home(u32 state)
 	return state == TIER_STATE_REVERTING || state == TIER_STATE_RETIRED;
 }
 
+/* That tier's id, in such a state. */
+static inline unsigned int md_home(const struct tier_meta_info *info)
+{
+	return (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
+}
+
 /* Bits and bytes of a superblock that must be zero; it was judged good otherwise. */
 void md_rules_superblock(const void *block, struct md_problems *p);
 

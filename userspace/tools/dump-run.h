@@ -27,8 +27,8 @@ struct repair_run {
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
 	bool lose_tiers;	/* that are not among them and have no record */
 	/* Asked before such are lost; NULL: nobody. */
-	bool (*may_lose)(void *context, unsigned long long chunks);
-	void *context;
+	bool (*may_lose)(const struct repair_run *run, unsigned long long chunks);
+	const void *context;
 };
 
 /* The same; what is lost is said on standard output. */

@@ -80,7 +80,7 @@ bool repair_run(const struct repair_run *run)
 	if (!good)
 		err("%s: %s.", run->input, repair.refusal);
 	else if (run->may_lose && repair.given_up)
-		good = run->may_lose(run->context, repair.given_up);
+		good = run->may_lose(run, repair.given_up);
 	if (good)
 		good = output_metadata(run->output, run->input, &repair.content) &&
 		       check_output(run->output);
