@@ -437,7 +437,7 @@ new_chunks()
 # they wait then, and who asks for what has been written so far does not wait for them.
 backlog()
 {
-	local size nr=30000 m=/dev/mapper/tt_m flush during chunk_bytes=$((chunk * 512))
+	local size nr=30000 discards=20000 m=/dev/mapper/tt_m flush during
 	disk meta 8
 	disk fast 2100
 	disk slow 2100
@@ -467,22 +467,47 @@ backlog()
 
 	# Nor for discards that come after it, of which there are as many at once as are wanted.
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
-	background blkdiscard -f -o 0 -l "$chunk_bytes" "$dev"
-	nap 1
 	io write "$dev" at="$(at_chunk "$nr")" len=4k seed=1
+	wait_for 20 commit_is_held
+	io write "$dev" at="$(at_chunk $((nr + 1)))" len=4k seed=1
 	background io sync "$dev"
 	flush=$last_pid
 	nap 3
-	background blkdiscard -f -o "$chunk_bytes" -l $(((nr - 1) * chunk_bytes)) "$dev"
-	nap 3
+	background blkdiscard -f -o 0 -l $((discards * chunk * 512)) "$dev"
+	wait_for 60 all_submitted "$last_pid"
 	swap m "0 $size delay $meta 0 0 $meta 0 2000"
 	wait "$flush"
-	nap 4
-	kill -0 "$last_pid" || fail "the FLUSH has waited for discards that came after it"
+	swap m "0 $size delay $meta 0 0 $meta 0 60000"
+	wait_for 60 no_more_discarded
+	during=$(nr_discarded)
 	swap m "0 $size linear $meta 0"
+	note "$during chunks are discarded when the FLUSH ends"
+	[ "$during" -lt "$discards" ] ||
+		fail "the FLUSH has waited for discards that came after it"
 	wait "$last_pid"
 	io sync "$dev"
-	same 1 "$(info mapped)" "chunks mapped"
+	same $((nr + 2 - discards)) "$(info mapped)" "chunks mapped"
+}
+commit_is_held()
+{
+	local some=' delay [0-9]+ [1-9]'
+	[[ $(dmsetup status tt_m) =~ $some ]]
+}
+# all_submitted PID: it waits for the end of its I/O (a status would wait for the commit)
+all_submitted() { [[ $(<"/proc/$1/stat") == *") D "* ]]; }
+# nr_discarded: by the disk's count
+nr_discarded()
+{
+	local sectors
+	read -r _ _ _ _ _ _ _ _ _ _ _ _ _ sectors _ <"$(block_of "$fast")/stat"
+	echo $((sectors / chunk))
+}
+no_more_discarded()
+{
+	local before
+	before=$(nr_discarded)
+	nap 3
+	[ "$(nr_discarded)" = "$before" ]
 }
 # nr_written [DISK]: by its count, as status waits for the commit
 nr_written()
