@@ -502,11 +502,12 @@ bool revert_committed(const struct set *s)
 	const struct set_tier *home = home_of(s);
 
 	/*
-	 * Without its label the home cannot be seen any more.  As long as it has that, or nothing
-	 * says who it is and others have theirs, the state is wrong, by damage for one.
+	 * Without its label the home cannot be seen any more.  One that may come yet, has its label,
+	 * or is not known while others have theirs, contradicts the state.
 	 */
 	if (s->info.state == TIER_STATE_RETIRED)
-		return home ? !home->present || !has_label(s, home) : !any_labelled(s);
+		return home ? !comes_later(home) && !(home->present && has_label(s, home)) :
+			      !any_labelled(s);
 	return home && !home->present && is_bare(s, home);
 }
 
@@ -518,9 +519,12 @@ int revert_take_back(const struct set *s)
 
 	if (!convert_parts_known(s))
 		return -EUCLEAN;
-	if (!home && any_labelled(s)) {
-		err("%s: says of itself that it went back to one device, but not to which, and its tiers have their labels still. Nothing was changed. To have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
-		    s->name, s->name);
+	/* A copy from before has not what was written since, and damage need not be believed. */
+	if (s->info.state == TIER_STATE_RETIRED && (home ? home->present : any_labelled(s))) {
+		err("%s: says of itself that it went back to %s, but %s. Nothing was changed. If it did not go back, to have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
+		    s->name, home ? home->dev.name : "one device",
+		    home ? "this has its label; a copy from before is to be taken away" :
+			   "not to which, and its tiers have their labels still", s->name);
 		return -EUCLEAN;
 	}
 	if (!home || !home->present) {

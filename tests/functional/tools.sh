@@ -515,6 +515,7 @@ test_case "tierctl drives them" by_tierctl
 # A state that damage has made, as tier_repair keeps it: what is there has the last word.
 wrong_state()
 {
+	local named
 	used_set
 	deactivate
 	ctl dump "$set" -o "$tmp/dump"
@@ -530,15 +531,39 @@ wrong_state()
 	wait_for 10 test -b "$slow"
 	sed -i 's/home="7"/home="0"/' "$tmp/retired"
 	ctl_code 0 restore -y "$tmp/retired" "$meta"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
+	matches "$set: says of itself that it went back to $fast, but this has its label" "$errors"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 revert -y "$set"
+	matches "$set: says of itself that it went back to $fast, but this has its label" "$errors"
+	echo 0 >"$configfs/${fast#/dev/}/power"
+	unchanged "$meta" "$slow" -- ctl activate --auto
+	unchanged "$meta" "$slow" -- ctl_code 1 activate "$set"
+	one_line "$set: cannot be activated: it was taken apart, these are its remains"
+	echo 1 >"$configfs/${fast#/dev/}/power"
+	wait_for 10 test -b "$fast"
 	dd if="$meta" of="$tmp/damaged" bs=1M iflag=direct status=none
 	printf damage | dd of="$tmp/damaged" bs=1 seek=300 conv=notrunc status=none
-	rm -f "$tmp/mended"
-	tool 0 tier_repair -i "$tmp/damaged" -o "$tmp/mended" --tiers "$fast" "$slow"
-	tool 0 tier_dump -i "$tmp/mended"
-	matches 'state="live"' "$output"
+	for named in '' "--tiers $fast $slow"; do
+		rm -f "$tmp/mended"
+		# shellcheck disable=SC2086	# several words
+		tool 0 tier_repair -i "$tmp/damaged" -o "$tmp/mended" $named
+		tool 0 tier_dump -i "$tmp/mended"
+		matches 'state="live"' "$output"
+	done
+	ctl_code 0 restore -y "$tmp/dump" "$meta"
 	ctl_code 0 activate "$set"
 	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
 	data_is_there
+	# When it is so, and the device has another name now, its user has the last word.
+	deactivate
+	ctl dump "$set" -o "$tmp/newer"
+	sed 's/state="live"/state="retired" home="0"/' "$tmp/newer" >"$tmp/retired"
+	ctl_code 0 restore -y "$tmp/retired" "$meta"
+	echo 0 >"$configfs/${fast#/dev/}/power"
+	unchanged "$meta" "$slow" -- ctl_code 1 activate "$set"
+	ctl_code 0 destroy -y "$set"
+	ctl_code 1 activate "$set"
+	one_line "$set: no such set"
 }
 test_case "metadata that says the set was taken apart, with all labels there" wrong_state
 

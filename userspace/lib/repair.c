@@ -267,7 +267,8 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 		return refuse(r, "the superblock is damaged, and says that it is of another version or has unknown features. Restore a dump, or use what is left of a mirror");
 	/* Not to be formatted anew, or taken apart, for the sake of a bit that has changed. */
 	if (image->info.state == TIER_STATE_FORMATTING ||
-	    (image->info.state == TIER_STATE_RETIRED && home_has_label(r, &image->info)))
+	    (image->info.state == TIER_STATE_RETIRED &&
+	     (!r->nr_labels || home_has_label(r, &image->info))))
 		image->info.state = TIER_STATE_LIVE;
 	tell_doubts(r, &image->info, features);
 	/* Any policy does; with one that is not there the set could not be activated. */
