@@ -399,6 +399,8 @@ replace_another_name()
 	disk spare 16
 	ctl set -q "$set" migration_bandwidth=16k
 	ctl_code 0 replace --background "$set" 0 "$third"
+	ctl pause -q "$set"	# what moves would be taken for a write of theirs
+	wait_for 20 settled
 	was=$(info_states)
 	for gone in /dev/tt_gone "$spare" 1; do
 		unchanged "${everything[@]}" -- ctl_code 1 replace "$set" "$gone" "$third"
@@ -407,6 +409,7 @@ replace_another_name()
 	unchanged "${everything[@]}" -- ctl_code 1 replace --abort "$set" "$fast" "$spare"
 	one_line "$spare is none of its tiers, but tier 0 \($fast\) is being emptied\. .*: tierctl remove --abort $set $fast"
 	same "$was" "$(info_states)" "states"
+	ctl resume -q "$set"
 	ctl set -q "$set" migration_bandwidth=0
 	ctl_code 0 replace "$set" "$fast" "$third"
 	same "third slow" "$(layout)"
