@@ -468,7 +468,7 @@ backlog()
 	# Nor for discards that come after it, of which there are as many at once as are wanted.
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
 	io write "$dev" at="$(at_chunk "$nr")" len=4k seed=1
-	wait_for 20 commit_is_held
+	wait_for 20 holds_io tt_m
 	io write "$dev" at="$(at_chunk $((nr + 1)))" len=4k seed=1
 	background io sync "$dev"
 	flush=$last_pid
@@ -478,7 +478,7 @@ backlog()
 	swap m "0 $size delay $meta 0 0 $meta 0 2000"
 	wait "$flush"
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
-	wait_for 60 no_more_discarded
+	wait_for 60 is_steady nr_discarded
 	during=$(nr_discarded)
 	swap m "0 $size linear $meta 0"
 	note "$during chunks are discarded when the FLUSH ends"
@@ -488,41 +488,12 @@ backlog()
 	io sync "$dev"
 	same $((nr + 2 - discards)) "$(info mapped)" "chunks mapped"
 }
-commit_is_held()
-{
-	local some=' delay [0-9]+ [1-9]'
-	[[ $(dmsetup status tt_m) =~ $some ]]
-}
 # all_submitted PID: it waits for the end of its I/O (a status would wait for the commit)
 all_submitted() { [[ $(<"/proc/$1/stat") == *") D "* ]]; }
-# nr_discarded: by the disk's count
-nr_discarded()
-{
-	local sectors
-	read -r _ _ _ _ _ _ _ _ _ _ _ _ _ sectors _ <"$(block_of "$fast")/stat"
-	echo $((sectors / chunk))
-}
-no_more_discarded()
-{
-	local before
-	before=$(nr_discarded)
-	nap 3
-	[ "$(nr_discarded)" = "$before" ]
-}
-# nr_written [DISK]: by its count, as status waits for the commit
-nr_written()
-{
-	local writes
-	read -r _ _ _ _ writes _ <"$(block_of "${1:-$fast}")/stat"
-	echo "$writes"
-}
-no_more_written()
-{
-	local before
-	before=$(nr_written)
-	nap 3
-	[ "$before" -gt 1000 ] && [ "$(nr_written)" = "$before" ]
-}
+# By the disk's counts, as status waits for the commit: nr_written [DISK], nr_discarded
+nr_written() { stat_of "${1:-$fast}" 4; }
+nr_discarded() { echo $(($(stat_of "$fast" 13) / chunk)); }
+no_more_written() { [ "$(nr_written)" -gt 1000 ] && is_steady nr_written; }
 test_case "first writes that are faster than the metadata" backlog
 
 # No more of them than that are kept for a tier that does not come to an end with a flush:

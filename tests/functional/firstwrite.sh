@@ -200,12 +200,7 @@ whole_chunk()
 	io sync "$dev"
 	is "$(sectors_written tt_fast) - $sectors_before == 4 * 128"
 }
-sectors_written()
-{
-	local f
-	read -ra f <"/sys/block/$1/stat"
-	echo "${f[6]}"
-}
+sectors_written() { stat_of "$1" 6; }
 test_case "a write of whole chunks zeroes nothing" whole_chunk
 
 skip_zeroing()

@@ -355,6 +355,30 @@ block_of()
 sectors_of() { echo "$(<"$(block_of "$1")/size")"; }
 majmin() { echo "$(<"$(block_of "$1")/dev")"; }
 
+# stat_of DISK N: the Nth number of its counts, from 0 (Documentation/block/stat.rst)
+stat_of()
+{
+	local f
+	read -ra f <"$(block_of "$1")/stat"
+	echo "${f[$2]}"
+}
+
+# holds_io NAME: the dm-delay device of that name does
+holds_io()
+{
+	local some=' delay [0-9 ]*[1-9]'
+	[[ $(dmsetup status "$1") =~ $some ]]
+}
+
+# is_steady COMMAND...: it says the same for some time
+is_steady()
+{
+	local before
+	before=$("$@")
+	nap 3
+	[ "$("$@")" = "$before" ]
+}
+
 # io_counts DISK...: completed reads, writes, discards and flushes of each; a
 # line that stays the same as long as a disk is left alone.
 io_counts()

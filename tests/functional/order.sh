@@ -47,11 +47,7 @@ hold_up()
 go_on() { lower "$1" "$(linear_line "$1")"; }
 
 # held_up NAME: some I/O is
-held_up()
-{
-	local some=' delay [0-9 ]*[1-9]'
-	[[ $(dmsetup status "tt_u_$1") =~ $some ]]
-}
+held_up() { holds_io "tt_u_$1"; }
 
 # fail_writes NAME: and flushes
 fail_writes()
@@ -317,18 +313,8 @@ first_write_and_flush()
 		check_chunks "$n" 1 1 || check_chunks "$n" 1 0
 	done
 }
-writes_of()
-{
-	local f
-	read -ra f <"/sys/block/tt_$1/stat"
-	echo "${f[4]}"
-}
-flushes_of()
-{
-	local f
-	read -ra f <"/sys/block/tt_$1/stat"
-	echo "${f[15]}"
-}
+writes_of() { stat_of "tt_$1" 4; }
+flushes_of() { stat_of "tt_$1" 15; }
 wrote_more() { [ "$(writes_of "$1")" -gt "$2" ]; }
 test_case "a new chunk's data is on stable storage before the mapping says so" \
 	first_write_and_flush

@@ -512,7 +512,7 @@ by_tierctl()
 }
 test_case "tierctl drives them" by_tierctl
 
-# A state that damage has made, as tier_repair keeps it: what is there has the last word.
+# A state that damage has made: what is there has the last word.
 wrong_state()
 {
 	local named
