@@ -63,12 +63,12 @@ static int commit_change(struct tier_set *set, int r)
 	return r ? tier_settle_error(set, r) : tier_commit_now(set);
 }
 
-static int write_record(struct tier_set *set, struct tier *t)
+static int write_record(struct tier_set *set, const struct tier_meta_tier *rec)
 {
 	int r;
 
 	mutex_lock(&set->commit);
-	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tier(set->metadata, &t->rec);
+	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tier(set->metadata, rec);
 	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	return r;
@@ -175,7 +175,7 @@ static int set_tier_key(struct call *c, unsigned int rank, int i, u64 value)
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing, and nothing of it changes while it is away");
 	old = exchange_tier_value(&t->rec, i, value);
-	r = write_record(c->set, t);
+	r = write_record(c->set, &t->rec);
 	if (r) {
 		exchange_tier_value(&t->rec, i, old);
 		return r;
@@ -393,7 +393,7 @@ static int do_evacuate(struct call *c)
 		return -ENOSPC;
 	}
 	WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
-	r = write_record(set, t);
+	r = write_record(set, &t->rec);
 	if (r) {
 		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
 		return r;
@@ -440,6 +440,7 @@ static int do_revert(struct call *c)
 static int do_admit(struct call *c)
 {
 	struct tier_set *set = c->set;
+	struct tier_meta_tier rec;
 	struct tier *t;
 	int r;
 
@@ -453,12 +454,13 @@ static int do_admit(struct call *c)
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
-		r = write_record(set, t);
-		if (r) {
-			WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
+		/* Nothing is placed there before that is sure. */
+		rec = t->rec;
+		rec.flags &= ~TIER_RECORD_EVACUATE;
+		r = write_record(set, &rec);
+		if (r)
 			return r;
-		}
+		WRITE_ONCE(t->rec.flags, rec.flags);
 	}
 	WRITE_ONCE(t->evacuating, false);
 	clear_bit(TIER_FLAG_WRITE_FAILED, &t->flags);

@@ -75,6 +75,7 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	struct tier_migration *m;
 	unsigned long flags;
 	bool taken = false;
+	u32 pieces;
 	bool held;
 
 	*again = false;
@@ -101,11 +102,12 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	io->migration = m;
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
+	pieces = io->last_piece - io->first_piece + 1;
 	m->writers++;
+	m->writing += pieces;
 	/* One that is as large as the chunk must not hold the others up for all of a copy. */
 	if (m->pressing)
-		m->quota -= min_t(u32, io->last_piece - io->first_piece + 1, TIER_STEP_PIECES) *
-			    PRESSING_SHARE;
+		m->quota -= min_t(u32, pieces, TIER_STEP_PIECES) * PRESSING_SHARE;
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;
@@ -124,6 +126,7 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 			set_bit(piece, m->dirty);
 	io->migration = NULL;
 	spin_lock_irqsave(&set->lock, flags);
+	m->writing -= io->last_piece - io->first_piece + 1;
 	if (!--m->writers && m->waiting_for_writers) {
 		m->waiting_for_writers = false;
 		next_step(m, step_last);
@@ -238,7 +241,7 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 		status = BLK_STS_IOERR;
 	m->error = blk_status_to_errno(status);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
-	go_on = !status && !m->cancelled;
+	go_on = !status && !m->cancelled && tier_open(m->to);
 	if (go_on) {
 		m->committing = true;
 		if (TIER_MUTANT(place_freed_before_commit))
@@ -512,25 +515,35 @@ static bool copy_run(struct tier_migration *m)
 	return true;
 }
 
+/* So does one whose destination takes nothing any more: it fails, or is to be emptied. */
 static bool shall_stop(struct tier_migration *m)
 {
-	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set);
+	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set) ||
+	       !tier_open(m->to);
 }
 
-/* Holds writes; true if none is in flight. */
-static bool hold_writes(struct tier_migration *m)
+/*
+ * Holds writes if they need not wait for more than a step's pieces: those that are dirty,
+ * and those that will be when the writes in flight have ended.  *ready: none is.
+ */
+static bool hold_writes(struct tier_migration *m, bool *ready)
 {
 	struct tier_set *set = m->set;
-	bool ready;
+	unsigned int left;
+	bool few;
 
 	spin_lock_irq(&set->lock);
-	if (!m->cancelled)
-		change_word(set, m->chunk, 0, TIER_WORD_HELD);
-	ready = !m->writers;
-	m->waiting_for_writers = !ready;
-	m->step = step_last;
+	left = bitmap_weight(m->dirty, m->nr_pieces) + m->writing;
+	few = min(left, m->nr_pieces) <= TIER_STEP_PIECES;
+	if (few) {
+		if (!m->cancelled)
+			change_word(set, m->chunk, 0, TIER_WORD_HELD);
+		*ready = !m->writers;
+		m->waiting_for_writers = m->writers;
+		m->step = step_last;
+	}
 	spin_unlock_irq(&set->lock);
-	return ready;
+	return few;
 }
 
 /* Unless the move has been given up meanwhile. */
@@ -545,7 +558,7 @@ static void step_copy(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 	unsigned long wait;
-	unsigned int left;
+	bool empty, ready;
 
 	m->step = step_copy;
 	if (!m->copier)
@@ -578,19 +591,21 @@ static void step_copy(struct tier_migration *m)
 	if (copy_run(m))
 		return;
 
-	/* A pass is over.  Each write in flight will leave a dirty piece or more, too. */
+	/* A pass is over, if there was something to copy. */
+	m->passes += !!m->next_piece;
 	m->next_piece = 0;
-	m->passes++;
-	left = bitmap_weight(m->dirty, m->nr_pieces) + READ_ONCE(m->writers);
-	if (min(left, m->nr_pieces) > TIER_STEP_PIECES) {
-		if (m->passes >= PASSES_UNTIL_PRESSING && !TIER_MUTANT(writes_not_pressed))
-			press(m);
-		/* With nothing to copy, there is nothing to do until a write ends. */
-		queue_delayed_work(set->wq, &m->work, bitmap_empty(m->dirty, m->nr_pieces));
+	if (hold_writes(m, &ready)) {
+		if (ready)
+			step_last(m);
 		return;
 	}
-	if (hold_writes(m))
-		step_last(m);
+	if (m->passes >= PASSES_UNTIL_PRESSING && !TIER_MUTANT(writes_not_pressed))
+		press(m);
+	/* If not, there is nothing to do until a write ends, and nothing to hold others up for. */
+	empty = bitmap_empty(m->dirty, m->nr_pieces);
+	if (empty)
+		m->last_run = TIER_STEP_PIECES;
+	queue_delayed_work(set->wq, &m->work, empty);
 }
 
 /* No write is in flight and none comes: copies what is left. */

@@ -314,6 +314,13 @@ void tier_set_unbind(struct tier_target *tt)
 	flush_work(&set->event_work);
 }
 
+/* One that the table says is missing stays in the set. */
+static bool keeps(const struct tier_target *tt, const struct tier *t)
+{
+	return uses(tt, t->bdev->bd_dev) ||
+	       (t->rec.rank < tt->nr_tiers && !tt->devs[t->rec.rank]);
+}
+
 bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
 {
 	struct tier_target *tt;
@@ -321,7 +328,7 @@ bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
 
 	mutex_lock(&tier_registry_lock);
 	list_for_each_entry(tt, &targets, list)
-		if (tt->set == set && tt != set->bound && !uses(tt, t->bdev->bd_dev))
+		if (tt->set == set && tt != set->bound && !keeps(tt, t))
 			dropped = true;
 	mutex_unlock(&tier_registry_lock);
 	return dropped;

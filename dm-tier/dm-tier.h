@@ -403,6 +403,7 @@ struct tier_migration {
 	/* set->lock */
 	struct bio_list held;
 	unsigned int writers;		/* guarded writes in flight */
+	unsigned int writing;		/* pieces that they write */
 	bool waiting_for_writers;
 	bool cancelled;
 	bool stopped;			/* cancelled by a suspend */

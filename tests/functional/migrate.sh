@@ -659,4 +659,99 @@ is_written_twice() { [ "$(info writes0)" -gt 512 ]; }
 test_case "a large chunk moves while it is written all the time, and no write waits long" \
 	large_while_written
 
+# What is in flight when a pass is over will be dirty: writes are not held while that is
+# more than is copied in one go, here half of the chunk.
+large_in_flight()
+{
+	local start half place discard n
+	chunk=32768
+	disk meta 4
+	disk fast 64
+	disk slow 64
+	wrap u_fast "0 $(sectors_of "$fast") linear $fast 0"
+	tiers=(/dev/mapper/tt_u_fast "$slow")
+	core=(migration_bandwidth 0)
+	activate
+	write_chunks 0 1 1
+	chunk_info 0
+	place=$((C[place] * chunk)) half=$((C[place] * chunk + chunk / 2))
+	dmsetup suspend tt_u_fast
+	printf '%s\n' "0 $half linear $fast 0" "$half $((chunk / 2)) delay $fast $half 0 $fast $half 60000" \
+		"$((place + chunk)) $(($(sectors_of "$fast") - place - chunk)) linear $fast $((place + chunk))" |
+		dmsetup load tt_u_fast
+	dmsetup resume tt_u_fast
+	msg set migration_bandwidth 4096
+	msg migrate 0 1 1
+	wait_for 10 in_motion
+	background blkdiscard -o 8m -l 8m "$dev"
+	discard=$last_pid
+	wait_for 20 holds_io tt_u_fast
+	# The rest of the first pass, and some more of them
+	msg set migration_bandwidth 0
+	for n in {1..12}; do
+		start=$EPOCHREALTIME
+		io write "$dev" at=0 len=4k seed=1
+		[ "$(bc <<<"$(since "$start") < 2.5")" = 1 ] || fail "write $n waited for the discard: $(since "$start") s"
+		nap 0.3
+	done
+	in_motion || fail "the chunk has moved before the discard has ended"
+	dmsetup suspend --noflush tt_u_fast
+	dmsetup load tt_u_fast --table "0 $(sectors_of "$fast") linear $fast 0"
+	dmsetup resume tt_u_fast
+	wait "$discard"
+	wait_for 60 all_on_rank 0 1 1
+	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
+	io check "$dev" at=0 len=8m seed=1
+}
+test_case "writes to a large chunk do not wait for a large one in flight" large_in_flight
+
+# A tier that is closed while a chunk is on its way to it does not get that any more.
+closed_destination()
+{
+	chunk=32768
+	disk meta 4
+	disk fast 80
+	disk slow 64
+	wrap u_slow "0 $(sectors_of "$slow") linear $slow 0"
+	tiers=("$fast" /dev/mapper/tt_u_slow)
+	length=$((2 * chunk))
+	core=(migration_bandwidth 1024)
+	activate
+	write_chunks 0 1 1
+	move 0 1 1
+	write_chunks 1 1 2
+	same "1 1" "$(info demotions) $(info used1)" "moves to and chunks on slow"
+	msg migrate 1 1 1
+	wait_for 10 in_motion
+	"$1"
+	msg set migration_bandwidth 0
+	wait_for 30 settled
+	same "1 1 0" "$(info demotions) $(info aborted) $(info failed)" "moves to slow, aborted and failed ones"
+	same 1 "$(on_rank 1 1 0)" "still on fast"
+	check_chunks 1 1 2
+	msg admit 1
+	move 1 1 1
+	check_chunks 0 1 1
+	check_chunks 1 1 2
+}
+by_evacuate() { msg evacuate 1; msg pause; }
+# Where the chunk lies that is on slow already, writes fail.
+by_write_error()
+{
+	local place
+	chunk_info 0
+	place=$((C[place] * chunk))
+	dmsetup suspend --noflush tt_u_slow
+	printf '%s\n' "0 $place linear $slow 0" "$place $chunk error" \
+		"$((place + chunk)) $(($(sectors_of "$slow") - place - chunk)) linear $slow $((place + chunk))" |
+		dmsetup load tt_u_slow
+	dmsetup resume tt_u_slow
+	fails io write "$dev" at=0 len=4k seed=3
+	dmsetup load tt_u_slow --table "0 $(sectors_of "$slow") linear $slow 0"
+	dmsetup resume tt_u_slow
+	same F "$(info state1)" "state of slow"
+}
+test_case "an evacuation ends the moves to its tier" closed_destination by_evacuate
+test_case "a write error ends the moves to its tier" closed_destination by_write_error
+
 run_tests

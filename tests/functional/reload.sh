@@ -335,7 +335,13 @@ drop_tier()
 	refused 'tier' load
 	msg evacuate 2
 	wait_for 30 used_is 2 0
-	# The next line leaves it out; once loaded, no way back by admit.
+	# The next line leaves it out; once loaded, no way back by admit.  One that says it is
+	# missing does not.
+	tiers=("$fast" "$slow" -)
+	load
+	msg admit 2
+	msg evacuate 2
+	tiers=("$fast" "$slow")
 	load
 	fails msg admit 2
 	matches 'busy' "$output" "admit of a tier that a loaded table drops"
