@@ -219,9 +219,16 @@ static int activate(struct set *s, const struct args *args, const struct strings
 		err("%s: needs a name for its device: --name NAME", s->name);
 		return EXIT_FAILED;
 	}
+	/* By this name it is known what it was, and what is left of that. */
+	if (s->lv && strcmp(name, s->dm_name)) {
+		err("%s: was a logical volume, and keeps the name %s until tierctl revert. Activate it without --name.",
+		    s->name, s->dm_name);
+		return EXIT_FAILED;
+	}
 	if (dm_name_exists(name)) {
-		err("%s: another device has the name %s. Choose one: tierctl activate --name NAME %s",
-		    s->name, name, s->hex);
+		err("%s: another device has the name %s. %s%s", s->name, name,
+		    s->lv ? "How to free it: tierctl status " : "Choose one: tierctl activate --name NAME ",
+		    s->lv ? s->name : s->hex);
 		return EXIT_FAILED;
 	}
 

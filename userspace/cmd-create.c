@@ -332,9 +332,12 @@ static bool wipe(struct creation *c)
 	for (i = 0; i <= c->nr_tiers; i++) {
 		if (!nth(c, i)->carries)
 			continue;
-		c->wiped = true;
-		if (wipe_candidate(nth(c, i), !i))
+		if (wipe_candidate(nth(c, i), !i)) {
+			if (c->wiped)
+				err("What was wiped before that stays wiped.");
 			return false;
+		}
+		c->wiped = true;
 	}
 	return true;
 }

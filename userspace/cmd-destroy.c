@@ -29,13 +29,23 @@ static void say_what_goes(const struct set *s)
 		else
 			say("  (tier %u is missing and keeps its label)\n", i);
 	}
-	for (i = 0; i < s->nr_stray; i++)
-		say("%s what is left of it on %s\n", would, s->stray[i].name);
+	for (i = 0; i < s->nr_stray; i++) {
+		char *what = wipe_would_lose(&s->stray[i]);
+
+		if (what)
+			say("  (%s carries %s, too, and stays as it is)\n", s->stray[i].name, what);
+		else
+			say("%s what is left of it on %s\n", would, s->stray[i].name);
+		free(what);
+	}
 	if (s->have_meta)
 		say("%s the metadata on %s\n", would, s->meta_dev.name);
 }
 
-/* A device that something else uses must stop it before anything is changed. */
+/*
+ * A device that something else uses must stop it before anything is changed.  What has
+ * been begun on one that is not used now is not lost unasked, either.
+ */
 static bool check_members(const struct set *s)
 {
 	bool good = true;
@@ -46,12 +56,16 @@ static bool check_members(const struct set *s)
 		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :
 					 &s->stray[i - 1 - s->nr_tiers];
 		char *usage = d->path ? device_usage(d) : NULL;
+		char *what = d->path && !usage && i <= s->nr_tiers ? wipe_would_lose(d) : NULL;
 
-		if (usage) {
+		if (usage)
 			err("%s: %s. Free it first.", d->name, usage);
+		else if (what)
+			err("%s: carries %s, too. To lose that, repeat with --force.", d->name, what);
+		if (usage || what)
 			good = false;
-		}
 		free(usage);
+		free(what);
 	}
 	return good;
 }
@@ -64,7 +78,7 @@ static int wipe_set(const struct set *s)
 		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
 			return EXIT_FAILED;
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_labels(&s->stray[i], s->uuid))
+		if (wipe_stray(&s->stray[i], s->uuid))
 			return EXIT_FAILED;
 	reshape_step("destroy", "labels");
 	if (s->have_meta && wipe_superblock(&s->meta_dev, s->uuid))
@@ -78,9 +92,13 @@ static bool was_volume(const struct set *s)
 {
 	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
 	struct lvm_parts parts = { 0 };
-	bool was = name && lvm_installed() && !lvm_list_set(s->hex, &parts) &&
-		   lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	bool was = name;
+	unsigned int i;
 
+	for (i = 0; i < s->nr_tiers; i++)
+		was |= s->tier[i].present && set_volume_is_origin(&s->tier[i].dev);
+	was = was && lvm_installed() && !lvm_list_set(s->hex, &parts) &&
+	      lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	lvm_parts_free(&parts);
 	free(name);
 	return was;
@@ -302,6 +320,13 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 		err("%s: %s. Name %s.", typed, text, role.set->name);
 	else if (refused)
 		err("%s: %s. To wipe it all the same, repeat with --force.", typed, text);
+	free(text);
+	if (refused)
+		return false;
+	text = wipe_would_lose(d);
+	refused = text;
+	if (refused)
+		err("%s: carries %s, too. To lose that, repeat with --force.", typed, text);
 	free(text);
 	if (refused)
 		return false;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -376,10 +375,10 @@ static bool unchanged(const char *path, const struct device *then, const char *o
 }
 
 /*
- * Whether path may be overwritten: asks if it carries something.  An error was said if
- * not.
+ * Whether the device, which was called path, may be overwritten: asks if it carries
+ * something.  An error was said if not.
  */
-static bool may_overwrite(const char *path, const struct origin *from, struct device *d, bool *is_device)
+static bool may_overwrite(const struct device *d, const char *path, const struct origin *from)
 {
 	char *usage, *carries, *age, hex[UUID_HEX];
 	struct member m;
@@ -387,9 +386,6 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	const char *advice;
 	int error = 0;
 
-	*is_device = !device_from_name(path, d);
-	if (!*is_device)
-		return may_overwrite_file(path);
 	usage = device_usage(d);
 	if (usage) {
 		err("%s: is %s. Free it first.", d->name, usage);
@@ -426,135 +422,53 @@ static bool may_overwrite(const char *path, const struct origin *from, struct de
 	return may;
 }
 
-/* A set may be called like one of its numbers. */
-static uint64_t number_after(const char *text, const char *name)
-{
-	char *end;
-
-	while ((text = strstr(text, name))) {
-		uint64_t number;
-
-		text += strlen(name);
-		text += strspn(text, "\": =");
-		number = strtoull(text, &end, 10);
-		if (end != text)
-			return number;
-	}
-	return 0;
-}
-
-/* The set that a dump is of: XML and JSON name it near the beginning. */
-static void dump_names_set(int fd, struct origin *o)
-{
-	static const char digits[] = "0123456789abcdef";
-	char start[4096], *p;
-	ssize_t len = pread(fd, start, sizeof(start) - 1, 0);
-
-	start[len < 0 ? 0 : len] = '\0';
-	p = strstr(start, "uuid");
-	if (!p)
-		return;
-	p += strlen("uuid");
-	p += strspn(p, "\": =");
-	if (strspn(p, digits) != 32)
-		return;
-	copy_string(o->hex, UUID_HEX, p);
-	o->info.generation = number_after(p, "generation");
-	o->info.trans_id = number_after(p, "trans_id");
-}
-
-/* Standard input is read twice, so a copy takes its place. */
-static int keep_stdin(void)
-{
-	char buf[65536];
-	ssize_t len = 0;
-	int fd = memfd_create("dump", MFD_CLOEXEC), r = fd < 0 ? -errno : 0;
-
-	while (!r && (len = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
-		r = write_fully(fd, lseek(fd, 0, SEEK_END), buf, len);
-	if (!r && (len < 0 || dup2(fd, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, 0, SEEK_SET)))
-		r = -errno;
-	if (fd >= 0)
-		close(fd);
-	return r;
-}
-
-/* Which set the dump is of, if it says so.  False, with the error said, if it is no file. */
-static bool look_at_dump(const char *name, struct origin *o)
-{
-	bool in = !strcmp(name, "-");
-	int fd = in ? STDIN_FILENO : open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r = fd < 0 ? -errno : 0;
-	struct stat st;
-
-	*o = (struct origin){ .name = name };
-	if (!r && in)
-		r = keep_stdin();
-	if (!r && fstat(fd, &st))
-		r = -errno;
-	if (r) {
-		err("%s: %s.", name, strerror(-r));
-	} else if (!S_ISREG(st.st_mode)) {
-		err("%s: is no file. To read a pipe: tierctl restore - DEV", name);
-		r = -EINVAL;
-	} else {
-		dump_names_set(fd, o);
-	}
-	if (!in && fd >= 0)
-		close(fd);
-	return !r;
-}
-
 /*
  * False with the error said if the set has metadata already: of two devices with
  * metadata of one set nobody knows which is right, and it cannot be activated.
  */
-static bool may_restore(const char *output, const char *hex)
+static bool may_restore(const struct origin *from, const struct device *d)
 {
 	struct set_list list;
 	const struct set *s;
 	bool may = false;
-	struct device d;
-	int r;
+	int r = sets_load(&list, true);
 
-	/* A file does not make a set incomplete. */
-	if (device_from_name(output, &d))
-		return true;
-	if (!*hex) {
-		device_free(&d);
-		return true;
-	}
-	r = sets_load(&list, true);
-	s = sets_find(&list, hex);
+	s = sets_find(&list, from->hex);
 	if (r)
 		may = false;	/* as was said */
 	else if (s && s->active)
 		err("%s: is active, and knows better than any dump. Type: tierctl deactivate %s", s->name, s->name);
-	else if (s && s->have_meta && s->meta_dev.dev != d.dev && !global.force)
+	else if (s && s->have_meta && s->meta_dev.dev != d->dev && !global.force)
 		err("%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
 		    s->name, s->meta_dev.name, s->meta_dev.name);
 	else
 		may = true;
 	sets_free(&list);
-	device_free(&d);
 	return may;
 }
 
 int cmd_restore(const struct args *args)
 {
 	const char *input = args->word[0], *output = args->word[1];
-	bool is_device = false;
-	struct origin from;
+	struct origin from = { .name = input };
+	struct md_content content;
 	struct device d;
+	bool is_device = !device_from_name(output, &d), may;
+	const char *path = is_device ? d.path : output;
 	int code = EXIT_FAILED;
 
-	if (look_at_dump(input, &from) && may_restore(output, from.hex) &&
-	    may_overwrite(output, &from, &d, &is_device)) {
-		if (global.test)
+	if (restore_read(input, path, &content)) {
+		uuid_to_hex(from.hex, content.info.uuid);
+		from.info = content.info;
+		/* A file does not make a set incomplete. */
+		may = is_device ? may_restore(&from, &d) && may_overwrite(&d, output, &from) : may_overwrite_file(output);
+		if (may && global.test)
 			say("Would restore %s to %s.\n", input, output);
-		if (global.test || restore_run(input, is_device ? d.path : output))
+		if (may && (global.test || output_metadata(path, input, &content)))
 			code = EXIT_DONE;
 		if (!global.test && code == EXIT_DONE)
 			say("%s: restored.\n", output);
+		md_content_free(&content);
 	}
 	if (is_device)
 		device_free(&d);
@@ -606,9 +520,10 @@ int cmd_repair(const struct args *args)
 			if (t.set->have_info)
 				from.info = t.set->info;
 		}
+		is_device = !device_from_name(output, &d);
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
-		else if (may_overwrite(output, &from, &d, &is_device))
+		else if (is_device ? may_overwrite(&d, output, &from) : may_overwrite_file(output))
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {

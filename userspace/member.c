@@ -72,6 +72,15 @@ static bool label_magic(const u8 *slot)
 	return slot && has_magic(slot, offsetof(struct tier_label, magic), TIER_LABEL_MAGIC);
 }
 
+/* What writes a new first sector, as mkswap does, may leave a label in the second slot. */
+static bool slot_is_foreign(const u8 *slot)
+{
+	if (!slot)
+		return false;
+	return (!label_magic(slot) && !tier_all_zero(slot, sizeof(struct tier_label))) ||
+	       !tier_all_zero(slot + sizeof(struct tier_label), TIER_LABEL_SLOT_SIZE - sizeof(struct tier_label));
+}
+
 void member_judge(int fd, struct member *m)
 {
 	u8 *head = block_buffer(MEMBER_HEAD), *slot[TIER_LABEL_SLOTS];
@@ -80,7 +89,7 @@ void member_judge(int fd, struct member *m)
 
 	m->kind = MEMBER_NONE;
 	m->blank = false;
-	m->is_label = m->is_whole = false;
+	m->is_label = m->is_whole = m->foreign = false;
 	m->reason = NULL;
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
 		slot[i] = head + i * TIER_LABEL_SLOT_SIZE;
@@ -95,6 +104,7 @@ void member_judge(int fd, struct member *m)
 		m->kind = !r ? MEMBER_TIER : r == -EIO ? MEMBER_UNREADABLE : MEMBER_DAMAGED;
 		m->is_label = m->kind == MEMBER_DAMAGED;
 		m->is_whole = r == -EINVAL;
+		m->foreign = m->kind == MEMBER_TIER && (slot_is_foreign(slot[0]) || slot_is_foreign(slot[1]));
 	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= MEMBER_HEAD)) {
 		/* What cannot be read may be the label. */
 		m->kind = MEMBER_UNREADABLE;

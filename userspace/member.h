@@ -20,6 +20,7 @@ struct member {
 	bool blank;		/* nothing but zeroes where a label or superblock lies */
 	bool is_label;		/* MEMBER_DAMAGED: a tier's label, else metadata */
 	bool is_whole;		/* MEMBER_DAMAGED: in order, but of a version that is not known */
+	bool foreign;		/* MEMBER_TIER: beside its label, where zeroes were, is something else */
 	const char *reason;
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;

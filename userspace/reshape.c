@@ -337,7 +337,7 @@ bool reshape_is_leftover(struct set *s, const struct member *m)
 	/* mkswap, for one, leaves the second slot of the label as it was. */
 	carries = signatures_find(m->dev.path, &error);
 	free(carries);
-	return !carries && !error;
+	return !carries && !error && !m->foreign;
 }
 
 char *reshape_foreign(struct set *s, const struct device *d)

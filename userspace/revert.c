@@ -621,7 +621,7 @@ static int wipe_set(const struct set *s)
 			     s->name, i, s->tier[i].last_seen);
 	}
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_labels(&s->stray[i], s->uuid))
+		if (wipe_stray(&s->stray[i], s->uuid))
 			return -1;
 	reshape_step("revert", "wiped");
 	if (convert_set_state(s, TIER_STATE_RETIRED, home_id(s)))

@@ -521,16 +521,16 @@ static bool has_volume(const struct set *s)
 
 /*
  * The volume has another name by now, or is not active: its tags tell what it was.  LVM
- * takes its time, for ever if a device is suspended, so it is asked only of a set with such
- * a name and such a part, and not waited for.
+ * takes its time, for ever if a device is suspended, so it is asked only of a set that has a
+ * volume, if its name or that of one is such a name, and not waited for.
  */
 static void name_after_tags(struct set *s)
 {
-	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL, *old = NULL, *both;
 	const struct lvm_part *origin = NULL;
 	struct lvm_parts parts = { 0 };
+	char *old = NULL, *both;
 
-	if (name && has_volume(s) && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
+	if (has_volume(s) && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		old = lvm_tag(origin, "name");
@@ -543,7 +543,6 @@ static void name_after_tags(struct set *s)
 	}
 	free(old);
 	lvm_parts_free(&parts);
-	free(name);
 }
 
 /*
@@ -558,14 +557,14 @@ static void name_after_volume(struct set *s)
 	unsigned int i, nr = 0, rank = 0;
 
 	s->lv = origin && (tier_called(s, s->dm_name) >= 0 || tier_called(s, origin) >= 0);
-	for (i = 0; !s->lv && name && i < s->nr_tiers; i++)
+	for (i = 0; !s->lv && i < s->nr_tiers; i++)
 		if (s->tier[i].present && set_volume_is_origin(&s->tier[i].dev)) {
 			rank = i;
 			nr++;
 		}
-	if (nr)
+	if (!s->lv && (nr || (name && s->have_info && s->info.state == TIER_STATE_LIVE)))
 		name_after_tags(s);
-	if (nr == 1 && !s->lv) {
+	if (nr == 1 && name && !s->lv) {
 		free(s->dm_name);
 		s->dm_name = volume_name(&s->tier[rank].dev);
 		s->dm_name[strlen(s->dm_name) - strlen(LVM_ORIGIN_SUFFIX)] = '\0';
@@ -587,8 +586,6 @@ static void finish_inactive(struct set *s)
 		add_problem(s, "its metadata device is missing");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
 		name_after_unlabelled(s);
-	if (!s->lv && s->have_info && s->info.state == TIER_STATE_LIVE)
-		name_after_tags(s);
 	if (s->lv)
 		s->name = lv_name_from_dm(s->dm_name);
 	if (!s->name)

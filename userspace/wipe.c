@@ -71,6 +71,37 @@ int wipe_labels(const struct device *d, const u8 *set_uuid)
 	return wipe_head(d, set_uuid, MEMBER_HEAD);
 }
 
+char *wipe_would_lose(const struct device *d)
+{
+	char *what = NULL;
+	struct member m;
+	int error;
+
+	if (global.force)
+		return NULL;
+	member_read(d, &m);
+	if (m.foreign) {
+		what = signatures_find(d->path, &error);
+		if (!what)
+			what = xstrdup("something unknown in its first 8 KiB");
+	}
+	member_free(&m);
+	return what;
+}
+
+int wipe_stray(const struct device *d, const u8 *set_uuid)
+{
+	char *what = wipe_would_lose(d);
+	int r = 0;
+
+	if (what)
+		warn("%s: carries %s, too, and stays as it is.", d->name, what);
+	else
+		r = wipe_labels(d, set_uuid);
+	free(what);
+	return r;
+}
+
 int wipe_superblock(const struct device *d, const u8 *set_uuid)
 {
 	return wipe_head(d, set_uuid, TIER_METADATA_BLOCK_SIZE);

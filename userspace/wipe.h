@@ -10,7 +10,15 @@
  * -errno, with the error said.
  */
 int wipe_labels(const struct device *d, const u8 *set_uuid);
+/* The same of a device that nothing needs: one that is used otherwise by now is left alone. */
+int wipe_stray(const struct device *d, const u8 *set_uuid);
 int wipe_superblock(const struct device *d, const u8 *set_uuid);
+
+/*
+ * What else would be lost with the label of a tier, as the device is used otherwise by now;
+ * NULL for nothing, or if --force says so.  The caller frees.
+ */
+char *wipe_would_lose(const struct device *d);
 
 /*
  * All that libblkid knows, and the place of superblock and labels; tells the

@@ -335,6 +335,31 @@ renamed_inactive()
 }
 test_case "a part that is renamed while the set is inactive" renamed_inactive
 
+# It has no other; one that it was given by hand is recorded, and counts for nothing.
+another_name()
+{
+	local table
+	converted
+	table=$(dmsetup table "$vg-data")
+	ctl deactivate -q "$vg/data"
+	ctl_code 1 activate --name tt_another "$vg/data"
+	one_line "$vg/data: was a logical volume, and keeps the name $vg-data until tierctl revert"
+	dmsetup create tt_another --table "$table"
+	dmsetup remove --retry tt_another
+	ctl_code 0 activate "$vg/data"
+	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
+	matches '^TIER-[0-9a-f]{32}-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
+	calm
+	data check
+	ctl deactivate -q "$vg/data"
+	dmsetup create tt_another --table "$table"
+	dmsetup remove --retry tt_another
+	ctl_code 0 destroy -y "$vg/data"
+	same "data " "$(lvm_names)"
+	same "" "$(tags data)" "tags"
+}
+test_case "a set that was activated under another name" another_name
+
 suspended()
 {
 	converted

@@ -74,3 +74,14 @@ one_line()
 	matches '^tierctl: .+' "$errors" "message"
 	[[ ${errors,,} =~ $1 ]] || fail "the message does not say /$1/: $errors"
 }
+
+# label_in_second_slot DEV [FROM]: the label that is there, or in that copy of its beginning, in
+# the second slot alone, which mkswap, for one, leaves as it is
+label_in_second_slot()
+{
+	dd if="${2:-$1}" of="$tmp/label" bs=512 count=9 status=none
+	dd if="$tmp/label" bs=512 count=1 status=none | grep -q TIERLABL ||
+		dd if="$tmp/label" of="$tmp/label" bs=512 skip=8 count=1 conv=notrunc status=none
+	dd if=/dev/zero of="$1" bs=4k count=1 oflag=direct status=none
+	dd if="$tmp/label" of="$1" bs=512 seek=8 count=1 oflag=direct status=none
+}

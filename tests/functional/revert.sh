@@ -173,6 +173,22 @@ plain_device()
 }
 test_case "disks" plain_device
 
+# A device that a remove has left its label on, and that is swap by now
+used_otherwise()
+{
+	make_disks
+	disk third 16
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	ctl add -q -y "$set" "$third" --at 0
+	dd if="$third" of="$tmp/head" bs=4k count=2 iflag=direct status=none
+	ctl remove -q "$set" "$third"
+	label_in_second_slot "$third" "$tmp/head"
+	mkswap "$third" >/dev/null 2>&1
+	unchanged "$third" -- ctl_code 0 revert "$set"
+	matches "$third: carries swap.*, too, and stays as it is" "$errors"
+}
+test_case "a stray label on what is used otherwise by now" used_otherwise
+
 # What has a home begins behind the label area.
 small()
 {

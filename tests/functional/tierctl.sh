@@ -222,6 +222,39 @@ destroy_replaced()
 }
 test_case "destroy of metadata that was replaced by what was restored" destroy_replaced
 
+destroy_used_otherwise()
+{
+	local third=/dev/tt_third
+	make_disks
+	create_set
+	disk third 16
+	ctl add -q -y "$set" "$third"
+	dd if="$third" of="$tmp/head" bs=4k count=2 iflag=direct status=none
+	ctl remove -q "$set" "$third"
+	# As if it had been killed before the label was wiped
+	label_in_second_slot "$third" "$tmp/head"
+	same unused "$(json '.devices[] | select(.device == "/dev/tt_third").state' scan)" "state"
+	unchanged "$third" -- ctl_code 0 destroy --dry-run "$third"
+	mkswap "$third" >/dev/null 2>&1
+	same unused "$(json '.devices[] | select(.device == "/dev/tt_third").state' scan)" "state as swap"
+	unchanged "$third" -- ctl_code 1 destroy -y "$third"
+	one_line "$third: carries swap.*, too\. to lose that, repeat with --force"
+	ctl deactivate -q "$set"
+	unchanged "${everything[@]}" "$third" -- ctl_code 0 destroy --dry-run "$set"
+	matches "$third carries swap.*, too, and stays as it is" "$output"
+	# The same of a tier
+	label_in_second_slot "$slow"
+	printf '\125\252' | dd of="$slow" bs=1 seek=510 conv=notrunc status=none
+	unchanged "${everything[@]}" "$third" -- ctl_code 1 destroy -y "$set"
+	one_line "$slow: carries .*, too\. to lose that, repeat with --force"
+	label_in_second_slot "$slow"
+	unchanged "$third" -- ctl_code 0 destroy -y "$set"
+	matches "$third: carries swap.*, too, and stays as it is" "$errors"
+	ctl_code 0 destroy -q -y --force "$third"
+	same "" "$(blkid -p -o value -s TYPE "$third" || true)" "signature"
+}
+test_case "destroy of what is used otherwise by now" destroy_used_otherwise
+
 # An active set's parts are there once more, newer than those it was activated with.
 destroy_newer()
 {

@@ -625,10 +625,14 @@ overwriting()
 	matches 'is newer than -' "$(<"$tmp/stderr")"
 	"$tierctl" restore -q -y - "$meta" < <(cat "$tmp/newer")
 	good "$meta"
-	ctl_code 1 restore -y <(cat "$tmp/newer") "$meta"
-	one_line 'is no file.*restore - dev'
+	ctl_code 0 restore -q -y <(cat "$tmp/newer") "$meta"
+	good "$meta"
 	activate
 	disk meta2 8
+	# Wherever in the dump its set is named
+	{ printf '<!-- %5000s -->\n' ''; cat "$tmp/newer"; } >"$tmp/commented"
+	unchanged "$meta2" -- ctl_code 1 restore -f -y "$tmp/commented" "$meta2"
+	one_line "$set: is active"
 	rc=0
 	"$tierctl" restore -f -y - "$meta2" < <(cat "$tmp/newer") 2>"$tmp/stderr" || rc=$?
 	same 1 "$rc" "exit status with the set active"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "../util.h"
 
@@ -109,47 +108,16 @@ void md_rules_superblock(const void *block, struct md_problems *p)
 		md_error(p, "superblock: not zero after byte %zu", sizeof(*sb));
 }
 
-/*
- * Memory is used only where places are taken: a damaged record may speak of more
- * places than any machine has memory for.
- */
 void md_places_init(struct md_places *places, const struct tier_meta_info *info,
 		    const struct md_tiers *tiers)
 {
-	unsigned int i;
-
-	memset(places, 0, sizeof(*places));
-	places->info = info;
-	places->tiers = tiers;
-	for (i = 0; i < tiers->nr; i++) {
-		size_t len = tiers->tier[i].places / 8 + 1;
-		void *used = mmap(NULL, len, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (used == MAP_FAILED)
-			out_of_memory();
-		places->map[i].used = used;
-		places->map[i].len = len;
-	}
+	*places = (struct md_places){ .info = info, .tiers = tiers };
 }
 
 void md_places_free(struct md_places *places)
 {
-	unsigned int i;
-
-	for (i = 0; i < places->tiers->nr; i++)
-		munmap(places->map[i].used, places->map[i].len);
+	md_taken_free(&places->taken);
 	free(places->doubles.d);
-}
-
-static bool take(struct md_places *places, unsigned int tier, u64 place)
-{
-	u8 *byte = &places->map[tier].used[place / 8], bit = 1 << place % 8;
-
-	if (*byte & bit)
-		return false;
-	*byte |= bit;
-	return true;
 }
 
 static bool note_double(struct md_doubles *doubles, u64 chunk, u64 entry)
@@ -265,7 +233,7 @@ static enum md_entry_verdict judge_mapped(struct md_places *places, u64 chunk, u
 	} else if (place < t->first_place || place - t->first_place >= t->places) {
 		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, which has places %llu to %llu",
 			 LL(place), t->id, LL(t->first_place), LL(t->first_place + t->places - 1));
-	} else if (take(places, t - places->tiers->tier, place - t->first_place)) {
+	} else if (md_take(&places->taken, where(entry))) {
 		return MD_ENTRY_GOOD;
 	} else if (note_double(&places->doubles, chunk, entry)) {
 		return MD_ENTRY_DOUBLE;

@@ -9,6 +9,7 @@
 
 #include "pd.h"
 #include "problems.h"
+#include "taken.h"
 
 struct md_tiers {
 	unsigned int nr;
@@ -74,10 +75,7 @@ struct md_places {
 	const struct tier_meta_info *info;
 	const struct md_tiers *tiers;
 	struct md_doubles doubles;
-	struct {
-		u8 *used;	/* a bit for each place */
-		size_t len;
-	} map[TIER_MAX_TIERS];
+	struct md_taken taken;
 };
 
 void md_places_init(struct md_places *places, const struct tier_meta_info *info,

@@ -234,14 +234,14 @@ static u64 blocks_of(const char *output)
 	return size < 0 ? 0 : size / MD_BLOCK;
 }
 
-bool restore_run(const char *input, const char *output)
+bool restore_read(const char *input, const char *output, struct md_content *content)
 {
 	struct md_problems p = { .say = tool_say_problem, .context = (void *)input };
-	struct md_content content = { 0 };
-	struct md_undump undump = { .content = &content, .max_blocks = blocks_of(output) };
+	struct md_undump undump = { .content = content, .max_blocks = blocks_of(output) };
 	FILE *f = strcmp(input, "-") ? fopen(input, "re") : stdin;
 	bool good;
 
+	*content = (struct md_content){ 0 };
 	if (!f) {
 		err("%s: %s.", input, strerror(errno));
 		return false;
@@ -251,17 +251,16 @@ bool restore_run(const char *input, const char *output)
 		err("%s: %s.", input, undump.error);
 	free(undump.error);
 	if (good) {
-		md_content_judge(&content, &p);
+		md_content_judge(content, &p);
 		md_problems_end(&p);
 		good = !p.errors;
 	}
-	if (good && tier_features_read_only(content.info.compat_ro_flags)) {
+	if (good && tier_features_read_only(content->info.compat_ro_flags)) {
 		err("%s: has features that only allow this version to read it.", input);
 		good = false;
 	}
-	if (good)
-		good = output_metadata(output, input, &content);
-	md_content_free(&content);
+	if (!good)
+		md_content_free(content);
 	if (f != stdin)
 		fclose(f);
 	return good;

@@ -3,7 +3,7 @@
 #ifndef TIER_TOOLS_DUMP_RUN_H
 #define TIER_TOOLS_DUMP_RUN_H
 
-#include <stdbool.h>
+#include "../lib/content.h"
 
 struct dump_run {
 	const char *input;
@@ -17,8 +17,11 @@ struct dump_run {
 /* False with the error said; a file that was there is as it was. */
 bool dump_run(const struct dump_run *run);
 
-/* input, a dump in XML or JSON, becomes metadata on output. */
-bool restore_run(const char *input, const char *output);
+/*
+ * What is in a dump, in XML or JSON ("-": standard input), that is meant for output and in
+ * order.  md_content_free() if true.
+ */
+bool restore_read(const char *input, const char *output, struct md_content *content);
 
 struct repair_run {
 	const char *input;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "dump-run.h"
+#include "output.h"
 #include "tool.h"
 
 static const char help[] =
@@ -34,6 +35,8 @@ static const struct option options[] = {
 int main(int argc, char **argv)
 {
 	const char *input = NULL, *output = NULL;
+	struct md_content content;
+	bool good;
 	int c;
 
 	program = "tier_restore";
@@ -57,7 +60,11 @@ int main(int argc, char **argv)
 			err("no %s. Try: tier_restore --help", input ? "output: -o FILE" : "input: -i FILE");
 		return tool_finish(TOOL_FAILED);
 	}
-	if (!restore_run(input, output))
+	if (!restore_read(input, output, &content))
+		return tool_finish(TOOL_FAILED);
+	good = output_metadata(output, input, &content);
+	md_content_free(&content);
+	if (!good)
 		return tool_finish(TOOL_FAILED);
 	say("%s: restored\n", output);
 	return tool_finish(TOOL_FINE);
