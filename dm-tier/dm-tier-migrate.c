@@ -29,6 +29,8 @@
  */
 #define PASSES_UNTIL_PRESSING	4
 #define PRESSING_SHARE		4
+/* Pieces: one that is as large as the chunk must not hold the others up for all of a copy. */
+#define MOST_CHARGED		(TIER_STEP_PIECES * PRESSING_SHARE)
 
 static void step_copy(struct tier_migration *m);
 static void step_last(struct tier_migration *m);
@@ -105,9 +107,8 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	pieces = io->last_piece - io->first_piece + 1;
 	m->writers++;
 	m->writing += pieces;
-	/* One that is as large as the chunk must not hold the others up for all of a copy. */
 	if (m->pressing)
-		m->quota -= min_t(u32, pieces, TIER_STEP_PIECES) * PRESSING_SHARE;
+		m->quota -= min_t(u32, pieces * PRESSING_SHARE, MOST_CHARGED);
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;
@@ -601,9 +602,12 @@ static void step_copy(struct tier_migration *m)
 	}
 	if (m->passes >= PASSES_UNTIL_PRESSING && !TIER_MUTANT(writes_not_pressed))
 		press(m);
-	/* If not, there is nothing to do until a write ends, and nothing to hold others up for. */
+	/*
+	 * With nothing to copy, there is nothing to do until a write ends.  If it is waited for
+	 * as it writes more than it was charged for, others are let through meanwhile.
+	 */
 	empty = bitmap_empty(m->dirty, m->nr_pieces);
-	if (empty)
+	if (empty && READ_ONCE(m->writing) > READ_ONCE(m->writers) * MOST_CHARGED)
 		m->last_run = TIER_STEP_PIECES;
 	queue_delayed_work(set->wq, &m->work, empty);
 }
@@ -729,7 +733,8 @@ static void step_abort(struct tier_migration *m)
 		set->failed++;
 	else
 		set->aborted++;
-	tier_note_missed(set, m->chunk, m->error ? "io_error" : "aborted");
+	tier_note_missed(set, m->chunk, m->error ? "io_error" :
+			 tier_open(m->to) ? "aborted" : "tier_unusable");
 	spin_unlock_irq(&set->lock);
 	trace_dm_tier_migrate_abort(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				    m->from_place, m->to->rec.rank, m->to_place, m->reason,

@@ -659,6 +659,33 @@ is_written_twice() { [ "$(info writes0)" -gt 512 ]; }
 test_case "a large chunk moves while it is written all the time, and no write waits long" \
 	large_while_written
 
+# Many small ones, which take their time on the source while copies are fast: they have to
+# become fewer, however little is dirty.
+many_in_flight()
+{
+	local load start
+	chunk=32768
+	disk meta 4
+	disk fast 64
+	disk slow 64
+	wrap u_fast "0 $(sectors_of "$fast") delay $fast 0 0 $fast 0 200"
+	tiers=(/dev/mapper/tt_u_fast "$slow")
+	core=(migration_bandwidth 0)
+	activate
+	background load_large --rw=randwrite --bs=4k --iodepth=64 --do_verify=0 --verify=0 --time_based \
+		--runtime=3600 --output-format=json --output="$tmp/load"
+	load=$last_pid
+	wait_for 30 is_written_twice
+	start=$EPOCHREALTIME
+	msg migrate 0 1 1
+	wait_for 60 all_on_rank 0 1 1
+	note "moved in $(since "$start") s"
+	kill -INT "$load"
+	wait "$load" || true
+	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
+}
+test_case "a large chunk moves while many small writes to it are in flight" many_in_flight
+
 # What is in flight when a pass is over will be dirty: writes are not held while that is
 # more than is copied in one go, here half of the chunk.
 large_in_flight()

@@ -341,6 +341,8 @@ drop_tier()
 	load
 	msg admit 2
 	msg evacuate 2
+	wait_for 30 used_is 2 0
+	wait_for 10 settled
 	tiers=("$fast" "$slow")
 	load
 	fails msg admit 2
