@@ -123,13 +123,17 @@ test_case "while it is written" under_load
 
 words()
 {
+	local event
 	make_disks
 	length=$((200 * chunk))
 	activate
 	refused "'2' is not the rank" msg revert 2
 	refused "'on' is not the rank" msg revert on
 	refused "wrong number" msg revert
+	# An event follows the line that tells that it is empty, and so was from the start.
+	event=$(dmsetup info -c --noheadings -o events "$set")
 	msg evacuate 1
+	timeout 10 dmsetup wait "$set" "$event" || fail "no event when the evacuation had finished"
 	refused "evacuated or failing" msg revert 1
 	msg admit 1
 	msg revert 1
