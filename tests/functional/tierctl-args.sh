@@ -26,6 +26,7 @@ prepare()
 		write_chunks 0 10 1
 		io sync "$dev"
 		udevadm settle
+		ctl dump -q "$set" -o "$tmp/dump"
 		checksums "${everything[@]}" >"$tmp/sums"
 		settings >"$tmp/settings"
 	fi
@@ -137,7 +138,7 @@ row $failed 'nosuch' dump nosuch
 row $failed 'nosuch' restore nosuch $meta2
 row $failed 'nosuch' repair nosuch $meta2
 row $failed 'tier 0' check $fast
-row $failed 'use|free|held' restore "$0" $meta
+row $failed 'is active' restore "$tmp/dump" $meta
 row $failed 'line 1' restore "$0" $meta2
 row $failed 'active' repair $set $meta2
 
