@@ -69,6 +69,11 @@ static void change_word(struct tier_set *set, u32 chunk, u64 clear, u64 add)
 
 /* ---- guarded writes ---- */
 
+static u32 pieces_of(const struct tier_io *io)
+{
+	return io->last_piece - io->first_piece + 1;
+}
+
 bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *again)
 {
 	struct tier_io *io = tier_bio_io(bio);
@@ -77,7 +82,6 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	struct tier_migration *m;
 	unsigned long flags;
 	bool taken = false;
-	u32 pieces;
 	bool held;
 
 	*again = false;
@@ -104,11 +108,10 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 	io->migration = m;
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
-	pieces = io->last_piece - io->first_piece + 1;
 	m->writers++;
-	m->writing += pieces;
+	m->writing += pieces_of(io);
 	if (m->pressing)
-		m->quota -= min_t(u32, pieces * PRESSING_SHARE, MOST_CHARGED);
+		m->quota -= min_t(u32, pieces_of(io) * PRESSING_SHARE, MOST_CHARGED);
 out:
 	spin_unlock_irqrestore(&set->lock, flags);
 	return taken;
@@ -127,7 +130,7 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 			set_bit(piece, m->dirty);
 	io->migration = NULL;
 	spin_lock_irqsave(&set->lock, flags);
-	m->writing -= io->last_piece - io->first_piece + 1;
+	m->writing -= pieces_of(io);
 	if (!--m->writers && m->waiting_for_writers) {
 		m->waiting_for_writers = false;
 		next_step(m, step_last);

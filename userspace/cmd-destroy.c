@@ -42,6 +42,28 @@ static void say_what_goes(const struct set *s)
 		say("%s the metadata on %s\n", would, s->meta_dev.name);
 }
 
+static bool is_free(const char *name, const struct device *d)
+{
+	char *usage = device_usage(d);
+	bool none = !usage;
+
+	if (usage)
+		err("%s: %s. Free it first.", name, usage);
+	free(usage);
+	return none;
+}
+
+static bool carries_nothing_else(const char *name, const struct device *d)
+{
+	char *what = wipe_would_lose(d);
+	bool nothing = !what;
+
+	if (what)
+		err("%s: carries %s, too. To lose that, repeat with --force.", name, what);
+	free(what);
+	return nothing;
+}
+
 /*
  * A device that something else uses must stop it before anything is changed.  What has
  * been begun on one that is not used now is not lost unasked, either.
@@ -55,17 +77,9 @@ static bool check_members(const struct set *s)
 	for (i = 0; !s->active && i <= s->nr_tiers + s->nr_stray; i++) {
 		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :
 					 &s->stray[i - 1 - s->nr_tiers];
-		char *usage = d->path ? device_usage(d) : NULL;
-		char *what = d->path && !usage && i <= s->nr_tiers ? wipe_would_lose(d) : NULL;
 
-		if (usage)
-			err("%s: %s. Free it first.", d->name, usage);
-		else if (what)
-			err("%s: carries %s, too. To lose that, repeat with --force.", d->name, what);
-		if (usage || what)
-			good = false;
-		free(usage);
-		free(what);
+		if (d->path)
+			good &= is_free(d->name, d) && (i > s->nr_tiers || carries_nothing_else(d->name, d));
 	}
 	return good;
 }
@@ -321,21 +335,7 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 	else if (refused)
 		err("%s: %s. To wipe it all the same, repeat with --force.", typed, text);
 	free(text);
-	if (refused)
-		return false;
-	text = wipe_would_lose(d);
-	refused = text;
-	if (refused)
-		err("%s: carries %s, too. To lose that, repeat with --force.", typed, text);
-	free(text);
-	if (refused)
-		return false;
-	text = device_usage(d);
-	refused = text;
-	if (refused)
-		err("%s: %s. Free it first.", typed, text);
-	free(text);
-	return !refused;
+	return !refused && carries_nothing_else(typed, d) && is_free(typed, d);
 }
 
 static bool is_active(const struct set_list *sets, const struct member *m)

@@ -292,18 +292,6 @@ comes_back()
 
 # ---------------------------------------------------------------- tiers
 
-# bad_sectors DISK FIRST COUNT: they cannot be read or written any more
-# (at most 512 in one go)
-bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
-good_sectors() { echo "-$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
-
-# sector_of CHUNK: where it begins on its tier
-sector_of()
-{
-	chunk_info "$1"
-	echo $((C[place] * chunk))
-}
-
 # tier_table KIND DISK: good; writes, flushes, all: these fail; hold: writes wait for
 # another table; MS: all I/O takes so long
 tier_table()

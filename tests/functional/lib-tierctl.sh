@@ -85,3 +85,12 @@ label_in_second_slot()
 	dd if=/dev/zero of="$1" bs=4k count=1 oflag=direct status=none
 	dd if="$tmp/label" of="$1" bs=512 seek=8 count=1 oflag=direct status=none
 }
+
+# remove_but_for_label DEV: as if it had been killed before the label, in the second slot, was
+# wiped
+remove_but_for_label()
+{
+	dd if="$1" of="$tmp/head" bs=4k count=2 iflag=direct status=none
+	ctl remove -q "$set" "$1"
+	label_in_second_slot "$1" "$tmp/head"
+}

@@ -340,8 +340,25 @@ cut_power()
 	for disk; do wait_for 10 test -b "$disk"; done
 }
 
+# bad_sectors DISK FIRST COUNT: they cannot be read or written any more
+# (at most 512 in one go)
+bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
+good_sectors() { echo "-$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
+
 # wrap NAME TABLE: a dm device tt_NAME with a single target in front of a disk
 wrap() { dmsetup create "tt_$1" --table "$2"; }
+
+linear_line() { echo "0 $(sectors_of "/dev/tt_$1") linear /dev/tt_$1 0"; }
+
+# lower NAME LINE...: a new table for tt_u_NAME, above the disk of that name; what the
+# old one held up goes on
+lower()
+{
+	local name=$1
+	shift
+	printf '%s\n' "$@" | dmsetup load "tt_u_$name"
+	dmsetup resume "tt_u_$name"
+}
 
 # block_of DISK: its directory in /sys, without a process if possible
 block_of()
@@ -539,6 +556,13 @@ chunk_info()
 	C=()
 	read -ra w <<<"$(msg chunk "$1")"
 	for ((i = 0; i + 1 < ${#w[@]}; i += 2)); do C[${w[i]}]=${w[i + 1]}; done
+}
+
+# sector_of CHUNK: where it begins on its tier
+sector_of()
+{
+	chunk_info "$1"
+	echo $((C[place] * chunk))
 }
 
 # on_rank FIRST COUNT RANK: how many of these chunks lie there

@@ -621,17 +621,32 @@ test_case "tracepoints show a migration" traced
 # unless writes are held back a little, and they wait for all of it if they are held at all.
 large_while_written()
 {
-	local delay=$((patience > 4 ? 500 : 125 * patience)) load start longest
-	chunk=32768
-	disk meta 4
-	disk fast 64
-	disk slow 64
+	local delay=$((patience > 4 ? 500 : 125 * patience)) longest
+	large_disks 64
 	wrap u_slow "0 $(sectors_of "$slow") delay $slow 0 0 $slow 0 $delay"
 	tiers=("$fast" /dev/mapper/tt_u_slow)
-	core=(migration_bandwidth 0)
 	activate
-	background load_large --rw=write --iodepth=8 --do_verify=0 --time_based --runtime=3600 \
-		--output-format=json --output="$tmp/load"
+	moves_under --rw=write --iodepth=8
+	(load_large --rw=read --output="$tmp/read") || fail "$(<"$tmp/read")"
+	longest=$(of_load 'write.clat_ns.max / 1000000 | floor')
+	note "a write took $longest ms at most; a copy of all takes $((16 * delay))"
+	is "longest < 10 * $delay"
+}
+# large_disks MIB: chunks of 16 MiB, a fast tier of that size, and no limit for moves
+large_disks()
+{
+	chunk=32768
+	disk meta 4
+	disk fast "$1"
+	disk slow 64
+	core=(migration_bandwidth 0)
+}
+# moves_under OPTION...: chunk 0 does, while such a load goes on
+moves_under()
+{
+	local load start
+	background load_large --do_verify=0 --time_based --runtime=3600 \
+		--output-format=json --output="$tmp/load" "$@"
 	load=$last_pid
 	wait_for 30 is_written_twice
 	start=$EPOCHREALTIME
@@ -642,10 +657,6 @@ large_while_written()
 	wait "$load" || true	# tells that it was stopped
 	same 0 "$(of_load error)" "fio's error"
 	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
-	(load_large --rw=read --output="$tmp/read") || fail "$(<"$tmp/read")"
-	longest=$(of_load 'write.clat_ns.max / 1000000 | floor')
-	note "a write took $longest ms at most; a copy of all takes $((16 * delay))"
-	is "longest < 10 * $delay"
 }
 # load_large OPTION...: on the whole chunk, in order
 load_large()
@@ -663,26 +674,11 @@ test_case "a large chunk moves while it is written all the time, and no write wa
 # become fewer, however little is dirty.
 many_in_flight()
 {
-	local load start
-	chunk=32768
-	disk meta 4
-	disk fast 64
-	disk slow 64
+	large_disks 64
 	wrap u_fast "0 $(sectors_of "$fast") delay $fast 0 0 $fast 0 200"
 	tiers=(/dev/mapper/tt_u_fast "$slow")
-	core=(migration_bandwidth 0)
 	activate
-	background load_large --rw=randwrite --bs=4k --iodepth=64 --do_verify=0 --verify=0 --time_based \
-		--runtime=3600 --output-format=json --output="$tmp/load"
-	load=$last_pid
-	wait_for 30 is_written_twice
-	start=$EPOCHREALTIME
-	msg migrate 0 1 1
-	wait_for 60 all_on_rank 0 1 1
-	note "moved in $(since "$start") s"
-	kill -INT "$load"
-	wait "$load" || true
-	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
+	moves_under --rw=randwrite --bs=4k --iodepth=64 --verify=0
 }
 test_case "a large chunk moves while many small writes to it are in flight" many_in_flight
 
@@ -690,23 +686,15 @@ test_case "a large chunk moves while many small writes to it are in flight" many
 # more than is copied in one go, here half of the chunk.
 large_in_flight()
 {
-	local start half place discard n
-	chunk=32768
-	disk meta 4
-	disk fast 64
-	disk slow 64
-	wrap u_fast "0 $(sectors_of "$fast") linear $fast 0"
+	local start half end discard n
+	large_disks 64
+	wrap u_fast "$(linear_line fast)"
 	tiers=(/dev/mapper/tt_u_fast "$slow")
-	core=(migration_bandwidth 0)
 	activate
 	write_chunks 0 1 1
-	chunk_info 0
-	place=$((C[place] * chunk)) half=$((C[place] * chunk + chunk / 2))
-	dmsetup suspend tt_u_fast
-	printf '%s\n' "0 $half linear $fast 0" "$half $((chunk / 2)) delay $fast $half 0 $fast $half 60000" \
-		"$((place + chunk)) $(($(sectors_of "$fast") - place - chunk)) linear $fast $((place + chunk))" |
-		dmsetup load tt_u_fast
-	dmsetup resume tt_u_fast
+	half=$(($(sector_of 0) + chunk / 2)) end=$(($(sector_of 0) + chunk))
+	lower fast "0 $half linear $fast 0" "$half $((chunk / 2)) delay $fast $half 0 $fast $half 60000" \
+		"$end $(($(sectors_of "$fast") - end)) linear $fast $end"
 	msg set migration_bandwidth 4096
 	msg migrate 0 1 1
 	wait_for 10 in_motion
@@ -722,9 +710,7 @@ large_in_flight()
 		nap 0.3
 	done
 	in_motion || fail "the chunk has moved before the discard has ended"
-	dmsetup suspend --noflush tt_u_fast
-	dmsetup load tt_u_fast --table "0 $(sectors_of "$fast") linear $fast 0"
-	dmsetup resume tt_u_fast
+	lower fast "$(linear_line fast)"
 	wait "$discard"
 	wait_for 60 all_on_rank 0 1 1
 	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
@@ -735,12 +721,7 @@ test_case "writes to a large chunk do not wait for a large one in flight" large_
 # A tier that is closed while a chunk is on its way to it does not get that any more.
 closed_destination()
 {
-	chunk=32768
-	disk meta 4
-	disk fast 80
-	disk slow 64
-	wrap u_slow "0 $(sectors_of "$slow") linear $slow 0"
-	tiers=("$fast" /dev/mapper/tt_u_slow)
+	large_disks 80
 	length=$((2 * chunk))
 	core=(migration_bandwidth 1024)
 	activate
@@ -765,17 +746,11 @@ by_evacuate() { msg evacuate 1; msg pause; }
 # Where the chunk lies that is on slow already, writes fail.
 by_write_error()
 {
-	local place
-	chunk_info 0
-	place=$((C[place] * chunk))
-	dmsetup suspend --noflush tt_u_slow
-	printf '%s\n' "0 $place linear $slow 0" "$place $chunk error" \
-		"$((place + chunk)) $(($(sectors_of "$slow") - place - chunk)) linear $slow $((place + chunk))" |
-		dmsetup load tt_u_slow
-	dmsetup resume tt_u_slow
+	local sector
+	sector=$(sector_of 0)
+	bad_sectors "$slow" "$sector" 8
 	fails io write "$dev" at=0 len=4k seed=3
-	dmsetup load tt_u_slow --table "0 $(sectors_of "$slow") linear $slow 0"
-	dmsetup resume tt_u_slow
+	good_sectors "$slow" "$sector" 8
 	same F "$(info state1)" "state of slow"
 }
 test_case "an evacuation ends the moves to its tier" closed_destination by_evacuate

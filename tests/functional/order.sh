@@ -21,18 +21,6 @@ export DM_DISABLE_UDEV=1
 # The lower device of NAME is /dev/tt_NAME, the one the set uses:
 upper() { echo "/dev/mapper/tt_u_$1"; }
 
-# lower NAME LINE...: a new table for the device above a disk; what the old one
-# held up goes on
-lower()
-{
-	local name=$1
-	shift
-	printf '%s\n' "$@" | dmsetup load "tt_u_$name"
-	dmsetup resume "tt_u_$name"
-}
-
-linear_line() { echo "0 $(sectors_of "/dev/tt_$1") linear /dev/tt_$1 0"; }
-
 # hold_up NAME reads|writes|flushes; go_on NAME
 hold_up()
 {

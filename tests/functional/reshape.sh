@@ -310,7 +310,7 @@ remove_unreadable()
 	local rc=0
 	make_small
 	chunk_info 96
-	echo "+$((C[place] * 128))-$((C[place] * 128 + 7))" >"$configfs/tt_slow/badblocks"
+	bad_sectors "$slow" $((C[place] * 128)) 8
 	timeout -s INT 40 "$tierctl" remove "$set" 1 </dev/null >"$tmp/remove" 2>&1 &
 	wait_for 38 grep -q '1 chunk of tier 1 cannot be moved' "$tmp/remove"
 	kill "$!"
@@ -318,7 +318,7 @@ remove_unreadable()
 	is "rc != 0"
 	same "E 1" "$(info state1) $(info used1)"
 	same "fast slow" "$(layout)"
-	echo "-0-$(($(sectors_of "$slow") - 1))" >"$configfs/tt_slow/badblocks"
+	good_sectors "$slow" 0 "$(sectors_of "$slow")"
 	ctl_code 0 remove "$set" 1
 	same fast "$(layout)"
 	still_data check
@@ -330,12 +330,12 @@ unreadable_label()
 {
 	make_small
 	stopped evacuate-done replace "$set" 0 "$third"
-	echo "+0-15" >"$configfs/tt_fast/badblocks"
+	bad_sectors "$fast" 0 16
 	go_on 1
 	matches "$fast: its label cannot be wiped: .*tierctl destroy $fast" "$(<"$tmp/stopped")"
 	same "third slow" "$(layout)"
 	still_data check
-	echo "-0-15" >"$configfs/tt_fast/badblocks"
+	good_sectors "$fast" 0 16
 	ctl_code 0 destroy -y "$fast"
 	blank "$fast"
 }

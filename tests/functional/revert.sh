@@ -180,9 +180,7 @@ used_otherwise()
 	disk third 16
 	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
 	ctl add -q -y "$set" "$third" --at 0
-	dd if="$third" of="$tmp/head" bs=4k count=2 iflag=direct status=none
-	ctl remove -q "$set" "$third"
-	label_in_second_slot "$third" "$tmp/head"
+	remove_but_for_label "$third"
 	mkswap "$third" >/dev/null 2>&1
 	unchanged "$third" -- ctl_code 0 revert "$set"
 	matches "$third: carries swap.*, too, and stays as it is" "$errors"

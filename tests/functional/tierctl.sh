@@ -229,10 +229,7 @@ destroy_used_otherwise()
 	create_set
 	disk third 16
 	ctl add -q -y "$set" "$third"
-	dd if="$third" of="$tmp/head" bs=4k count=2 iflag=direct status=none
-	ctl remove -q "$set" "$third"
-	# As if it had been killed before the label was wiped
-	label_in_second_slot "$third" "$tmp/head"
+	remove_but_for_label "$third"
 	same unused "$(json '.devices[] | select(.device == "/dev/tt_third").state' scan)" "state"
 	unchanged "$third" -- ctl_code 0 destroy --dry-run "$third"
 	mkswap "$third" >/dev/null 2>&1

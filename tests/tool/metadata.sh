@@ -254,13 +254,9 @@ point $? "a dump that is too large for its output is refused at once"
 # sparse [SHIFT]: 40000 chunks far from each other on a tier of half a Ti places; two on one with SHIFT
 sparse()
 {
-	awk -v set="$set" -v fast="$fast" -v shift="${1:-0}" 'BEGIN {
-		printf "<tier_metadata>\n<set version=\"1\" uuid=\"%s\" name=\"photos\" state=\"live\" policy=\"static\" ", set
-		printf "chunk_sectors=\"2048\" nr_chunks=\"40000\" length=\"81920000\" reserve=\"2\" logical_block_size=\"512\" "
-		printf "generation=\"2\" next_generation=\"2\" trans_id=\"1\" needs_check=\"0\" clean=\"1\" paused=\"0\" "
-		printf "compat=\"0\" compat_ro=\"0\"/>\n<tier id=\"0\" uuid=\"%s\" rank=\"0\" size=\"%.0f\" ", fast, (2 ^ 39 + 1) * 2048
-		printf "first_place=\"1\" places=\"%.0f\" generation=\"2\" next_generation=\"0\" evacuate=\"0\" ", 2 ^ 39
-		printf "endurance=\"0\" reserve=\"0\" landing=\"1\" last_seen=\"sdb\"/>\n"
+	xml 40000 | sed "s/length=\"[0-9]*\"/length=\"81920000\"/; s/size=\"204800\"/size=\"$(((2 ** 39 + 1) * 2048))\"/
+		s/places=\"99\"/places=\"$((2 ** 39))\"/; /<map/d; /<.tier_metadata/d"
+	awk -v shift="${1:-0}" 'BEGIN {
 		for (c = 0; c < 40000; c++)
 			printf "<map chunk=\"%d\" chunks=\"1\" tier=\"0\" place=\"%.0f\"/>\n", c, 1 + (c == 39999 ? c - shift : c) * 2 ^ 23
 		print "</tier_metadata>"

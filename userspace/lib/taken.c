@@ -2,7 +2,6 @@
 #include "taken.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util.h"
 
