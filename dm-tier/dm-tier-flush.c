@@ -82,6 +82,7 @@ static void flush_endio(struct bio *bio)
 	list_splice_init(&t->flush_running, &waiters);
 	if (status) {
 		t->flush_failing = true;
+		t->flush_failed = true;
 		tier_wake_crowded(set);
 		t->failed_flushes++;
 		t->flush_lost |= t->flush_covers_new;
@@ -90,6 +91,7 @@ static void flush_endio(struct bio *bio)
 		if (!list_empty(&t->births) && set->running)
 			__tier_arm_commit_timer(set);
 	} else {
+		t->flush_failed = false;
 		list_for_each_entry_safe(op, next, &t->births_flushing, list) {
 			list_del(&op->list);
 			__tier_queue_op(set, op);

@@ -407,6 +407,8 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 	b->tier->nr_uncommitted--;
 	if (committed) {
 		WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & ~TIER_WORD_NEW);
+		if (xa_erase(&set->copy_failed, b->chunk))
+			tier_kick_mover(set);
 	} else if (set->no_writes || (set->mode == TIER_MODE_RO && !set->needs_check)) {
 		/* The table may be another one day; metadata that is full may be grown. */
 		list_add_tail(&op->list, &set->unwritten);

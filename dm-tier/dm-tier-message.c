@@ -370,9 +370,9 @@ static int do_evacuate(struct call *c)
 		return r;
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing; what lies on it cannot be moved");
-	if (set->home == t) {
-		DMERR("%s: message evacuate: everything goes back to this tier",
-		      dm_device_name(set->md));
+	if (set->home) {
+		DMERR("%s: evacuate: all goes to tier %u until revert off (tierctl revert --abort)",
+		      dm_device_name(set->md), set->home->rec.rank);
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {

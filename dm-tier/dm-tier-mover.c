@@ -673,6 +673,20 @@ static bool given_up(struct tier_set *set, u32 chunk)
 	return xa_load(&set->copy_failed, chunk);
 }
 
+/* What cannot become durable cannot leave either, until its commit takes the note away. */
+static void give_up_unflushed(struct tier_set *set, u32 chunk)
+{
+	u64 word;
+
+	spin_lock_irq(&set->lock);
+	word = set->map[chunk];
+	if ((word & TIER_WORD_NEW) && set->by_id[tier_word_id(word)]->flush_failed &&
+	    !xa_err(xa_store(&set->copy_failed, chunk, xa_mk_value(1),
+			     GFP_NOWAIT | __GFP_NOWARN)))
+		set->failed++;
+	spin_unlock_irq(&set->lock);
+}
+
 /* The end of a pass: was there nothing left to do, and is nothing new? */
 static void end_astray_pass(struct tier_set *set)
 {
@@ -712,9 +726,12 @@ static bool next_astray(struct tier_set *set)
 			r = -EAGAIN;
 			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
 			    !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
-			    !given_up(set, chunk))
+			    !given_up(set, chunk)) {
 				r = tier_migrate(set, chunk, to, TIER_NO_PLACE, reason,
 						 NULL, false);
+				if (r == -EAGAIN)
+					give_up_unflushed(set, chunk);
+			}
 			if (!r)
 				return true;
 			if (r == -ENOSPC) {

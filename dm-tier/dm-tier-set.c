@@ -575,6 +575,32 @@ static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_p
 	return false;
 }
 
+/* First writes to a tier that fails to flush go with the table, so this one is not to. */
+int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+
+	lockdep_assert_held(&set->config);
+	if (!set->active || !reshaped(set, tt, plan))
+		return 0;
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (t->flush_failed &&
+		    (!list_empty(&t->births) || !list_empty(&t->births_flushing)))
+			break;
+	}
+	spin_unlock_irq(&set->lock);
+	if (i == set->nr_tiers)
+		return 0;
+	snprintf(plan->reason, sizeof(plan->reason),
+		 "Tier %u cannot be flushed; what was first written there would be lost with another table",
+		 i);
+	return -EIO;
+}
+
 /* Another size or name of a live set can be written down now. */
 static bool can_adopt(struct tier_set *set)
 {

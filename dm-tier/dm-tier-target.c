@@ -66,7 +66,7 @@ static int check_plan(struct tier_target *tt, char **error)
 	noio = memalloc_noio_save();
 	tier_plan_read_labels(tt, plan);
 	mutex_lock(&tt->set->config);
-	r = tier_plan_make(tt, plan);
+	r = tier_plan_make(tt, plan) ? : tier_set_check_change(tt, plan);
 	mutex_unlock(&tt->set->config);
 	memalloc_noio_restore(noio);
 	if (r)

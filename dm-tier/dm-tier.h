@@ -129,6 +129,7 @@ struct tier {
 	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
 	u64 flush_ns;			/* when the last one was sent */
 	bool flush_failing;		/* it failed */
+	bool flush_failed;		/* so did the one that ended last */
 	unsigned int failed_flushes;	/* since activation */
 	bool flush_again;		/* births came while one was under way */
 	struct list_head flush_waiting;	/* for the next flush */
@@ -805,6 +806,8 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan);
 /* Writes: formats the set, or bumps the generation and changes the list. */
 int tier_plan_format(struct tier_target *tt, struct tier_plan *plan);
 int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan);
+/* dm-tier-set.c: whether a plan that was made may follow the table that is there; plan->reason. */
+int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan);
 
 /* ---- dm-tier-table.c ---- */
 

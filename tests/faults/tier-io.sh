@@ -558,9 +558,8 @@ lost_unflushed()
 	tier b all
 	io_fails 5 io sync "$dev"
 	tiers=("$a" -)
-	load
-	fails resume
-	klog_has 'not durable; these are lost' || fail "no word why the reload is refused"
+	refused 'tier 1 cannot be flushed; what was first written there would be lost' load
+	check_chunks 0 10 1
 	# The way is down and up.
 	deactivate
 	activate
@@ -575,6 +574,36 @@ lost_unflushed()
 	check_chunks 30 3 0
 }
 test_case "a tier is lost with first writes that no flush covered" lost_unflushed
+
+# They cannot leave it either, and an evacuation says so; once it flushes again, it goes on.
+evacuated_unflushed()
+{
+	length=$((140 * chunk))
+	make_wrapped
+	msg set tier0.landing 0
+	tier b flushes
+	write_chunks 30 3 2
+	io_fails 5 io sync "$dev"
+	msg evacuate 1
+	wait_for 30 failed_reach 3
+	wait_for 30 three_left
+	nap 3
+	same 3 "$(info failed)" "moves that failed"
+	chunk_info 31
+	same "new io_error" "${C[state]} ${C[reason]}" "state and reason"
+	check_chunks 30 3 2
+	tier b good
+	wait_for 60 all_left 1
+	check_chunks 0 20 1
+	check_chunks 30 3 2
+	# As the failed flush had to be told, so it was.
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 30 3 2
+}
+three_left() { [ "$(info used1)" = 3 ]; }
+test_case "an evacuation of first writes that no flush covers" evacuated_unflushed
 
 # All of them.
 lost_all()

@@ -137,7 +137,8 @@ words()
 	refused "evacuated or failing" msg revert 1
 	msg admit 1
 	msg revert 1
-	refused "goes back to this tier" msg evacuate 1
+	refused "all goes to tier 1" msg evacuate 1
+	refused "all goes to tier 1" msg evacuate 0
 	msg revert off
 	msg revert off
 	# Not stored
