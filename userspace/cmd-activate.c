@@ -86,6 +86,43 @@ static void leave_out_stale(struct set *s)
 }
 
 /*
+ * The next label would be written over what a tier carries beside its own: the disk may be
+ * somebody else's by now.
+ */
+static bool keep_off(struct set *s, bool degraded)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		if (!t->foreign || t->stale)
+			continue;
+		if (!degraded) {
+			err("%s: tier %u (%s) carries %s beside its label. If it is the set's all the same: tierctl activate --force %s, which writes over that; to leave it out: tierctl activate --degraded %s",
+			    s->name, i, t->dev.name, t->foreign, s->name, s->name);
+			return false;
+		}
+		warn("%s: tier %u (%s) is left out: it carries %s beside its label.", s->name, i, t->dev.name, t->foreign);
+		t->present = false;
+		t->state = '-';
+	}
+	return true;
+}
+
+/* With --force, of those that are left. */
+static bool agree_to_write_over(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].foreign &&
+		    !ask("Write over %s, which %s carries beside its label?", s->tier[i].foreign, s->tier[i].dev.name))
+			return false;
+	return true;
+}
+
+/*
  * One that convert or revert left half-done, and that can go on from there.  A call by
  * itself waits for all that has to be cleaned up: nobody would come back for the rest.
  */
@@ -125,6 +162,8 @@ static bool members_unused(const struct set *s, bool read_only)
 /* What only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct args *args)
 {
+	bool writes = !args->given[OPT_READ_ONLY];
+
 	if (convert_unfinished(s) && !convert_committed(s)) {
 		err("%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
 		    s->name, s->lv ? "" : "DEV --name ", s->name);
@@ -142,12 +181,16 @@ static bool can_activate(struct set *s, const struct args *args)
 	}
 	if (metadata_stale(s))
 		return false;
+	if (writes && !global.force && !keep_off(s, args->given[OPT_DEGRADED]))
+		return false;
 	if ((set_missing(s) || set_stale(s)) && !args->given[OPT_DEGRADED]) {
 		say_lacking(s);
 		return false;
 	}
 	leave_out_stale(s);
-	return members_unused(s, args->given[OPT_READ_ONLY]);
+	if (writes && !global.test && !agree_to_write_over(s))
+		return false;
+	return members_unused(s, !writes);
 }
 
 static char *build_table(const struct set *s, const struct strings *features)
@@ -388,6 +431,11 @@ int activate_uuid(const char *set_hex)
 
 static bool complete(const struct set *s)
 {
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].foreign)
+			return false;
 	return !s->problem && !set_missing(s) && !set_stale(s);
 }
 

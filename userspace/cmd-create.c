@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "lock.h"
 #include "plan.h"
+#include "reshape.h"
 #include "size.h"
 #include "tunable.h"
 #include "util.h"
@@ -165,6 +166,39 @@ static bool find_devices(struct creation *c)
 	return good;
 }
 
+/* Part of it is one of the devices: it ends here. */
+static bool is_overwritten(struct creation *c, const struct set *other)
+{
+	unsigned int i, n;
+
+	for (i = 0; i <= c->nr_tiers; i++) {
+		dev_t dev = nth(c, i)->dev.dev;
+
+		if ((other->have_meta && other->meta_dev.dev == dev) || reshape_rank(other, dev) >= 0)
+			return true;
+		for (n = 0; n < other->nr_stray; n++)
+			if (other->stray[n].dev == dev)
+				return true;
+	}
+	return false;
+}
+
+/* A set that is not active, or not complete, wants its name back one day. */
+static bool is_name_free(struct creation *c)
+{
+	struct set_list all;
+	const struct set *other;
+	bool good;
+
+	sets_load(&all, true);
+	other = sets_find(&all, c->name);
+	good = !other || is_overwritten(c, other);
+	if (!good)
+		err("%s: a set that is not active has that name (%s). Choose another.", c->name, other->hex);
+	sets_free(&all);
+	return good;
+}
+
 static bool check_devices(struct creation *c)
 {
 	struct set_list sets;
@@ -253,7 +287,7 @@ static bool check_metadata_size(const struct creation *c)
 
 static bool plan(struct creation *c)
 {
-	return find_devices(c) && check_devices(c) && check_tier_sizes(c) && choose_length(c) &&
+	return find_devices(c) && check_devices(c) && is_name_free(c) && check_tier_sizes(c) && choose_length(c) &&
 	       check_metadata_size(c);
 }
 

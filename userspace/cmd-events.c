@@ -16,6 +16,8 @@
 
 /* Device-mapper says that a table is in place just before it is; so look again after so long. */
 #define AGAIN_MS	300
+/* Metadata that fills up, or a tier that is admitted, is no event of device-mapper. */
+#define ANYHOW_MS	10000
 
 struct watch {
 	const char *only;	/* the set that was named, NULL for all */
@@ -247,16 +249,16 @@ static int look(struct watch *w, bool first)
 	return changing;
 }
 
-/* Until something happens; a while if *again.  0 or -errno. */
+/* Until something happens, or for a while: a short one if *again.  0 or -errno. */
 static int wait_for_event(struct pollfd *p, uint64_t end, bool *again)
 {
-	uint64_t now = now_ms();
-	int64_t ms = !end ? -1 : end > now ? (int64_t)(end - now) : 0;
+	uint64_t now = now_ms(), left = end > now ? end - now : 0;
+	uint64_t ms = *again ? AGAIN_MS : ANYHOW_MS;
 	int r;
 
-	if (*again && (ms < 0 || ms > AGAIN_MS))
-		ms = AGAIN_MS;
-	r = poll(p, 1, ms > INT32_MAX ? INT32_MAX : (int)ms);
+	if (end && ms > left)
+		ms = left;
+	r = poll(p, 1, (int)ms);
 	*again = r > 0;
 	return r < 0 && errno != EINTR ? -errno : 0;
 }

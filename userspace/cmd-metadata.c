@@ -244,8 +244,14 @@ int cmd_check(const struct args *args)
 	struct target t;
 	int code = EXIT_FAILED;
 
-	if (find_target(&t, args->word[0]) && reserve(&t, true))
-		code = run_check(&t);
+	if (find_target(&t, args->word[0]) && reserve(&t, true)) {
+		if (global.test && t.set && t.set->active && !t.set->status.held) {
+			say("Would check what that shows\n");
+			code = EXIT_DONE;
+		} else {
+			code = run_check(&t);
+		}
+	}
 	free_target(&t);
 	return code;
 }

@@ -293,7 +293,8 @@ static int bring_home(struct reversion *v)
 		sleep_ms(POLL_MS);
 	}
 	if (round == ROUNDS)
-		err("%s: chunks do not stay home.", v->s->name);
+		err("%s: chunks do not stay home, or what was first written cannot be made durable; the kernel log says more.",
+		    v->s->name);
 	send_message(v->s, "revert off");
 	return EXIT_FAILED;
 }

@@ -52,6 +52,16 @@ int set_lock(const char *hex, const char *what, bool wait)
 	return -1;
 }
 
+bool set_is_dumped(const char *hex)
+{
+	int lock = set_lock(hex, LOCK_SNAPSHOT, false);
+	bool dumped = lock < 0 && errno == EWOULDBLOCK;
+
+	if (lock >= 0)
+		close(lock);
+	return dumped;
+}
+
 int lock_within(const char *hex, const char *what, unsigned int ms)
 {
 	uint64_t end = now_ms() + ms;

@@ -43,4 +43,7 @@ int set_lock(const char *hex, const char *what, bool wait);
  */
 int lock_within(const char *hex, const char *what, unsigned int ms);
 
+/* Whether a dump or a check of it runs, whose metadata snapshot it is then. */
+bool set_is_dumped(const char *hex);
+
 #endif

@@ -50,9 +50,10 @@ const struct command commands[] = {
 	}, {
 		"activate", "[OPTION]... SET... | --all | --auto [DEV]...",
 		"make the device of a set that was found",
-		"A tier that is missing, or an old copy of itself, makes it fail, unless --degraded:\n"
-		"then the chunks on that tier give I/O errors until it is back, and the exit status\n"
-		"is 3.\n"
+		"A tier that is missing, an old copy of itself, or carries something else beside its\n"
+		"label, makes it fail, unless --degraded: then the chunks on that tier give I/O errors\n"
+		"until it is back, and the exit status is 3. --force writes over what lies beside a\n"
+		"label.\n"
 		"With --auto DEV: the set that DEV belongs to, if nothing of it is missing; else nothing.\n"
 		"This is what udev starts for each device of a set.\n",
 		B(ALL) | B(DEGRADED) | B(READ_ONLY) | B(FEATURE) | B(AUTO) | B(NAME) | B(NO_CHECK) | B(TEST),

@@ -148,6 +148,9 @@ static void attend_tiers(struct report *r)
 
 			attend(r, "tier_stale", i, "%stier %u (%s) %s", t->slot_lost ? "" : what, i, t->dev.name, age);
 			free(age);
+		} else if (t->foreign) {
+			attend(r, "tier_foreign", i, "tier %u (%s) carries %s beside its label", i, t->dev.name,
+			       t->foreign);
 		}
 	}
 }
@@ -155,17 +158,6 @@ static void attend_tiers(struct report *r)
 static bool read_only_wanted(const struct set *s)
 {
 	return s->dm.read_only || strings_have(&s->status.features, "read_only");
-}
-
-/* A dump that runs has one, too. */
-static bool is_dumped(const struct set *s)
-{
-	int lock = set_lock(s->hex, LOCK_SNAPSHOT, false);
-	bool dumped = lock < 0 && errno == EWOULDBLOCK;
-
-	if (lock >= 0)
-		close(lock);
-	return dumped;
 }
 
 static void attend_active(struct report *r)
@@ -196,7 +188,7 @@ static void attend_active(struct report *r)
 	if (set_metadata_low(s))
 		attend(r, "metadata_low", -1, "%u%% of its metadata device is used: grow it",
 		       percent(st->metadata_used, st->metadata_total));
-	if (st->held && !is_dumped(s))
+	if (st->held && !set_is_dumped(s->hex))
 		attend(r, "metadata_snapshot", -1,
 		       "a metadata snapshot is held, which keeps old metadata: dmsetup message %s 0 release_metadata_snap",
 		       s->dm_name);

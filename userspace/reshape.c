@@ -133,11 +133,28 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	return -1;
 }
 
+/* A change for which there is no room would fail at its end, and what was before could not be put back. */
+static bool has_room(const struct set *s)
+{
+	char *way_out;
+
+	if (!s->status.held || !set_metadata_low(s))
+		return true;
+	way_out = set_is_dumped(s->hex) ? xstrdup("Wait until the dump or check that has it is done.") :
+		  xasprintf("Release it: dmsetup message %s 0 release_metadata_snap", s->dm_name);
+	err("%s: its metadata device is nearly full, and a metadata snapshot takes room. %s", s->name, way_out);
+	free(way_out);
+	return false;
+}
+
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what)
 {
-	char *params = table_build(t);
+	char *params;
 	int r = -1;
 
+	if (!has_room(s))
+		return r;
+	params = table_build(t);
 	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
 	if (global.test) {
 		say("Would load the table:\n0 %llu tier %s\n", (unsigned long long)length, params);

@@ -54,6 +54,28 @@ static int note_entry(void *context, u64 chunk, u64 entry)
 	return 0;
 }
 
+/*
+ * What the suspend could not make durable is in memory alone: a first write, or that a
+ * commit has failed.
+ */
+static int check_durable(const struct moment *m)
+{
+	const struct status *st = &m->s->status;
+	u64 v, mapped = 0;
+
+	if (set_refresh(m->s) || st->kind != STATUS_OK) {
+		err("%s: its status cannot be queried.", m->s->name);
+		return -EIO;
+	}
+	if (st->read_only) {
+		err("%s: has fallen to read-only; the kernel log says why.", m->s->name);
+		return -EIO;
+	}
+	for (v = 0; v < m->nr_chunks; v++)
+		mapped += !!(m->entry[v] & TIER_ENTRY_MAPPED);
+	return mapped == st->mapped ? 0 : -EAGAIN;
+}
+
 /* The device is suspended: what is on the disk is all there is. */
 static int read_map(struct moment *m)
 {
@@ -295,7 +317,7 @@ static int do_moment(struct moment *m)
 	bool touched = false;
 	int r;
 
-	r = read_map(m);
+	r = read_map(m) ? : check_durable(m);
 	if (!r && !all_home(m))
 		r = -EAGAIN;
 	if (!r)

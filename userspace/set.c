@@ -11,6 +11,7 @@
 #include "lib/metadata.h"
 #include "lib/rules.h"
 #include "lvm-part.h"
+#include "signature.h"
 #include "size.h"
 #include "suggest.h"
 #include "util.h"
@@ -19,8 +20,10 @@ static void free_tiers(struct set *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
+	for (i = 0; i < s->nr_tiers; i++) {
 		device_free(&s->tier[i].dev);
+		free(s->tier[i].foreign);
+	}
 	s->nr_tiers = 0;
 }
 
@@ -415,7 +418,7 @@ char *set_tier_age(const struct set_tier *t)
 
 static void use_label(struct set *s, const struct member *m)
 {
-	int rank = record_of(s, &m->label), better;
+	int rank = record_of(s, &m->label), better, error;
 	struct set_tier *t;
 	bool stale;
 	char *part;
@@ -445,6 +448,14 @@ static void use_label(struct set *s, const struct member *m)
 	t->label_generation = m->label.generation;
 	t->stale = stale;
 	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
+	/*
+	 * One that is converted, or reverted, has data there, and what has no signature is a
+	 * damaged copy of the label.
+	 */
+	free(t->foreign);
+	t->foreign = NULL;
+	if (m->foreign && s->info.state == TIER_STATE_LIVE)
+		t->foreign = signatures_within(m->dev.path, MEMBER_HEAD, &error);
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */

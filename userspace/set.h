@@ -25,6 +25,7 @@ struct set_tier {
 	u64 label_generation;	/* that it has, if present */
 	bool stale;		/* the two do not go together */
 	bool slot_lost;		/* and what cannot be read of the label may be newer */
+	char *foreign;		/* what somebody else has put beside the label, or NULL */
 	bool doubled;		/* another device, a stray, says that it is this tier */
 	bool newest;		/* this one is it, or newer, rather than any other */
 };

@@ -72,7 +72,8 @@ static uint64_t magic_offset(blkid_probe pr)
 	return strtoull(text, NULL, 10);
 }
 
-static char *find_beyond(const char *path, uint64_t bytes, bool arrays, int *error)
+/* The first that begins between the two. */
+static char *find_between(const char *path, uint64_t from, uint64_t end, bool arrays, int *error)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
@@ -86,7 +87,7 @@ static char *find_beyond(const char *path, uint64_t bytes, bool arrays, int *err
 	if (pr) {
 		/* What was seen is hidden, on no disk, so that what it hides is seen, too. */
 		while (!found.s && !(r = blkid_do_probe(pr))) {
-			if (magic_offset(pr) >= bytes)
+			if (magic_offset(pr) >= from && magic_offset(pr) < end)
 				describe(pr, &found);
 			else if (blkid_do_wipe(pr, 1))
 				r = -1;
@@ -103,12 +104,17 @@ static char *find_beyond(const char *path, uint64_t bytes, bool arrays, int *err
 
 char *signatures_beyond(const char *path, uint64_t bytes, int *error)
 {
-	return find_beyond(path, bytes, false, error);
+	return find_between(path, bytes, UINT64_MAX, false, error);
+}
+
+char *signatures_within(const char *path, uint64_t bytes, int *error)
+{
+	return find_between(path, 0, bytes, false, error);
 }
 
 bool signatures_array(const char *path, uint64_t bytes)
 {
-	char *found = find_beyond(path, bytes, true, &(int){ 0 });
+	char *found = find_between(path, bytes, UINT64_MAX, true, &(int){ 0 });
 	bool is = found;
 
 	free(found);

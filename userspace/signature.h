@@ -16,7 +16,10 @@ char *signatures_find(const char *path, int *error);
 /* The same of those alone that do not lie in the first so many bytes. */
 char *signatures_beyond(const char *path, uint64_t bytes, int *error);
 
-/* Whether one of them is an array's, md's for example: it is a part of that. */
+/* The first that does. */
+char *signatures_within(const char *path, uint64_t bytes, int *error);
+
+/* Whether one of those beyond is an array's, md's for example: it is a part of that. */
 bool signatures_array(const char *path, uint64_t bytes);
 
 /* Takes them all away; fd open for writing. */

@@ -250,6 +250,39 @@ unreadable_slot()
 }
 test_case "one slot of a label that cannot be read" unreadable_slot
 
+# What is known by its signature may be somebody else's, whom the next label would cost it.
+known_beside()
+{
+	local sums
+	command -v mkswap >/dev/null || skip "mkswap is not installed"
+	make_down
+	mkswap "$b" >/dev/null
+	sums=$(checksums "${disks[@]}")
+	ctl_code 0 activate --auto
+	same "" "$output$errors" "what --auto says"
+	ctl_code 1 activate "$set"
+	one_line "^tierctl: $set: tier 1 \(/dev/mapper/tt_b\) carries swap.* beside its label\. .*--force $set, .*--degraded $set$"
+	ctl_code 3 status "$set"
+	same "tier_foreign" "$(json '.sets[0].attention[].code' status "$set")"
+	ctl_code 0 activate --read-only "$set"
+	check_chunks 0 20 1
+	ctl deactivate -q "$set"
+	same "$sums" "$(checksums "${disks[@]}")" "contents"
+	ctl_code 3 activate --degraded "$set"
+	matches "tier 1 .* is left out: it carries swap" "$errors"
+	check_chunks 0 10 1
+	io_fails 5 check_chunks 10 1 1
+	ctl deactivate -q "$set"
+	matches swap "$(blkid -p -o value -s TYPE "$b")" "signature"
+	ctl_code 1 activate --force "$set"
+	matches "Write over swap.*, which /dev/mapper/tt_b carries beside its label\?" "$output$errors" "question"
+	ctl_code 0 activate --force -y "$set"
+	check_chunks 0 20 1
+	ctl deactivate -q "$set"
+	whole
+}
+test_case "a signature beside a label" known_beside
+
 # After a cut between the two the other is older.  If the newer one cannot be read, the
 # line tells the bad sector from a tier of another time.
 older_slot()

@@ -11,6 +11,8 @@
 . "$(dirname "$0")/../functional/lib.sh"
 # shellcheck source=../functional/lib-tierctl.sh
 . "$here/lib-tierctl.sh"
+# shellcheck source=../functional/lib-reshape.sh
+. "$here/lib-reshape.sh"
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 
@@ -68,6 +70,73 @@ dying()
 	write_chunks 0 20 2
 }
 test_case "a tier that is going to die: remove" dying
+
+# Tiers a, home of the first writes, and b can be made to fail.  [LENGTH]
+make_on_wrapped()
+{
+	meta_disk
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	wrap a "$(tier_table good "$fast")"
+	wrap b "$(tier_table good "$slow")"
+	ctl create -q -y "$set" -m "$up" -c 64k --policy static --size "$1" "$a" "$b"
+	write_chunks 0 20 1
+	io sync "$dev"
+}
+
+# It does not flush any more: what was first written there since cannot leave it.
+dying_unflushed()
+{
+	local table
+	make_on_wrapped 12800k
+	ctl migrate -q "$set" 10-19 --tier 1
+	ctl wait -q "$set"
+	tier a flushes
+	write_chunks 30 3 2
+	io_fails 5 io sync "$dev"
+	attention tier_errors
+	"$tierctl" evacuate "$set" 0 </dev/null >"$tmp/told" 2>&1 &
+	echo $! >>"$tmp/pids"
+	wait_for 60 grep -q "3 chunks of tier 0 cannot be moved, for I/O errors" "$tmp/told"
+	kill -INT $!
+	wait $! || true
+	disk third 16
+	table=$(dmsetup table "$set")
+	ctl_code 1 replace -y "$set" 0 "$third"
+	matches "Tier 0 cannot be flushed; what was first written there would be lost with another table" "$errors" "replace"
+	same "$table" "$(dmsetup table "$set")" "table"
+	check_chunks 30 3 2
+
+	ctl_code 0 deactivate "$set"
+	ctl_code 0 activate "$set"
+	# The label on it cannot be wiped for sure.
+	ctl_code 1 remove "$set" 0
+	matches "tt_a: cannot be written" "$errors" "remove"
+	same "$b" "$(json '.sets[0].tiers[].device' status "$set")" "tiers"
+	check_chunks 0 20 1
+	check_chunks 30 3 0
+}
+test_case "a tier that is going to die and does not flush: activate, remove" dying_unflushed
+
+# What the suspend before the last step of a revert could not make durable goes home, too.
+reverted_unflushed()
+{
+	make_on_wrapped 14m
+	# Chunk 3 has no place of its own on the tier that takes the set's place.
+	ctl migrate -q "$set" 0-19 --tier 1
+	ctl pin -q "$set" 3 --tier 1
+	discard_chunks 3 1
+	io sync "$dev"
+	tier b flushes
+	write_chunks 3 1 2
+	stopped revert-suspended revert "$set" --tier 0
+	tier b good
+	go_on 0
+	io check "$a" at=0 len="$(at_chunk 3)" seed=1
+	io check "$a" at="$(at_chunk 3)" len="$(at_chunk 1)" seed=2
+	io check "$a" at="$(at_chunk 4)" len="$(at_chunk 16)" seed=1
+}
+test_case "a first write that a flush failed for as a revert suspends" reverted_unflushed
 
 # A tier is gone.
 gone()

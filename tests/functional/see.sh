@@ -376,6 +376,10 @@ events()
 	wait_for 10 said '"event":"tier_errors","tier":0'
 	dmsetup load tt_flaky --table "0 $(sectors_of "$fast") linear $fast 0"
 	dmsetup resume tt_flaky
+	# Device-mapper has no event for that; those before are told by then.
+	nap 2
+	msg admit 0
+	wait_for 20 said '"event":"tier_admitted","tier":0'
 	# A table that writes nothing.
 	dmsetup load "$set" --readonly --table "$(dmsetup table "$set")"
 	dmsetup resume "$set"

@@ -122,7 +122,14 @@ destroy_inactive()
 	disk slow 32
 	create_set
 	ctl deactivate -q "$set"
+	# Its name is not another's.
+	disk meta2 8
+	disk third 16
+	unchanged "$meta2" "$third" -- ctl_code 1 create "$set" -m "$meta2" "$third"
+	one_line "^tierctl: $set: a set that is not active has that name \([0-9a-f]{32}\)\. choose another\.$"
 	disk_gone meta
+	# Unless it is made of what is left of that.
+	ctl_code 0 create --dry-run --force "$set" -m "$meta2" "$fast" "$slow"
 	ctl_code 0 destroy -y "$fast" "$slow"
 	same 0 "$(json '.sets | length' list)" "sets left"
 }

@@ -150,6 +150,9 @@ stale_snapshot()
 {
 	used_set
 	ctl_code 0 status "$set"
+	ctl_code 0 check --dry-run "$set"
+	matches "^Would tell $set: reserve_metadata_snap" "$output"
+	same "" "$errors" "errors"
 	{ sleep 1; ctl dump "$set" 2>/dev/null; } | true || true
 	same - "$(info held)" "metadata snapshot after a dump that nobody read"
 	ctl_code 0 dump "$set" -o "$tmp/before"
@@ -708,8 +711,10 @@ same_name()
 	ctl deactivate -q "$set"
 	disk meta2 4
 	disk third 16
-	ctl create -q "$set" -m "$meta2" -c 64k --policy static "$third"
-	ctl deactivate -q "$set"
+	# tierctl does not make a second one.
+	metadata=$meta2 tiers=("$third") length=$((100 * chunk))
+	activate
+	deactivate
 	for command in check dump revert; do
 		unchanged "$meta" "$meta2" -- ctl_code 1 "$command" "$set"
 		one_line "$set: two sets have this name\. name it by uuid"
