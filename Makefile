@@ -14,7 +14,7 @@ DESTDIR ?=
 all: modules userspace		## modules and tools (default)
 
 modules:			## the modules, in build/KERNEL/dm-tier
-	ci/build-modules $(or $(KDIR),$(KERNEL))
+	ci/build-modules $(or $(abspath $(KDIR)),$(KERNEL))
 
 userspace:			## tierctl and its like
 	$(MAKE) -C userspace
@@ -101,18 +101,15 @@ demo:				## a guest with a fast and a slow disk shows what this is about
 # What is installed is for the kernel that runs, unless another is named.
 install: install-modules install-userspace	## modules (running kernel, or KDIR=DIR), tools, manual pages
 
-MODULES_FOR = $(or $(KDIR),$(filter-out running,$(KERNEL)))
+INSTALL_FROM = $(or $(abspath $(KDIR)),/lib/modules/$(shell uname -r)/build)
+# The kernel's own target runs depmod only where System.map is, which Debian's headers lack.
 install-modules:
-	ci/build-modules $(or $(MODULES_FOR),running)
-ifeq ($(MODULES_FOR),)
-	$(MAKE) -C /lib/modules/$(shell uname -r)/build M=$(CURDIR)/build/running/dm-tier \
-		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
-else ifneq ($(KDIR),)
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/build/custom/dm-tier \
-		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
-else
-	$(error install takes KDIR=DIR or the running kernel)
-endif
+	$(if $(KDIR),,$(if $(filter-out running,$(KERNEL)),$(error install takes KDIR=DIR or the running kernel)))
+	ci/build-modules $(or $(abspath $(KDIR)),running)
+	$(MAKE) -C $(INSTALL_FROM) M=$(CURDIR)/build/$(if $(KDIR),custom,running)/dm-tier \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(abspath $(DESTDIR))) modules_install
+	$(if $(DESTDIR),,PATH=$$PATH:/usr/sbin:/sbin depmod "$$(sed -n 's/.* UTS_RELEASE "\(.*\)"/\1/p' \
+		$(INSTALL_FROM)/include/generated/utsrelease.h)")
 
 install-userspace: userspace
 	$(MAKE) -C userspace install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
