@@ -40,7 +40,13 @@ trap without_rules EXIT
 
 # property DEVICE KEY: what udev has stored
 property() { udevadm info --query=property --property="$2" --value "$(readlink -f "$1")"; }
-settle() { udevadm settle --timeout=$((60 * patience)); }
+# An event is over before the activation that it has started is.
+settle()
+{
+	udevadm settle --timeout=$((60 * patience))
+	wait_for 60 no_call_left
+}
+no_call_left() { ! pgrep -f 'tierctl activate --auto' >/dev/null; }
 
 hidden_words="ID_FS_TYPE=dm_tier_member ID_FS_USAGE=raid SYSTEMD_READY=0 UDISKS_IGNORE=1
 	DM_UDEV_DISABLE_DISK_RULES_FLAG=1 DM_UDEV_DISABLE_OTHER_RULES_FLAG=1"
