@@ -104,7 +104,7 @@ static void report_event(struct watch *w, const struct set *s, const char *event
 	free(text);
 }
 
-static const struct set *find_same(const struct set_list *list, const struct set *s)
+static struct set *find_same(const struct set_list *list, const struct set *s)
 {
 	unsigned int i;
 
@@ -215,6 +215,21 @@ static bool is_up(const struct set *s)
 	return s->have_table && s->status.kind != STATUS_ERROR;
 }
 
+/* Of a set that is on its way the last that is known counts: it may be gone at the next look. */
+static void keep_known(struct set_list *before, struct set_list *now)
+{
+	unsigned int i;
+
+	for (i = 0; i < now->nr; i++) {
+		struct set *was = find_same(before, &now->set[i]), going = now->set[i];
+
+		if (!was || !is_up(was) || is_up(&going))
+			continue;
+		now->set[i] = *was;
+		*was = going;
+	}
+}
+
 /* 1 if a set is between two states, 0 if none is; -errno with the error said. */
 static int look(struct watch *w, bool first)
 {
@@ -244,6 +259,7 @@ static int look(struct watch *w, bool first)
 		else
 			report_activation(w, &now.set[i]);
 	}
+	keep_known(&w->before, &now);
 	sets_free(&w->before);
 	w->before = now;
 	return changing;

@@ -14,6 +14,8 @@
 static unsigned int looks;
 /* At which look: it has another name, device-mapper does not answer. */
 static unsigned int renamed_at, error_at, evacuated_at, full_at, end_at;
+/* At which look it has no status; from which on it is not there. */
+static unsigned int down_at, gone_at;
 static int event_pipe[2];
 
 static char *name_now(void)
@@ -30,6 +32,10 @@ int sets_load(struct set_list *list, bool scan)
 	memset(list, 0, sizeof(*list));
 	if (error_at && looks == error_at)
 		return -12;
+	if (end_at && looks >= end_at)
+		interrupted = 1;
+	if (gone_at && looks >= gone_at)
+		return 0;
 	list->nr = 1;
 	list->set = s = calloc(1, sizeof(*s));
 	s->name = name_now();
@@ -41,8 +47,8 @@ int sets_load(struct set_list *list, bool scan)
 	s->status.metadata_used = full_at && looks >= full_at ? 700 : 600;
 	s->nr_tiers = s->status.nr_tiers = 1;
 	s->tier[0].state = evacuated_at && looks >= evacuated_at ? 'E' : 'A';
-	if (end_at && looks >= end_at)
-		interrupted = 1;
+	if (looks == down_at)
+		s->status.kind = STATUS_ERROR;
 	return 0;
 }
 
@@ -122,6 +128,13 @@ int main(void)
 	ok(watch("photos", NULL, false) == EXIT_FAILED && !strstr(said, "not active"),
 	   "a set is not gone when device-mapper does not answer");
 	error_at = 0;
+	down_at = 3;
+	ok(watch("photos", NULL, false) == EXIT_DONE && !strstr(said, "active"),
+	   "a set that has no status for a moment has neither gone nor come");
+	gone_at = 4;
+	ok(watch("photos", NULL, false) == EXIT_DONE && strstr(said, "photos: is not active any more"),
+	   "one that is looked at while it goes has gone");
+	down_at = gone_at = 0;
 	end_at = 50;
 	watch("photos", NULL, true);
 	ok(looks < 10, "it ends when its output cannot be written");
