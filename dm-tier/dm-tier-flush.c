@@ -19,7 +19,6 @@ static bool start_flush(struct tier *t)
 	if (t->flushing)
 		return false;
 	t->flushing = true;
-	t->flush_failing = false;
 	t->flush_ns = ktime_get_ns();
 	list_splice_init(&t->flush_waiting, &t->flush_running);
 	list_splice_init(&t->births, &t->births_flushing);
@@ -81,7 +80,6 @@ static void flush_endio(struct bio *bio)
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&t->flush_running, &waiters);
 	if (status) {
-		t->flush_failing = true;
 		t->flush_failed = true;
 		tier_wake_crowded(set);
 		t->failed_flushes++;

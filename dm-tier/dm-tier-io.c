@@ -136,7 +136,7 @@ static void whole_endio(struct bio *bio)
 static bool may_begin(const struct tier *t)
 {
 	return t->nr_births < MAX_BIRTHS &&
-	       (t->nr_uncommitted < MAX_UNCOMMITTED || t->flush_failing);
+	       (t->nr_uncommitted < MAX_UNCOMMITTED || (t->flush_failed && !t->flushing));
 }
 
 /* Takes a place for a birth, or none yet if it may not begin; false if the tier is full. */

@@ -128,8 +128,7 @@ struct tier {
 	bool flush_covers_new;		/* writes that no failed flush has covered */
 	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
 	u64 flush_ns;			/* when the last one was sent */
-	bool flush_failing;		/* it failed */
-	bool flush_failed;		/* so did the one that ended last */
+	bool flush_failed;		/* the one that ended last did */
 	unsigned int failed_flushes;	/* since activation */
 	bool flush_again;		/* births came while one was under way */
 	struct list_head flush_waiting;	/* for the next flush */

@@ -245,7 +245,7 @@ int cmd_check(const struct args *args)
 	int code = EXIT_FAILED;
 
 	if (find_target(&t, args->word[0]) && reserve(&t, true)) {
-		if (global.test && t.set && t.set->active && !t.set->status.held) {
+		if (global.test && t.reserved) {
 			say("Would check what that shows\n");
 			code = EXIT_DONE;
 		} else {

@@ -71,7 +71,7 @@ dying()
 }
 test_case "a tier that is going to die: remove" dying
 
-# Tiers a, home of the first writes, and b can be made to fail.  [LENGTH]
+# make_on_wrapped LENGTH: tiers a, which takes the first writes, and b can be made to fail
 make_on_wrapped()
 {
 	meta_disk
