@@ -461,7 +461,7 @@ static bool finish(const struct set *s)
 static int finish_and_activate(const struct set *interrupted, const struct args *args,
 			       const struct strings *features)
 {
-	bool automatic = args->given[OPT_AUTO];
+	bool automatic = args->given[OPT_AUTO], finished = false;
 	int code = EXIT_DONE;
 	struct set_list list;
 	struct set *s;
@@ -477,12 +477,15 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 	sets_load(&list, true);
 	s = convert_find(&list, interrupted->hex);
 	if (s && interrupted_set(s, args) && finish(s)) {
+		finished = true;
 		sets_free(&list);
 		sets_load(&list, true);
 		s = convert_find(&list, interrupted->hex);
 	}
 	if (s) {
 		code = activate_if_meant(s, args, features);
+	} else if (finished) {
+		say("%s: is no tiered set any more.\n", interrupted->name);
 	} else if (!automatic && args->nr) {
 		sets_need(&list, interrupted->name);
 		code = EXIT_FAILED;

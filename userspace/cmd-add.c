@@ -69,6 +69,14 @@ static bool choose_rank(const struct args *args, struct addition *a)
 	return true;
 }
 
+static bool takes_another(const struct set *s)
+{
+	if (s->nr_tiers < TIER_MAX_TIERS)
+		return reshape_has_metadata(s);
+	err("%s: has %u tiers, and more cannot be.", s->name, s->nr_tiers);
+	return false;
+}
+
 static bool check_size(const struct addition *a, const char *name, uint64_t size)
 {
 	char x[SIZE_TEXT], y[SIZE_TEXT];
@@ -180,11 +188,7 @@ static int add_device(const struct args *args, struct addition *a)
 		say("%s: %s is tier %d of it.\n", a->s->name, a->new.dev.name, rank);
 		return EXIT_DONE;
 	}
-	if (a->s->nr_tiers == TIER_MAX_TIERS) {
-		err("%s: has %u tiers, and more cannot be.", a->s->name, a->s->nr_tiers);
-		return EXIT_FAILED;
-	}
-	if (!check_device(a))
+	if (!takes_another(a->s) || !check_device(a))
 		return EXIT_FAILED;
 	say_order(a, a->new.dev.name, a->new.dev.size);
 	if (!agree(args, a))
@@ -224,11 +228,7 @@ static int add_volume(const struct args *args, struct addition *a)
 			code = add_device(args, a);
 		goto out;
 	}
-	if (a->s->nr_tiers == TIER_MAX_TIERS) {
-		err("%s: has %u tiers, and more cannot be.", a->s->name, a->s->nr_tiers);
-		goto out;
-	}
-	if (!check_size(a, "add", a->size) || !candidate_pv_apart(args->value[OPT_PV], a->s->dm.dev) ||
+	if (!takes_another(a->s) || !check_size(a, "add", a->size) || !candidate_pv_apart(args->value[OPT_PV], a->s->dm.dev) ||
 	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
 		goto out;
 	name = lvm_name(&a->volume);

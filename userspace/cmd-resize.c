@@ -312,7 +312,7 @@ int cmd_rename(const struct args *args)
 			say("%s: is its name already.\n", to);
 		now = xstrdup(to);
 		code = strcmp(s->info.name, to) ? -1 : EXIT_DONE;
-	} else if (s && name_is_free(s, to)) {
+	} else if (s && name_is_free(s, to) && reshape_has_metadata(s)) {
 		now = xstrdup(s->dm.name);
 		code = rename_device(now, to) ? EXIT_FAILED : -1;
 		reshape_step("rename", "device");

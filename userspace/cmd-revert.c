@@ -176,6 +176,8 @@ static bool make_room(struct reversion *v)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	if (size > t->dev.size) {
+		if (!reshape_has_metadata(v->s))
+			return false;
 		format_size(a, size);
 		format_size(b, t->dev.size);
 		if (global.test)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -133,12 +134,11 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	return -1;
 }
 
-/* A change for which there is no room would fail at its end, and what was before could not be put back. */
-static bool has_room(const struct set *s)
+bool reshape_has_metadata(const struct set *s)
 {
 	char *way_out;
 
-	if (!s->status.held || !set_metadata_low(s))
+	if (!s->status.held || !status_metadata_short(&s->status))
 		return true;
 	way_out = set_is_dumped(s->hex) ? xstrdup("Wait until the dump or check that has it is done.") :
 		  xasprintf("Release it: dmsetup message %s 0 release_metadata_snap", s->dm_name);
@@ -147,12 +147,32 @@ static bool has_room(const struct set *s)
 	return false;
 }
 
+/*
+ * That a tier fails to flush shows only when it is asked to.  The kernel refuses the table
+ * then, if first writes would be lost with it; what the flush itself came to is no matter.
+ */
+static void flush_before(const struct set *s)
+{
+	struct device d;
+	int fd;
+
+	if (device_from_number(s->dm.dev, &d))
+		return;
+	fd = device_open(&d, O_RDONLY);
+	if (fd >= 0) {
+		if (fsync(fd))
+			verbose("%s: flush: %s", s->name, strerror(errno));
+		close(fd);
+	}
+	device_free(&d);
+}
+
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what)
 {
 	char *params;
 	int r = -1;
 
-	if (!has_room(s))
+	if (!reshape_has_metadata(s))
 		return r;
 	params = table_build(t);
 	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
@@ -161,6 +181,7 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 		free(params);
 		return 0;
 	}
+	flush_before(s);
 	if (reshape_same(s))
 		r = load_and_resume(s, params, length, what);
 	free(params);
@@ -558,7 +579,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 
 	if (s && rank < 0)
 		err("%s: its tiers were changed by somebody else meanwhile. Try again.", s->name);
-	if (rank < 0 || !reshape_may_go(s, rank) || !check_room(s, rank, 0, "remove"))
+	if (rank < 0 || !reshape_may_go(s, rank) || !reshape_has_metadata(s) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (s->status.pinned)

@@ -22,6 +22,12 @@ struct set *need_changeable(struct set_list *list, const char *name);
 void reshape_table(const struct set *s, struct table *t);
 
 /*
+ * Whether the metadata device has room for another table beside a snapshot; false with the
+ * error said.  Without room the change would fail at its end, and could not be undone.
+ */
+bool reshape_has_metadata(const struct set *s);
+
+/*
  * Makes the table the live one.  what names the change in messages and steps.
  * 0, or -1 with the error said and the set as it was.  With --dry-run only says
  * the table.

@@ -449,13 +449,13 @@ static void use_label(struct set *s, const struct member *m)
 	t->stale = stale;
 	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
 	/*
-	 * One that is converted, or reverted, has data there, and what has no signature is a
-	 * damaged copy of the label.
+	 * One that is converted, or reverted, has data there.  A valid label does not speak
+	 * against it: a partition table may leave that of the second slot, and more.
 	 */
 	free(t->foreign);
 	t->foreign = NULL;
-	if (m->foreign && s->info.state == TIER_STATE_LIVE)
-		t->foreign = signatures_within(m->dev.path, MEMBER_HEAD, &error);
+	if (s->info.state == TIER_STATE_LIVE)
+		t->foreign = signatures_within(m->dev.path, TIER_LABEL_AREA_MIN * SECTOR_SIZE, &error);
 }
 
 /* Whether a member is one of an active set, so is no part of an inactive one. */

@@ -150,11 +150,14 @@ int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b)
 	return r;
 }
 
+bool status_metadata_short(const struct status *s)
+{
+	return s->kind == STATUS_OK && s->metadata_total - s->metadata_used <
+	       tier_md_room_needed(s->chunks, TIER_SMALL_BATCH, s->metadata_total);
+}
+
 bool status_metadata_low(const struct status *s)
 {
-	uint64_t needed = tier_md_room_needed(s->chunks, TIER_SMALL_BATCH, s->metadata_total);
-
-	return s->kind == STATUS_OK &&
-	       (percent(s->metadata_used, s->metadata_total) >= METADATA_LOW ||
-		s->metadata_total - s->metadata_used < needed);
+	return s->kind == STATUS_OK && (status_metadata_short(s) ||
+					percent(s->metadata_used, s->metadata_total) >= METADATA_LOW);
 }

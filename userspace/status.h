@@ -61,10 +61,9 @@ struct heat_bucket {
 /* Reads the bucket at *line and moves *line to the next; -ENODATA at the end. */
 int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b);
 
-/*
- * Whether the metadata device is nearly full: nine tenths of it or, what makes the kernel
- * tell, less is free than TIER_SMALL_BATCH changed entries need.
- */
+/* Whether less of the metadata device is free than TIER_SMALL_BATCH changed entries need. */
+bool status_metadata_short(const struct status *s);
+/* Whether it is nearly full: so, which makes the kernel tell, or to nine tenths. */
 bool status_metadata_low(const struct status *s);
 
 #endif

@@ -80,11 +80,10 @@ char *wipe_would_lose(const struct device *d)
 	if (global.force)
 		return NULL;
 	member_read(d, &m);
-	if (m.foreign) {
-		what = signatures_find(d->path, &error);
-		if (!what)
-			what = xstrdup("something unknown in its first 8 KiB");
-	}
+	if (m.kind == MEMBER_TIER)
+		what = signatures_within(d->path, MEMBER_HEAD, &error);
+	if (!what && m.foreign)
+		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);
 	return what;
 }

@@ -330,16 +330,23 @@ static bool evacuable(void)
 	return i == set.nr_tiers;
 }
 
-static void evacuate(void)
+/* It begins, and may be over, before the message is answered. */
+static void evacuate(const struct kind *k)
 {
-	unsigned int rank = rng_below(&rng, set.nr_tiers);
+	unsigned int rank = rng_below(&rng, set.nr_tiers), i;
+	struct set_status st;
 	int r;
 
 	orders_lock();
 	orders_admit_all();
+	/* One that holds something, if any does. */
+	set_get_status(&set, &st);
+	for (i = 0; i < set.nr_tiers && !st.used[rank]; i++)
+		rank = (rank + 1) % set.nr_tiers;
+	arm(k);
 	r = orders_evacuate(rank);
 	orders_unlock(true);
-	if (r) {
+	if (r && !cut_begun()) {
 		note("BAD: evacuate %u: %s", rank, strerror(-r));
 		bad_status++;
 	}
@@ -384,8 +391,6 @@ static bool cut_running(struct kind *k)
 
 	work_start(model, &set, rng_next(&rng));
 	nap_ms(20 + rng_below(&rng, 250));
-	if (evacuates(k))
-		evacuate();
 	if (k->moment == SUSPEND) {
 		work_stop();
 		arm(k);
@@ -395,6 +400,9 @@ static bool cut_running(struct kind *k)
 	}
 	if (k->moment == CHANGE) {
 		in_time = cut_change(k);
+	} else if (evacuates(k)) {
+		evacuate(k);
+		trace_wait();
 	} else {
 		arm(k);
 		trace_wait();
@@ -415,8 +423,14 @@ static void cut(struct kind *k)
 	uint64_t start = now_ms(), at_cut;
 
 	alarm(CYCLE_SECONDS);
-	if (k->moment == FORMAT || set_age++ >= SET_AGE)
+	if (k->moment == FORMAT || (set_age++ >= SET_AGE && k->moment != ACTIVATION))
 		make_set();
+	/* A format is none of these. */
+	if (k->moment == ACTIVATION && !set_generation()) {
+		recover();
+		deactivate();
+		in_vain = true;
+	}
 	if (k->moment == ACTIVATION || k->moment == FORMAT) {
 		choose_disks(k);
 		cut_activation(k);
@@ -529,10 +543,10 @@ static void summary(unsigned int seconds)
 	note("under way at the moment of the cut:");
 	for (i = 0; i < NR_PHASES; i++)
 		note("  %-34s %4u", phase_names[i], phase_cuts[i]);
-	note("%u writes, %u with FUA, %u write-zeroes, %u discards, %u reads, %u flushes, %u errors",
+	note("%u writes, %u with FUA, %u of zeroes, %u discards, %u reads, %u flushes, %u errors",
 	     work_ops[OP_WRITE], work_ops[OP_FUA], work_ops[OP_ZERO], work_ops[OP_DISCARD],
 	     work_ops[OP_READ], work_ops[OP_FLUSH], work_errors);
-	note("under way in the cut: writes %u, FUA %u, write-zeroes %u, discards %u, flushes %u",
+	note("under way in the cut: writes %u, FUA %u, zeroes %u, discards %u, flushes %u",
 	     op_cuts[OP_WRITE], op_cuts[OP_FUA], op_cuts[OP_ZERO], op_cuts[OP_DISCARD],
 	     op_cuts[OP_FLUSH]);
 }

@@ -253,35 +253,60 @@ test_case "one slot of a label that cannot be read" unreadable_slot
 # What is known by its signature may be somebody else's, whom the next label would cost it.
 known_beside()
 {
-	local sums
-	command -v mkswap >/dev/null || skip "mkswap is not installed"
+	local put=$1 name=$2 sums
 	make_down
-	mkswap "$b" >/dev/null
+	"$put" "$b"
 	sums=$(checksums "${disks[@]}")
 	ctl_code 0 activate --auto
 	same "" "$output$errors" "what --auto says"
 	ctl_code 1 activate "$set"
-	one_line "^tierctl: $set: tier 1 \(/dev/mapper/tt_b\) carries swap.* beside its label\. .*--force $set, .*--degraded $set$"
+	one_line "^tierctl: $set: tier 1 \(/dev/mapper/tt_b\) carries $name.* beside its label\. .*--force $set, .*--degraded $set$"
 	ctl_code 3 status "$set"
 	same "tier_foreign" "$(json '.sets[0].attention[].code' status "$set")"
+	# The label can go without what lies behind it.
+	if [ "$put" != put_btrfs ]; then
+		ctl_code 1 destroy -y "$set"
+		one_line "/dev/mapper/tt_b: carries $name.*, too\. .*--force"
+	fi
 	ctl_code 0 activate --read-only "$set"
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
 	same "$sums" "$(checksums "${disks[@]}")" "contents"
 	ctl_code 3 activate --degraded "$set"
-	matches "tier 1 .* is left out: it carries swap" "$errors"
+	matches "tier 1 .* is left out: it carries $name" "$errors"
 	check_chunks 0 10 1
 	io_fails 5 check_chunks 10 1 1
 	ctl deactivate -q "$set"
-	matches swap "$(blkid -p -o value -s TYPE "$b")" "signature"
+	matches "$name" "$(blkid -p -o value -s TYPE -s PTTYPE "$b")" "signature"
 	ctl_code 1 activate --force "$set"
-	matches "Write over swap.*, which /dev/mapper/tt_b carries beside its label\?" "$output$errors" "question"
+	matches "Write over $name.*, which /dev/mapper/tt_b carries beside its label\?" "$output$errors" "question"
 	ctl_code 0 activate --force -y "$set"
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
 	whole
 }
-test_case "a signature beside a label" known_beside
+put_swap()
+{
+	command -v mkswap >/dev/null || skip "mkswap is not installed"
+	mkswap "$1" >/dev/null
+}
+test_case "a signature beside a label" known_beside put_swap swap
+
+# The boot code stays as it was, and with it most of the label, as of parted and sfdisk.
+put_dos_table()
+{
+	printf '\0\x20\x21\0\x83\x8a\x08\x82\0\x08\0\0\0\x10\0\0' |
+		dd of="$1" bs=1 seek=446 conv=notrunc,fsync status=none
+	printf '\x55\xaa' | dd of="$1" bs=1 seek=510 conv=notrunc,fsync status=none
+}
+test_case "a partition table within a label" known_beside put_dos_table dos
+
+# The label says nothing of it.
+put_btrfs()
+{
+	printf _BHRfS_M | dd of="$1" bs=1 seek=$((65536 + 64)) conv=notrunc,fsync status=none
+}
+test_case "a signature behind a label" known_beside put_btrfs btrfs
 
 # After a cut between the two the other is older.  If the newer one cannot be read, the
 # line tells the bad sector from a tier of another time.

@@ -12,7 +12,7 @@
 . "$here/lib-tierctl.sh"
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
-need fio
+need fio mkfs.ext4
 
 # Enough chunks that the smallest metadata device has less room than a copy of
 # the mapping takes: 983 blocks of it.
@@ -141,7 +141,7 @@ becomes_full()
 # room, whoever makes them: first writes, or messages.
 nearly_full()
 {
-	local n before after
+	local n before after args
 	make_tight
 	msg reserve_metadata_snap
 	klog_mark
@@ -162,6 +162,18 @@ nearly_full()
 	ctl_code 1 resize -y --size "$(((nr - 1) * 64))k" "$set"
 	one_line "^tierctl: $set: .*nearly full, and a metadata snapshot takes room\. release it: dmsetup message $set 0 release_metadata_snap$"
 	same "$length" "$(blockdev --getsz "$dev")" "length"
+	# None of these has begun.
+	disk third 8192
+	mkfs.ext4 -q -F "$third"
+	for args in "rename $set tt_other" "add -y --force $set $third" \
+		    "replace -y --force $set 0 $third" "remove $set 0"; do
+		# shellcheck disable=SC2086	# words
+		ctl_code 1 $args
+		one_line "nearly full, and a metadata snapshot takes room"
+		same ext4 "$(blkid -p -o value -s TYPE "$third")" "signature after: $args"
+		same "A A" "$(info state0) $(info state1)" "states after: $args"
+		[ -b "$dev" ] || fail "the set has another name after: $args"
+	done
 }
 says_low()
 {

@@ -4,8 +4,10 @@
 # shellcheck disable=SC2317	# the cases are called by name
 #
 # The recipes of lvmtier(7), section RECOVERY, carried out as they are written
-# there (those for a full metadata device: meta-full.sh): for each state that a fault leaves, what status says of it and the
-# commands that lead out of it.
+# there: for each state that a fault leaves, what status says of it and the commands that
+# lead out of it.  Elsewhere: a full metadata device (meta-full.sh), something else on a
+# tier and stale metadata (members.sh), two devices that say that they are the same
+# (tierctl.sh), a conversion that was cut short (convert-kill.sh).
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -118,6 +120,31 @@ dying_unflushed()
 }
 test_case "a tier that is going to die and does not flush: activate, remove" dying_unflushed
 
+# Nobody knows of it yet when the tiers are to be changed: the flush takes its time to fail.
+change_unflushed()
+{
+	local rest table
+	make_on_wrapped 12800k
+	rest=$(($(sectors_of "$fast") - 8))
+	wrap bad "0 8 flakey $fast $rest 0 1 1 error_writes"
+	swap a "0 $rest linear $fast 0
+$rest 8 delay /dev/mapper/tt_bad 0 0 /dev/mapper/tt_bad 0 0 /dev/mapper/tt_bad 0 5000"
+	disk third 16
+	table=$(dmsetup table "$set")
+	write_chunks 30 3 2
+	ctl_code 1 replace -y "$set" 0 "$third"
+	matches "Tier 0 cannot be flushed; what was first written there would be lost with another table" "$errors" "replace"
+	same "$table" "$(dmsetup table "$set")" "table"
+	check_chunks 30 3 2
+	tier a good
+	remove tt_bad
+	io sync "$dev"
+	ctl_code 0 replace -y "$set" 0 "$third"
+	check_chunks 0 20 1
+	check_chunks 30 3 2
+}
+test_case "a tier that turns out not to flush as the tiers are changed" change_unflushed
+
 # What the suspend before the last step of a revert could not make durable goes home, too.
 reverted_unflushed()
 {
@@ -151,6 +178,7 @@ gone()
 	matches 'missing.*--degraded' "$errors"
 	ctl_code 3 activate --degraded "$set"
 	attention tier_missing
+	matches "unreadable +640 KiB in 1 range, chunks 10-19" "$output" "status"
 	same "655360 655360" \
 		"$(json '.sets[0].lost_ranges[] | "\(.offset) \(.length)"' status "$set")" "lost ranges"
 	check_chunks 0 10 1
@@ -211,6 +239,51 @@ stale()
 	check_chunks 10 10 2
 }
 test_case "a tier from an old image: activate --degraded" stale
+
+# Its way back to one device was cut short.  STEP that was the last
+back_cut_short()
+{
+	make_by_tool 14m
+	killed "revert-$1" revert "$set"
+	# As after a restart of the machine.
+	remove "$set"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate --read-only "$set"
+	one_line "its way back to one device was interrupted. to finish that writes, .*: tierctl activate $set"
+	ctl_code 0 activate "$set"
+	if [ "$1" = committed ]; then
+		same "$set: is no tiered set any more." "$output$errors" "what activate says"
+	else
+		content
+		check_chunks 0 20 1
+		ctl_code 0 revert "$set"
+	fi
+	same "" "$(json '.sets[].name' list)" "sets"
+	io check "$slow" at=0 len="$(at_chunk 20)" seed=1
+}
+test_case "going back was cut short, before all was there: activate" back_cut_short reverting
+test_case "going back was cut short, after that: activate" back_cut_short committed
+
+# Nobody answers I/O.
+waits()
+{
+	local uuid
+	make_by_tool
+	dmsetup suspend "$set"
+	attention suspended
+	matches "suspended: I/O to it waits \(dmsetup resume $set\)" "$output" "status"
+	dmsetup resume "$set"
+	content
+
+	uuid=$(json '.sets[0].uuid' list)
+	ctl_code 0 deactivate "$set"
+	dmsetup create "$set" --notable -u "TIER-$uuid"
+	attention no_table
+	matches "no table is loaded: tierctl activate $set" "$output" "status"
+	ctl_code 0 activate "$set"
+	content
+	check_chunks 0 20 1
+}
+test_case "I/O waits: resume, activate" waits
 
 # The set has failed.
 failed()

@@ -169,6 +169,55 @@ scsi_gone()
 	scsi_disk_gone
 }
 
+# Each is one command, to the end: what falls back to pages is told that there is none.
+zeroes()
+{
+	make_scsi
+	write_chunks 0 10 1
+	blkdiscard -z -o $(($(at_chunk 2) + 512)) -l 200k "$dev"
+	blkdiscard -z -o $(($(at_chunk 20) + 512)) -l 200k "$dev"
+	knows_zeroes "$dev"
+	same 10 "$(info mapped)" "mapped chunks"
+	io sync "$dev"
+	deactivate
+	activate
+	check_chunks 0 2 1
+	io check "$dev" at="$(at_chunk 2)" len=512 seed=1
+	io check "$dev" at=$(($(at_chunk 2) + 512)) len=200k seed=0
+	io check "$dev" at=$(($(at_chunk 2) + 512 + 204800)) len=55808 seed=1
+	check_chunks 6 4 1
+	check_chunks 20 4 0
+	scsi_gone
+}
+test_case "WRITE ZEROES, on mapped chunks and others" zeroes
+
+# Within a piece, over the edge of two, of several, ahead of the copy and behind it.
+zeroes_during_copy()
+{
+	local range at=0 chunk=4096 ranges=(4096:8192 65024:1024 262144:196608 1310208:131584)
+	make_scsi
+	write_chunks 0 1 1 block=1m
+	dmsetup load tt_b --table "0 65536 delay $scsi 32768 0 $scsi 32768 600000"
+	dmsetup resume tt_b
+	msg migrate 0 1 1
+	wait_for 10 holds_io tt_b
+	for range in "${ranges[@]}"; do
+		blkdiscard -z -o "${range%:*}" -l "${range#*:}" "$dev"
+	done
+	knows_zeroes "$dev"
+	holds_io tt_b || fail "the copy went on"
+	dmsetup load tt_b --table "0 65536 linear $scsi 32768"
+	dmsetup resume tt_b
+	wait_for 10 all_on_rank 0 1 1
+	for range in "${ranges[@]}" 2097152:0; do
+		io check "$dev" at="$at" len=$((${range%:*} - at)) seed=1
+		at=$((${range%:*} + ${range#*:}))
+		[ "${range#*:}" = 0 ] || io check "$dev" at="${range%:*}" len="${range#*:}" seed=0
+	done
+	scsi_gone
+}
+test_case "WRITE ZEROES to a chunk that is being copied" zeroes_during_copy
+
 # The zeroes of a first write go there in pages then.
 refused_first_write()
 {

@@ -148,6 +148,7 @@ last_partial()
 }
 test_case "the last, partial chunk counts as a whole one" last_partial
 
+# The disks have no WRITE ZEROES; those that have: corners.sh
 zeroes()
 {
 	make_set
@@ -163,7 +164,7 @@ zeroes()
 	io check "$dev" at=$(($(at_chunk 2) + 512)) len=200k seed=0
 	check_chunks 6 4 1
 }
-test_case "write zeroes, on mapped chunks" zeroes
+test_case "zeroes that come as writes, on mapped chunks" zeroes
 
 zeroes_unmapped()
 {
@@ -174,7 +175,7 @@ zeroes_unmapped()
 	check_chunks 3 1 1
 	check_chunks 4 4 0
 }
-test_case "write zeroes, on unmapped chunks" zeroes_unmapped
+test_case "zeroes that come as writes, on unmapped chunks" zeroes_unmapped
 
 # On tiers that cannot discard: the unmapping works, nothing is sent.
 no_discard_below()

@@ -264,10 +264,10 @@ make_dirty()
 	write_chunks 0 46 9
 	io sync "$dev"
 	discard_chunks 0 46
-	wait_for 10 none_mapped
+	wait_for 10 mapped_is 0
 	io sync "$dev"
 }
-none_mapped() { [ "$(info mapped)" = 0 ]; }
+
 
 first_write_and_zeroes()
 {
@@ -402,7 +402,56 @@ discard_and_place()
 used_is() { [ "$(info used0)" = "$1" ]; }
 test_case "a place is free once its discard below has ended" discard_and_place
 
+discard_and_readers()
+{
+	local place reader
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	chunk_info 2
+	place=${C[place]}
+	hold_up fast reads
+	later check_chunks 2 1 1
+	reader=$pid
+	wait_for 10 held_up fast
+	later discard_chunks 2 1
+	wait_for 10 mapped_is 3
+	nap 0.5
+	runs "$pid" || fail "the discard has ended before a read that began before it"
+	same 4 "$(info used0)" "places used while a read is under way below"
+	io check "$fast" at=$((place * 65536)) len=64k seed=1 as="$(at_chunk 2)"
+	go_on fast
+	wait "$reader" || fail "a read that had begun before the discard found other data"
+	wait "$pid"
+	same 3 "$(info used0)" "places used"
+	check_chunks 2 1 0
+}
+mapped_is() { [ "$(info mapped)" = "$1" ]; }
+test_case "a discard waits for readers before it is passed down" discard_and_readers
+
 # ---- flush
+
+# The flush of the move has taken the mark off the tier, that of chunk 1 as well.
+flush_and_move()
+{
+	make_small
+	write_chunks 0 4 1
+	move 0 1 1
+	io sync "$dev"
+	write_chunks 1 1 2
+	hold_up fast flushes
+	msg migrate 0 1 0
+	wait_for 10 held_up fast
+	later io sync "$dev"
+	nap 0.5
+	runs "$pid" || fail "a FLUSH has ended before the tier's"
+	held_up fast
+	go_on fast
+	wait "$pid"
+	lose_power
+	check_chunks 1 1 2
+}
+test_case "a FLUSH waits for one of a tier that is under way" flush_and_move
 
 write_during_flush()
 {

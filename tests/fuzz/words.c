@@ -251,7 +251,7 @@ static void add_pairs(struct rng *r, struct words *w, const char * const *keys, 
 
 void make_table(struct rng *r, const struct devices *d, char *line)
 {
-	static const char * const heat_keys[] = { "headroom", "half_life", "interval" };
+	static const char * const heat_keys[] = { "headroom", "half_life", "admit" };
 	unsigned int n, first = 3 * rng_below(r, d->nr / 3);
 	struct words w = { .nr = 0 };
 	const char *policy;
