@@ -372,6 +372,18 @@ static bool remove_remains(const struct set *before, const char *command)
 	return good;
 }
 
+/* It was being made; a set that is on no device is gone with its own. */
+static int say_nothing_left(const struct set *before, const char *command)
+{
+	if (!strcmp(command, "destroy")) {
+		say("%s: destroyed.\n", before->name);
+		return EXIT_DONE;
+	}
+	err("%s: nothing of it is on any device; /dev/mapper/%s, which had no table, is removed.", before->name,
+	    before->dm.name);
+	return EXIT_FAILED;
+}
+
 int activate_without_remains(const struct set *before, const char *command,
 			     int (*fn)(void *context, struct set *s), void *context)
 {
@@ -387,9 +399,11 @@ int activate_without_remains(const struct set *before, const char *command,
 	if (!remove_remains(before, command))
 		return EXIT_FAILED;
 	sets_load(&list, true);
-	s = sets_need(&list, before->hex);
+	s = convert_find(&list, before->hex);
 	if (s)
 		code = fn(context, s);
+	else
+		code = say_nothing_left(before, command);
 	sets_free(&list);
 	return code;
 }
@@ -482,10 +496,11 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 		sets_load(&list, true);
 		s = convert_find(&list, interrupted->hex);
 	}
-	if (s) {
-		code = activate_if_meant(s, args, features);
-	} else if (finished) {
+	/* A stray that carries something else, too, has kept its label. */
+	if (finished && (!s || !s->have_meta)) {
 		say("%s: is no tiered set any more.\n", interrupted->name);
+	} else if (s) {
+		code = activate_if_meant(s, args, features);
 	} else if (!automatic && args->nr) {
 		sets_need(&list, interrupted->name);
 		code = EXIT_FAILED;
@@ -503,8 +518,9 @@ static int activate_or_finish(struct set *s, const struct args *args, const stru
 		return activate_if_meant(s, args, features);
 	if (!global.test)
 		return finish_and_activate(s, args, features);
-	say("Would finish what convert or revert left of %s.\n", s->name);
-	return activate_if_meant(s, args, features);
+	/* What it is then is not to be seen yet. */
+	say("Would finish what convert or revert left of %s, and activate what is a set.\n", s->name);
+	return EXIT_DONE;
 }
 
 /*

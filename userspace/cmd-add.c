@@ -72,7 +72,7 @@ static bool choose_rank(const struct args *args, struct addition *a)
 static bool takes_another(const struct set *s)
 {
 	if (s->nr_tiers < TIER_MAX_TIERS)
-		return reshape_has_metadata(s);
+		return reshape_has_metadata(s, false);
 	err("%s: has %u tiers, and more cannot be.", s->name, s->nr_tiers);
 	return false;
 }

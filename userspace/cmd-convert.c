@@ -741,27 +741,43 @@ static int convert(struct request *q)
  * Calls that were cut short
  */
 
-/* With --name the set was found by that, whatever device is to be converted. */
-static bool is_its_conversion(const struct request *q, const struct set *s)
+/*
+ * Whether what was typed is the device that the set was made of: with --name the set was
+ * found by that, whatever device is to be converted.  -ENOENT, -ENOTBLK, -EIO.
+ */
+static int compare_origin(const struct request *q, const struct set *s, bool *same)
 {
-	const struct device *origin = &s->tier[s->nr_tiers - 1].dev;
 	struct device d;
-	bool is;
 	int r;
 
+	*same = true;
 	if (!q->args->given[OPT_NAME])
-		return true;
+		return 0;
 	r = device_from_name(q->args->word[0], &d);
-	if (r) {
+	*same = !r && d.dev == s->tier[s->nr_tiers - 1].dev.dev;
+	if (!r)
+		device_free(&d);
+	return r;
+}
+
+static bool is_origin(const struct request *q, const struct set *s)
+{
+	bool same;
+
+	return s->nr_tiers && !compare_origin(q, s, &same) && same;
+}
+
+static bool is_its_conversion(const struct request *q, const struct set *s)
+{
+	bool same;
+	int r = compare_origin(q, s, &same);
+
+	if (r)
 		device_not_found(q->args->word[0], r);
-		return false;
-	}
-	is = d.dev == origin->dev;
-	device_free(&d);
-	if (!is)
+	else if (!same)
 		err("%s: its conversion, of %s, was interrupted, so %s needs another name. To let it go on: tierctl activate %s",
-		    s->name, origin->name, q->args->word[0], s->name);
-	return is;
+		    s->name, s->tier[s->nr_tiers - 1].dev.name, q->args->word[0], s->name);
+	return same;
 }
 
 /* -1: it has been undone; else an exit code. */
@@ -828,6 +844,10 @@ static int go_on(struct request *q, bool *undone)
 		*undone = code < 0;
 		free(name);
 		free(hex);
+	} else if (s && !s->dm.table && !q->args->given[OPT_ABORT] && is_origin(q, s)) {
+		/* All that an earlier call left to do. */
+		say("%s: is a tiered set already, and %s activated.\n", s->name, global.test ? "would be" : "is");
+		code = global.test ? EXIT_DONE : lock_set(s->hex, s->name) ? activate_uuid(s->hex) : EXIT_FAILED;
 	} else if (s) {
 		err("%s: is a tiered set already.", s->name);
 		code = EXIT_FAILED;

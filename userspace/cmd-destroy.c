@@ -118,14 +118,14 @@ static bool was_volume(const struct set *s)
 	return was;
 }
 
-/* Whatever is no LV does not make us run LVM. */
+/* Whatever is no LV does not make us run LVM; what an earlier call has wiped may be one. */
 static bool has_volumes(const struct set *s)
 {
 	bool has = false;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		has |= s->tier[i].present && device_is_volume(s->tier[i].dev.dev);
+		has |= !s->tier[i].present || device_is_volume(s->tier[i].dev.dev);
 	for (i = 0; i < s->nr_stray; i++)
 		has |= device_is_volume(s->stray[i].dev);
 	return has && lvm_installed();
@@ -154,9 +154,9 @@ static int destroy_set(void *unused, struct set *s)
 		free(reason);
 		return EXIT_FAILED;
 	}
+	/* Without its metadata nothing would lead to it. */
+	schedule_forget(s->hex);
 	code = wipe_set(s);
-	if (!code)
-		schedule_forget(s->hex);
 	/* The volume that was converted gets its name back; those that were made go. */
 	if (!code && (s->lv || was_volume(s)))
 		code = revert_finish(s->hex);

@@ -123,6 +123,17 @@ static bool check_smaller(const struct resizing *z)
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 
+/* The kernel does without what tiers have grown by while it cannot commit. */
+static bool took_growth(struct set *s)
+{
+	struct resizing now = { .s = s };
+
+	if (!set_refresh(s) && measure(&now) && !now.grown)
+		return true;
+	err("%s: what its tiers have grown by could not be written down. Try again.", s->name);
+	return false;
+}
+
 /* LVM shows the size of the volume that keeps the name of the set. */
 static int show_size(const struct set *s, uint64_t length)
 {
@@ -160,7 +171,7 @@ static int resize(const struct args *args, struct set *s)
 	reshape_table(s, &t);
 	failed = reshape_reload(s, &t, z.length, "resize");
 	table_free(&t);
-	if (failed)
+	if (failed || (!global.test && z.grown && !took_growth(s)))
 		return EXIT_FAILED;
 	if (!global.test && z.length == s->dm.length)
 		say("%s: larger tiers are in use; the set stays at %s.\n", s->name,
@@ -225,7 +236,15 @@ static int record_name(struct set *s)
 	reshape_table(s, &t);
 	r = reshape_reload(s, &t, s->dm.length, "rename");
 	table_free(&t);
-	return r ? EXIT_FAILED : EXIT_DONE;
+	if (r || global.test)
+		return r ? EXIT_FAILED : EXIT_DONE;
+	/* The kernel does without while it cannot commit. */
+	s->have_info = false;
+	if (!set_read_info(s) && !strcmp(s->info.name, s->dm.name))
+		return EXIT_DONE;
+	err("%s: is called so now, but not in its metadata, which could not be written. The same command again mends that.",
+	    s->name);
+	return EXIT_FAILED;
 }
 
 /* Which of the two the device is called now, and which the metadata has. */
@@ -312,7 +331,7 @@ int cmd_rename(const struct args *args)
 			say("%s: is its name already.\n", to);
 		now = xstrdup(to);
 		code = strcmp(s->info.name, to) ? -1 : EXIT_DONE;
-	} else if (s && name_is_free(s, to) && reshape_has_metadata(s)) {
+	} else if (s && name_is_free(s, to) && reshape_has_metadata(s, false)) {
 		now = xstrdup(s->dm.name);
 		code = rename_device(now, to) ? EXIT_FAILED : -1;
 		reshape_step("rename", "device");

@@ -176,7 +176,7 @@ static bool make_room(struct reversion *v)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	if (size > t->dev.size) {
-		if (!reshape_has_metadata(v->s))
+		if (!reshape_has_metadata(v->s, false))
 			return false;
 		format_size(a, size);
 		format_size(b, t->dev.size);
@@ -424,6 +424,13 @@ static int resume(const struct set *s)
 	return r;
 }
 
+/* With --abort once the tier has taken the set's place. */
+static int too_late(const char *name)
+{
+	err("%s: all of it is back, so that this can only go on. Type: tierctl revert %s", name, name);
+	return EXIT_FAILED;
+}
+
 /*
  * A set that is suspended, and nobody is at it.  0: its tier has taken its place.
  * -EAGAIN: it is a set that works, or is none of ours to resume.
@@ -465,7 +472,8 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	} else if (reshape_same(v->s)) {
 		r = mend_held(args, v, name);
 		if (!r)
-			code = done(hex, name);
+			/* I/O that was held goes on, whatever was asked for. */
+			code = args->given[OPT_ABORT] ? too_late(name) : done(hex, name);
 		else if (r == -EAGAIN)
 			code = -1;
 	}
@@ -473,8 +481,14 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	return code;
 }
 
+static int finish_it(void)
+{
+	say("Would finish it.\n");
+	return EXIT_DONE;
+}
+
 /* The volume's tags are all that is left: it has no label, and no device is of the set. */
-static int finish_volumes(const struct set_list *list, const char *name)
+static int finish_volumes(const struct args *args, const struct set_list *list, const char *name)
 {
 	struct lvm_parts parts = { 0 };
 	const struct lvm_part *home = NULL;
@@ -492,8 +506,12 @@ static int finish_volumes(const struct set_list *list, const char *name)
 		home = &parts.part[0];
 	if (home)
 		hex = lvm_tag(home, "set");
-	if (hex && !convert_find(list, hex))
-		code = global.test ? EXIT_DONE : lock_set(hex, name) ? done(hex, name) : EXIT_FAILED;
+	if (hex && !convert_find(list, hex) && args->given[OPT_ABORT])
+		code = too_late(name);
+	else if (hex && !convert_find(list, hex) && global.test)
+		code = finish_it();
+	else if (hex && !convert_find(list, hex))
+		code = lock_set(hex, name) ? done(hex, name) : EXIT_FAILED;
 	free(hex);
 	member_free(&m);
 	lvm_parts_free(&parts);
@@ -512,7 +530,7 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	sets_load(&v->list, true);
 	v->s = sets_find(&v->list, name);
 	if (!v->s) {
-		code = finish_volumes(&v->list, name);
+		code = finish_volumes(args, &v->list, name);
 		if (code < 0) {
 			sets_need(&v->list, name);
 			code = EXIT_FAILED;
@@ -526,18 +544,18 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	if (v->s->active)
 		return -1;
 	if (revert_unfinished(v->s) && revert_committed(v->s)) {
-		if (global.test) {
-			say("Would finish it.\n");
-			return EXIT_DONE;
-		}
-		return done(v->s->hex, name);
+		if (args->given[OPT_ABORT])
+			return too_late(name);
+		return global.test ? finish_it() : done(v->s->hex, name);
 	}
 	if (!revert_unfinished(v->s)) {
 		err("%s: not active. Type: tierctl activate %s", v->s->name, v->s->name);
 		return EXIT_FAILED;
 	}
-	if (global.test)
+	if (global.test) {
+		say("Would activate it, and revert it anew.\n");
 		return EXIT_DONE;
+	}
 	if (revert_take_back(v->s))
 		return EXIT_FAILED;
 	hex = xstrdup(v->s->hex);

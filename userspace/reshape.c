@@ -6,10 +6,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "../dm-tier/dm-tier-metadata-space.h"
 #include "candidate.h"
 #include "commands.h"
 #include "convert.h"
@@ -110,7 +110,7 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	int r;
 
 	if (dm_load(s->dm.name, length, params, s->dm.read_only, &reason)) {
-		err("%s: %s: the kernel refused it: %s. Nothing was changed.", s->name, what, reason);
+		err("%s: %s: the kernel refused it: %s. The set is as it was.", s->name, what, reason);
 		free(reason);
 		return -1;
 	}
@@ -134,37 +134,21 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	return -1;
 }
 
-bool reshape_has_metadata(const struct set *s)
+bool reshape_has_metadata(const struct set *s, bool drops)
 {
+	uint64_t entries = TIER_SMALL_BATCH;
 	char *way_out;
 
-	if (!s->status.held || !status_metadata_short(&s->status))
+	/* The pins to a tier go with it. */
+	if (drops && s->status.pinned > entries)
+		entries = s->status.pinned;
+	if (!s->status.held || !status_metadata_short(&s->status, entries))
 		return true;
 	way_out = set_is_dumped(s->hex) ? xstrdup("Wait until the dump or check that has it is done.") :
 		  xasprintf("Release it: dmsetup message %s 0 release_metadata_snap", s->dm_name);
-	err("%s: its metadata device is nearly full, and a metadata snapshot takes room. %s", s->name, way_out);
+	err("%s: its metadata device has no room for that beside a metadata snapshot. %s", s->name, way_out);
 	free(way_out);
 	return false;
-}
-
-/*
- * That a tier fails to flush shows only when it is asked to.  The kernel refuses the table
- * then, if first writes would be lost with it; what the flush itself came to is no matter.
- */
-static void flush_before(const struct set *s)
-{
-	struct device d;
-	int fd;
-
-	if (device_from_number(s->dm.dev, &d))
-		return;
-	fd = device_open(&d, O_RDONLY);
-	if (fd >= 0) {
-		if (fsync(fd))
-			verbose("%s: flush: %s", s->name, strerror(errno));
-		close(fd);
-	}
-	device_free(&d);
 }
 
 int reshape_reload(const struct set *s, const struct table *t, uint64_t length, const char *what)
@@ -172,7 +156,7 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 	char *params;
 	int r = -1;
 
-	if (!reshape_has_metadata(s))
+	if (!reshape_has_metadata(s, false))
 		return r;
 	params = table_build(t);
 	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
@@ -181,7 +165,6 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 		free(params);
 		return 0;
 	}
-	flush_before(s);
 	if (reshape_same(s))
 		r = load_and_resume(s, params, length, what);
 	free(params);
@@ -492,7 +475,7 @@ static int drop_tier(const char *set_name, const struct device *d)
 
 	if (s && rank < 0) {
 		err("%s: %s is no tier of it any more.", s->name, d->name);
-	} else if (s) {
+	} else if (s && reshape_has_metadata(s, true)) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		if (!reshape_reload(s, &t, s->dm.length, "drop")) {
@@ -579,7 +562,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 
 	if (s && rank < 0)
 		err("%s: its tiers were changed by somebody else meanwhile. Try again.", s->name);
-	if (rank < 0 || !reshape_may_go(s, rank) || !reshape_has_metadata(s) || !check_room(s, rank, 0, "remove"))
+	if (rank < 0 || !reshape_may_go(s, rank) || !reshape_has_metadata(s, true) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (s->status.pinned)

@@ -22,10 +22,11 @@ struct set *need_changeable(struct set_list *list, const char *name);
 void reshape_table(const struct set *s, struct table *t);
 
 /*
- * Whether the metadata device has room for another table beside a snapshot; false with the
- * error said.  Without room the change would fail at its end, and could not be undone.
+ * Whether the metadata device has room for another table beside a snapshot, also for one
+ * that drops a tier; false with the error said.  Without room the change would fail at its
+ * end, and could not be undone.
  */
-bool reshape_has_metadata(const struct set *s);
+bool reshape_has_metadata(const struct set *s, bool drops);
 
 /*
  * Makes the table the live one.  what names the change in messages and steps.

@@ -150,14 +150,14 @@ int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b)
 	return r;
 }
 
-bool status_metadata_short(const struct status *s)
+bool status_metadata_short(const struct status *s, uint64_t entries)
 {
 	return s->kind == STATUS_OK && s->metadata_total - s->metadata_used <
-	       tier_md_room_needed(s->chunks, TIER_SMALL_BATCH, s->metadata_total);
+	       tier_md_room_needed(s->chunks, entries, s->metadata_total);
 }
 
 bool status_metadata_low(const struct status *s)
 {
-	return s->kind == STATUS_OK && (status_metadata_short(s) ||
+	return s->kind == STATUS_OK && (status_metadata_short(s, TIER_SMALL_BATCH) ||
 					percent(s->metadata_used, s->metadata_total) >= METADATA_LOW);
 }

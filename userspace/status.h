@@ -61,8 +61,8 @@ struct heat_bucket {
 /* Reads the bucket at *line and moves *line to the next; -ENODATA at the end. */
 int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b);
 
-/* Whether less of the metadata device is free than TIER_SMALL_BATCH changed entries need. */
-bool status_metadata_short(const struct status *s);
+/* Whether less of the metadata device is free than so many changed entries of the mapping need. */
+bool status_metadata_short(const struct status *s, uint64_t entries);
 /* Whether it is nearly full: so, which makes the kernel tell, or to nine tenths. */
 bool status_metadata_low(const struct status *s);
 

@@ -80,7 +80,7 @@ char *wipe_would_lose(const struct device *d)
 	if (global.force)
 		return NULL;
 	member_read(d, &m);
-	if (m.kind == MEMBER_TIER)
+	if (m.kind == MEMBER_TIER || m.kind == MEMBER_DAMAGED)
 		what = signatures_within(d->path, MEMBER_HEAD, &error);
 	if (!what && m.foreign)
 		what = xstrdup("something unknown in its first 8 KiB");

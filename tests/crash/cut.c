@@ -423,13 +423,12 @@ static void cut(struct kind *k)
 	uint64_t start = now_ms(), at_cut;
 
 	alarm(CYCLE_SECONDS);
-	if (k->moment == FORMAT || (set_age++ >= SET_AGE && k->moment != ACTIVATION))
+	if (k->moment == FORMAT || set_age++ >= SET_AGE)
 		make_set();
 	/* A format is none of these. */
 	if (k->moment == ACTIVATION && !set_generation()) {
 		recover();
 		deactivate();
-		in_vain = true;
 	}
 	if (k->moment == ACTIVATION || k->moment == FORMAT) {
 		choose_disks(k);

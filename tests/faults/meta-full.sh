@@ -160,7 +160,7 @@ nearly_full()
 	note "from $(info meta_used)/$(info meta_total) blocks on"
 	# A change of its tiers could fail halfway.
 	ctl_code 1 resize -y --size "$(((nr - 1) * 64))k" "$set"
-	one_line "^tierctl: $set: .*nearly full, and a metadata snapshot takes room\. release it: dmsetup message $set 0 release_metadata_snap$"
+	one_line "^tierctl: $set: .*has no room for that beside a metadata snapshot\. release it: dmsetup message $set 0 release_metadata_snap$"
 	same "$length" "$(blockdev --getsz "$dev")" "length"
 	# None of these has begun.
 	disk third 8192
@@ -169,11 +169,27 @@ nearly_full()
 		    "replace -y --force $set 0 $third" "remove $set 0"; do
 		# shellcheck disable=SC2086	# words
 		ctl_code 1 $args
-		one_line "nearly full, and a metadata snapshot takes room"
+		one_line "has no room for that beside a metadata snapshot"
 		same ext4 "$(blkid -p -o value -s TYPE "$third")" "signature after: $args"
 		same "A A" "$(info state0) $(info state1)" "states after: $args"
 		[ -b "$dev" ] || fail "the set has another name after: $args"
 	done
+}
+# What a tier has pinned is forgotten with it: as many entries as there are.
+drop_pins()
+{
+	make_tight
+	msg pin 0 "$nr" 0
+	msg reserve_metadata_snap
+	! says_low || fail "status: $(<"$tmp/status")"
+	ctl_code 1 remove "$set" 0
+	one_line "has no room for that beside a metadata snapshot"
+	same "A $nr" "$(info state0) $(info pinned)" "state and pins"
+	ctl_code 0 rename "$set" tt_other
+	ctl_code 0 rename tt_other "$set"
+	msg release_metadata_snap
+	ctl_code 1 remove "$set" 0
+	one_line "the set needs"
 }
 says_low()
 {
@@ -192,6 +208,7 @@ pin_spots()
 }
 test_case "nearly full is the same to all" nearly_full write_spots
 test_case "nearly full by messages alone is told in time" nearly_full pin_spots
+test_case "a tier with more pins than a snapshot leaves room for is not dropped" drop_pins
 
 # Growth is the way out; what waited for room is kept.
 grown()

@@ -439,12 +439,14 @@ destroy_made()
 {
 	local step
 	make_volumes
-	for step in '' metadata; do
+	for step in '' labels metadata; do
 		set_of "$vg/meta" "$vg/fast" "$vg/slow"
 		ctl "${add_volume[@]}" -q
 		if [ "$step" ]; then
 			killed "destroy-$step" destroy -y "$set"
 			lvs "$vg/tt_set_tvol0" >/dev/null
+		fi
+		if [ "$step" = metadata ]; then
 			ctl_code 1 destroy "$vg/tt_set_tvol0"
 			matches 'Finish that' "$errors"
 			ctl_code 0 destroy -y "$vg/tt_set_tvol0"

@@ -100,6 +100,12 @@ row()
 		data check
 		same running "$(json '.sets[0].migration' status "$vg/data")"
 		ctl_code 0 revert "$vg/data" ;;
+	late)
+		# It is no set any more, whatever is left to clean up.
+		ctl_code 1 revert --abort "$vg/data"
+		one_line "all of it is back, so that this can only go on\. type: tierctl revert $vg/data"
+		data check
+		ctl_code 0 revert "$vg/data" ;;
 	esac
 	is_plain
 	data check
@@ -127,6 +133,8 @@ rows	tagged abort		begun abort \
 	placeholder restart	renamed auto \
 	live auto		released again \
 	live restart		wiped again \
+	live again		wiped late \
+	live again		committed late \
 	cleared again		retired auto \
 	committed restart	unmade again
 

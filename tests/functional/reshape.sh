@@ -682,7 +682,9 @@ cannot_join()
 	still_data check
 	killed add-failed add "$set" /dev/mapper/tt_wthird --at 0
 	same Suspended "$(dmsetup info -c --noheadings -o suspended "$set")"
-	ctl_code 0 add "$set" "$third" --at 0 --abort || true
+	ctl_code 3 status "$set"
+	matches "I/O to it waits \(tierctl resize --abort $set\)" "$output" "status"
+	ctl_code 0 resize --abort "$set"
 	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"
 	same "fast slow" "$(layout)"
 	still_data check

@@ -362,6 +362,17 @@ killed_activation()
 	matches "Wipe the metadata on $meta" "$output"
 	fails dmsetup info "$set"
 	same 0 "$(json '[.devices[] | select(.role == "tier" or .role == "metadata")] | length' scan)" "what is left"
+	# It was a creation.
+	for words in activate "destroy -y"; do
+		dmsetup create "$set" --notable -u "TIER-$uuid"
+		# shellcheck disable=SC2086
+		"$tierctl" $words "$set" </dev/null >"$tmp/said" 2>&1 || echo "exit status $?" >>"$tmp/said"
+		fails dmsetup info "$set"
+		case $words in
+		activate) matches "$set: nothing of it is on any device.*exit status 1" "$(tr '\n' ' ' <"$tmp/said")" ;;
+		*) same "$set: destroyed." "$(<"$tmp/said")" ;;
+		esac
+	done
 }
 table_line_of_two()
 {
