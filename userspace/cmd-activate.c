@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* activate, deactivate */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "commands.h"
 #include "convert.h"
 #include "lock.h"
+#include "plan.h"
 #include "revert.h"
 #include "metadata-check.h"
 #include "size.h"
@@ -120,6 +122,28 @@ static bool agree_to_write_over(const struct set *s)
 		    !ask("Write over %s, which %s carries beside its label?", s->tier[i].foreign, s->tier[i].dev.name))
 			return false;
 	return true;
+}
+
+/* The kernel writes the label alone; what is left behind it would be found each time. */
+static bool write_over(const struct set *s)
+{
+	uint64_t end = plan_label_area(s->chunk_sectors) * SECTOR_SIZE;
+	unsigned int i;
+	int fd, r = 0;
+
+	for (i = 0; i < s->nr_tiers && !r; i++) {
+		const struct device *d = &s->tier[i].dev;
+
+		if (!s->tier[i].present || !s->tier[i].foreign)
+			continue;
+		fd = device_open(d, O_RDWR | O_EXCL);
+		r = fd < 0 ? fd : zero_blocks(fd, MEMBER_HEAD, end - MEMBER_HEAD);
+		if (fd >= 0)
+			close(fd);
+		if (r)
+			err("%s: cannot be written: %s.", d->name, strerror(-r));
+	}
+	return !r;
 }
 
 /*
@@ -289,6 +313,8 @@ static int activate(struct set *s, const struct args *args, const struct strings
 	if (global.test) {
 		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
 		    (unsigned long long)s->length, params);
+	} else if (!read_only && !write_over(s)) {
+		code = EXIT_FAILED;
 	} else {
 		if (!make_device(s, name, params, read_only, &reason)) {
 			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
@@ -372,16 +398,14 @@ static bool remove_remains(const struct set *before, const char *command)
 	return good;
 }
 
-/* It was being made; a set that is on no device is gone with its own. */
+/* It was being made, or its devices are away. */
 static int say_nothing_left(const struct set *before, const char *command)
 {
-	if (!strcmp(command, "destroy")) {
-		say("%s: destroyed.\n", before->name);
-		return EXIT_DONE;
-	}
-	err("%s: nothing of it is on any device; /dev/mapper/%s, which had no table, is removed.", before->name,
-	    before->dm.name);
-	return EXIT_FAILED;
+	bool done = !strcmp(command, "destroy");
+
+	(done ? warn : err)("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had no table, is removed.",
+			    before->name, before->dm.name);
+	return done ? EXIT_DONE : EXIT_FAILED;
 }
 
 int activate_without_remains(const struct set *before, const char *command,

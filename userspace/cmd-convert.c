@@ -760,11 +760,28 @@ static int compare_origin(const struct request *q, const struct set *s, bool *sa
 	return r;
 }
 
-static bool is_origin(const struct request *q, const struct set *s)
+/* A set that this call made once, all but the device: that is all that is left to do. */
+static bool is_not_activated(const struct request *q, const struct set *s)
 {
-	bool same;
+	bool remains = activate_has_remains(s), same = false;
+	struct device d;
+	struct member m;
 
-	return s->nr_tiers && !compare_origin(q, s, &same) && same;
+	if (s->dm.table || q->args->given[OPT_ABORT] || !(s->lv || q->args->given[OPT_NAME]))
+		return false;
+	if (!remains)
+		return s->have_info && s->info.state == TIER_STATE_LIVE && s->nr_tiers &&
+		       !compare_origin(q, s, &same) && same;
+	/* Without a table it does not say what it is made of. */
+	if (!q->args->given[OPT_NAME])
+		return true;
+	if (!device_from_name(q->args->word[0], &d)) {
+		member_read(&d, &m);
+		same = m.kind == MEMBER_TIER && !memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE);
+		member_free(&m);
+		device_free(&d);
+	}
+	return same;
 }
 
 static bool is_its_conversion(const struct request *q, const struct set *s)
@@ -844,9 +861,8 @@ static int go_on(struct request *q, bool *undone)
 		*undone = code < 0;
 		free(name);
 		free(hex);
-	} else if (s && !s->dm.table && !q->args->given[OPT_ABORT] && is_origin(q, s)) {
-		/* All that an earlier call left to do. */
-		say("%s: is a tiered set already, and %s activated.\n", s->name, global.test ? "would be" : "is");
+	} else if (s && is_not_activated(q, s)) {
+		say("%s: is a tiered set already, and %s.\n", s->name, global.test ? "would be activated" : "not active");
 		code = global.test ? EXIT_DONE : lock_set(s->hex, s->name) ? activate_uuid(s->hex) : EXIT_FAILED;
 	} else if (s) {
 		err("%s: is a tiered set already.", s->name);

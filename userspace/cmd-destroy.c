@@ -95,6 +95,8 @@ static int wipe_set(const struct set *s)
 		if (wipe_stray(&s->stray[i], s->uuid))
 			return EXIT_FAILED;
 	reshape_step("destroy", "labels");
+	/* Without its metadata nothing would lead to it. */
+	schedule_forget(s->hex);
 	if (s->have_meta && wipe_superblock(&s->meta_dev, s->uuid))
 		return EXIT_FAILED;
 	reshape_step("destroy", "metadata");
@@ -121,13 +123,19 @@ static bool was_volume(const struct set *s)
 /* Whatever is no LV does not make us run LVM; what an earlier call has wiped may be one. */
 static bool has_volumes(const struct set *s)
 {
-	bool has = false;
+	bool has = false, missing = false;
+	struct lvm_parts parts = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < s->nr_tiers; i++)
-		has |= !s->tier[i].present || device_is_volume(s->tier[i].dev.dev);
+	for (i = 0; i < s->nr_tiers; i++) {
+		missing |= !s->tier[i].present;
+		has |= s->tier[i].present && device_is_volume(s->tier[i].dev.dev);
+	}
 	for (i = 0; i < s->nr_stray; i++)
 		has |= device_is_volume(s->stray[i].dev);
+	if (!has && missing && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
+		has = parts.nr;
+	lvm_parts_free(&parts);
 	return has && lvm_installed();
 }
 
@@ -154,8 +162,6 @@ static int destroy_set(void *unused, struct set *s)
 		free(reason);
 		return EXIT_FAILED;
 	}
-	/* Without its metadata nothing would lead to it. */
-	schedule_forget(s->hex);
 	code = wipe_set(s);
 	/* The volume that was converted gets its name back; those that were made go. */
 	if (!code && (s->lv || was_volume(s)))

@@ -269,7 +269,7 @@ static bool check_new(struct replacement *r)
 		err("%s: has %u tiers, and more cannot be, not even for a while.", r->s->name, r->s->nr_tiers);
 		return false;
 	}
-	if (!check_room(r->s, r->old, places, "replace") || !reshape_has_metadata(r->s, false))
+	if (!check_room(r->s, r->old, places, "replace") || !reshape_has_metadata(r->s, true))
 		return false;
 	member_read(&d->dev, &m);
 	r->leftover = reshape_is_leftover(r->s, &m);

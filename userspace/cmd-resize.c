@@ -126,12 +126,14 @@ static bool check_smaller(const struct resizing *z)
 /* The kernel does without what tiers have grown by while it cannot commit. */
 static bool took_growth(struct set *s)
 {
-	struct resizing now = { .s = s };
+	bool took = !set_refresh(s);
+	unsigned int i;
 
-	if (!set_refresh(s) && measure(&now) && !now.grown)
-		return true;
-	err("%s: what its tiers have grown by could not be written down. Try again.", s->name);
-	return false;
+	for (i = 0; i < s->nr_tiers && took; i++)
+		took = s->tier[i].places >= plan_places(s->tier[i].dev.size / SECTOR_SIZE, s->chunk_sectors);
+	if (!took)
+		err("%s: what its tiers have grown by could not be written down. Try again.", s->name);
+	return took;
 }
 
 /* LVM shows the size of the volume that keeps the name of the set. */

@@ -461,7 +461,7 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
  */
 static int mend(const struct args *args, struct reversion *v, const char *name)
 {
-	char *hex = xstrdup(v->s->hex);
+	char *hex = xstrdup(v->s->hex), *own_name = xstrdup(v->s->name);
 	int code = EXIT_FAILED, r;
 
 	if (global.test) {
@@ -473,10 +473,11 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 		r = mend_held(args, v, name);
 		if (!r)
 			/* I/O that was held goes on, whatever was asked for. */
-			code = args->given[OPT_ABORT] ? too_late(name) : done(hex, name);
+			code = args->given[OPT_ABORT] ? too_late(own_name) : done(hex, name);
 		else if (r == -EAGAIN)
 			code = -1;
 	}
+	free(own_name);
 	free(hex);
 	return code;
 }
@@ -553,7 +554,7 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 		return EXIT_FAILED;
 	}
 	if (global.test) {
-		say("Would activate it, and revert it anew.\n");
+		say("Would activate it, and %s.\n", args->given[OPT_ABORT] ? "leave it a set" : "revert it anew");
 		return EXIT_DONE;
 	}
 	if (revert_take_back(v->s))

@@ -267,6 +267,8 @@ static int load_records(struct set *s)
 			free(reason);
 		}
 		free(params);
+	} else {
+		err("%s: is suspended without a table that works, and its metadata or devices cannot be read.", s->name);
 	}
 	table_free(&t);
 	return r;

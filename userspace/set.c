@@ -167,7 +167,7 @@ char *set_resume_command(const struct set *s)
 	if (!set_read_info(&now) && md_has_home(now.info.state))
 		return xasprintf("tierctl revert %s", s->name);
 	/* A change that could not be made, and was not put back: any command for changes does that first. */
-	if (s->have_table && s->status.kind != STATUS_OK)
+	if (s->have_table && s->status.kind == STATUS_ERROR)
 		return xasprintf("tierctl resize --abort %s", s->name);
 	return xasprintf("dmsetup resume %s", s->dm_name);
 }

@@ -283,6 +283,10 @@ known_beside()
 	ctl_code 0 activate --force -y "$set"
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
+	# It is the set's from then on.
+	ctl_code 0 activate --auto
+	check_chunks 0 20 1
+	ctl deactivate -q "$set"
 	whole
 }
 put_swap()
