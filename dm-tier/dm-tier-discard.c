@@ -100,12 +100,11 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 		unmap_end(u, true, BLK_STS_OK);
 		return;
 	}
-	if (committed && TIER_MUTANT(discard_under_readers)) {
-		readers_gone(&u->rcu);
-		return;
-	}
 	if (committed) {
-		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
+		if (TIER_MUTANT(discard_under_readers))
+			readers_gone(&u->rcu);
+		else
+			call_srcu(&u->tier->readers, &u->rcu, readers_gone);
 		return;
 	}
 	spin_lock_irq(&set->lock);

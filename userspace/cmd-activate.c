@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* activate, deactivate */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "metadata-check.h"
 #include "size.h"
 #include "util.h"
+#include "wipe.h"
 
 static void say_lacking(struct set *s)
 {
@@ -129,21 +129,12 @@ static bool write_over(const struct set *s)
 {
 	uint64_t end = plan_label_area(s->chunk_sectors) * SECTOR_SIZE;
 	unsigned int i;
-	int fd, r = 0;
 
-	for (i = 0; i < s->nr_tiers && !r; i++) {
-		const struct device *d = &s->tier[i].dev;
-
-		if (!s->tier[i].present || !s->tier[i].foreign)
-			continue;
-		fd = device_open(d, O_RDWR | O_EXCL);
-		r = fd < 0 ? fd : zero_blocks(fd, MEMBER_HEAD, end - MEMBER_HEAD);
-		if (fd >= 0)
-			close(fd);
-		if (r)
-			err("%s: cannot be written: %s.", d->name, strerror(-r));
-	}
-	return !r;
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].foreign &&
+		    wipe_behind_labels(&s->tier[i].dev, s->uuid, end))
+			return false;
+	return true;
 }
 
 /*

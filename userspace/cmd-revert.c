@@ -482,8 +482,13 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	return code;
 }
 
-static int finish_it(void)
+/* The tier has taken the set's place: what is left to do. */
+static int finish(const struct args *args, const char *hex, const char *name)
 {
+	if (args->given[OPT_ABORT])
+		return too_late(name);
+	if (!global.test)
+		return done(hex, name);
 	say("Would finish it.\n");
 	return EXIT_DONE;
 }
@@ -507,12 +512,8 @@ static int finish_volumes(const struct args *args, const struct set_list *list, 
 		home = &parts.part[0];
 	if (home)
 		hex = lvm_tag(home, "set");
-	if (hex && !convert_find(list, hex) && args->given[OPT_ABORT])
-		code = too_late(name);
-	else if (hex && !convert_find(list, hex) && global.test)
-		code = finish_it();
-	else if (hex && !convert_find(list, hex))
-		code = lock_set(hex, name) ? done(hex, name) : EXIT_FAILED;
+	if (hex && !convert_find(list, hex))
+		code = lock_set(hex, name) ? finish(args, hex, name) : EXIT_FAILED;
 	free(hex);
 	member_free(&m);
 	lvm_parts_free(&parts);
@@ -544,11 +545,8 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 		return mend(args, v, name);
 	if (v->s->active)
 		return -1;
-	if (revert_unfinished(v->s) && revert_committed(v->s)) {
-		if (args->given[OPT_ABORT])
-			return too_late(name);
-		return global.test ? finish_it() : done(v->s->hex, name);
-	}
+	if (revert_unfinished(v->s) && revert_committed(v->s))
+		return finish(args, v->s->hex, name);
 	if (!revert_unfinished(v->s)) {
 		err("%s: not active. Type: tierctl activate %s", v->s->name, v->s->name);
 		return EXIT_FAILED;

@@ -156,7 +156,7 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 	char *params;
 	int r = -1;
 
-	if (!reshape_has_metadata(s, false))
+	if (!reshape_has_metadata(s, t->nr_tiers < s->nr_tiers))
 		return r;
 	params = table_build(t);
 	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
@@ -477,7 +477,7 @@ static int drop_tier(const char *set_name, const struct device *d)
 
 	if (s && rank < 0) {
 		err("%s: %s is no tier of it any more.", s->name, d->name);
-	} else if (s && reshape_has_metadata(s, true)) {
+	} else if (s) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		if (!reshape_reload(s, &t, s->dm.length, "drop")) {

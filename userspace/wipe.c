@@ -51,14 +51,14 @@ static bool is_of(const struct device *d, const u8 *set_uuid)
 	return is;
 }
 
-static int wipe_head(const struct device *d, const u8 *set_uuid, size_t len)
+static int wipe_range(const struct device *d, const u8 *set_uuid, uint64_t from, uint64_t end)
 {
 	int fd = open_for_wiping(d), r = -ESTALE;
 
 	if (fd < 0)
 		return fd;
 	if (is_of(d, set_uuid)) {
-		r = zero_blocks(fd, 0, len);
+		r = zero_blocks(fd, from, end - from);
 		if (r)
 			err("%s: cannot be written: %s.", d->name, strerror(-r));
 	}
@@ -68,7 +68,12 @@ static int wipe_head(const struct device *d, const u8 *set_uuid, size_t len)
 
 int wipe_labels(const struct device *d, const u8 *set_uuid)
 {
-	return wipe_head(d, set_uuid, MEMBER_HEAD);
+	return wipe_range(d, set_uuid, 0, MEMBER_HEAD);
+}
+
+int wipe_behind_labels(const struct device *d, const u8 *set_uuid, uint64_t end)
+{
+	return wipe_range(d, set_uuid, MEMBER_HEAD, end);
 }
 
 char *wipe_would_lose(const struct device *d)
@@ -103,7 +108,7 @@ int wipe_stray(const struct device *d, const u8 *set_uuid)
 
 int wipe_superblock(const struct device *d, const u8 *set_uuid)
 {
-	return wipe_head(d, set_uuid, TIER_METADATA_BLOCK_SIZE);
+	return wipe_range(d, set_uuid, 0, TIER_METADATA_BLOCK_SIZE);
 }
 
 int wipe_all_of(const struct device *d, int fd)

@@ -10,6 +10,8 @@
  * -errno, with the error said.
  */
 int wipe_labels(const struct device *d, const u8 *set_uuid);
+/* What lies behind them, up to that byte: the rest of the label area. */
+int wipe_behind_labels(const struct device *d, const u8 *set_uuid, uint64_t end);
 /* The same of a device that nothing needs: one that is used otherwise by now is left alone. */
 int wipe_stray(const struct device *d, const u8 *set_uuid);
 int wipe_superblock(const struct device *d, const u8 *set_uuid);

@@ -400,11 +400,11 @@ static bool cut_running(struct kind *k)
 	}
 	if (k->moment == CHANGE) {
 		in_time = cut_change(k);
-	} else if (evacuates(k)) {
-		evacuate(k);
-		trace_wait();
 	} else {
-		arm(k);
+		if (evacuates(k))
+			evacuate(k);
+		else
+			arm(k);
 		trace_wait();
 	}
 	/* What is left of the set shall not make promises it cannot keep. */

@@ -107,9 +107,8 @@ dirty_places()
 	make_set
 	write_chunks 0 731 9 block=1m
 	discard_chunks 0 731
-	wait_for 20 all_unmapped
+	wait_for 20 mapped_is 0
 }
-all_unmapped() { [ "$(info mapped)" = 0 ]; }
 
 # partial_write OFFSET BYTES: within chunk 100
 partial_write()
@@ -235,7 +234,7 @@ skip_no_zeroes()
 	# No place but has old data, wherever the chunk lands.
 	write_chunks 0 $((length / chunk)) 1
 	discard_chunks 0 $((length / chunk))
-	wait_for 10 all_unmapped
+	wait_for 10 mapped_is 0
 	blkdiscard -z -o 0 -l "$(at_chunk 20)" "$dev"
 	io write "$dev" at=32k len=4k seed=2
 	io check "$dev" at=0 len=32k seed=0

@@ -575,7 +575,19 @@ on_rank()
 
 all_on_rank() { [ "$(on_rank "$1" "$2" "$3")" = "$2" ]; }
 settled() { [ "$(info in_flight)" = 0 ]; }
+mapped_is() { [ "$(info mapped)" = "$1" ]; }
 in_motion() { [ "$(info in_flight)" -gt 0 ]; }
+
+# zero_some: 200 KiB in chunks 2 to 5; some_are_zero: of chunks 0 to 9, of seed 1, these alone
+zero_some() { blkdiscard -z -o $(($(at_chunk 2) + 512)) -l 200k "$dev"; }
+some_are_zero()
+{
+	io check "$dev" at="$(at_chunk 2)" len=512 seed=1
+	io check "$dev" at=$(($(at_chunk 2) + 512)) len=200k seed=0
+	io check "$dev" at=$(($(at_chunk 2) + 512 + 204800)) len=55808 seed=1
+	check_chunks 0 2 1
+	check_chunks 6 4 1
+}
 
 # move FIRST COUNT RANK [home]: migrate and wait until it is done
 move()

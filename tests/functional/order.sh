@@ -268,7 +268,6 @@ make_dirty()
 	io sync "$dev"
 }
 
-
 first_write_and_zeroes()
 {
 	make_dirty
@@ -426,7 +425,6 @@ discard_and_readers()
 	same 3 "$(info used0)" "places used"
 	check_chunks 2 1 0
 }
-mapped_is() { [ "$(info mapped)" = "$1" ]; }
 test_case "a discard waits for readers before it is passed down" discard_and_readers
 
 # ---- flush

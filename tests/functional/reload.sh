@@ -188,7 +188,6 @@ shorter()
 	reload
 	check_chunks 10 20 0
 }
-mapped_is() { [ "$(info mapped)" = "$1" ]; }
 test_case "a shorter length, once all above it is unmapped" shorter
 
 # Arrays that end where their last block began: of the mapping, with 509 chunks in a
