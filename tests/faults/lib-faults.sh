@@ -340,3 +340,13 @@ make_wrapped()
 	move 10 10 1
 	io sync "$dev"
 }
+
+# unflushed TIER FIRST COUNT: chunks first written there, with seed 2, and no flush can
+# cover them.  The first flush that fails closes the tier, so none may come before the
+# last of them: the timer that older first writes armed runs out, and these are one bio.
+unflushed()
+{
+	nap 2
+	tier "$1" flushes
+	write_chunks "$2" "$3" 2 block="$(at_chunk "$3")"
+}

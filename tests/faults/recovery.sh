@@ -93,8 +93,7 @@ dying_unflushed()
 	make_on_wrapped 12800k
 	ctl migrate -q "$set" 10-19 --tier 1
 	ctl wait -q "$set"
-	tier a flushes
-	write_chunks 30 3 2
+	unflushed a 30 3
 	io_fails 5 io sync "$dev"
 	attention tier_errors
 	"$tierctl" evacuate "$set" 0 </dev/null >"$tmp/told" 2>&1 &
@@ -124,8 +123,7 @@ test_case "a tier that is going to die and does not flush: activate, remove" dyi
 renamed_unflushed()
 {
 	make_on_wrapped 12800k
-	tier a flushes
-	write_chunks 30 3 2
+	unflushed a 30 3
 	io_fails 5 io sync "$dev"
 	ctl_code 1 rename "$set" tt_other
 	one_line "tt_other: is called so now, but not in its metadata"

@@ -551,8 +551,7 @@ lost_unflushed()
 	make_wrapped
 	msg set tier0.landing 0
 	io sync "$dev"
-	tier b flushes
-	write_chunks 30 3 2
+	unflushed b 30 3
 	all_on_rank 30 3 1 || fail "first writes not on slow"
 	io_fails 5 io sync "$dev"
 	tier b all
@@ -581,8 +580,7 @@ evacuated_unflushed()
 	length=$((140 * chunk))
 	make_wrapped
 	msg set tier0.landing 0
-	tier b flushes
-	write_chunks 30 3 2
+	unflushed b 30 3
 	io_fails 5 io sync "$dev"
 	msg evacuate 1
 	wait_for 30 failed_reach 3
