@@ -22,8 +22,8 @@ userspace:			## tierctl and its like
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
 	@ci/check $(or $(KERNEL),6.1)
 
-check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=3600 ANEW=1)
-	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ci/check-all
+check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=3600 ANEW=1 ONLY=PATTERN)
+	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ONLY='$(ONLY)' ci/check-all
 
 check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5 FSYNCS=3)
 	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' FSYNCS='$(FSYNCS)' \
