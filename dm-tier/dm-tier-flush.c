@@ -83,7 +83,9 @@ static void flush_endio(struct bio *bio)
 		t->flush_failed = true;
 		tier_wake_crowded(set);
 		t->failed_flushes++;
-		t->flush_lost |= t->flush_covers_new;
+		/* What it has dropped may have been written since it was sent. */
+		t->flush_lost |= t->flush_covers_new ||
+				 READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
 		list_splice_init(&t->births_flushing, &t->births);
 		/* The timer may have gone by while they were on their way. */
 		if (!list_empty(&t->births) && set->running)

@@ -126,7 +126,7 @@ struct tier {
 	/* Flush; set->lock. */
 	bool flushing;
 	bool flush_covers_new;		/* writes that no failed flush has covered */
-	bool flush_lost;		/* such a one failed, and no FLUSH has heard of it */
+	bool flush_lost;		/* one failed over such, and no FLUSH has heard of it */
 	u64 flush_ns;			/* when the last one was sent */
 	bool flush_failed;		/* the one that ended last did */
 	unsigned int failed_flushes;	/* since activation */

@@ -289,6 +289,43 @@ flush_error_told()
 }
 test_case "a flush that failed by itself fails the next FLUSH" flush_error_told
 
+# The flush at the end of a move to a tier fails, and a write that ended meanwhile may be
+# lost with it: to what is there, or the first one of a chunk.  It fails once; what follows
+# is sent to a tier that works.
+flush_error_meanwhile()
+{
+	local below=/dev/mapper/tt_f size
+	disk meta 4
+	disk fast 16 cache_size=4
+	disk slow 32 cache_size=4
+	size=$(sectors_of "$fast")
+	wrap f "$(tier_table good "$fast")"
+	wrap a "0 $size linear $below 0"
+	tiers=("$a" "$slow")
+	activate
+	write_chunks 0 20 1
+	move 10 10 1
+	io sync "$dev"
+	swap a "0 $size delay $below 0 0 $below 0 0 $below 0 $held_ms"
+	msg migrate 10 1 0
+	wait_for 30 flush_held
+	write_chunks "$1" 1 2
+	swap f "$(tier_table flushes "$fast")"
+	dmsetup load tt_a --table "0 $size linear $below 0"
+	dmsetup suspend --noflush --nolockfs tt_a
+	swap f "$(tier_table good "$fast")"
+	dmsetup resume --noudevsync tt_a
+	wait_for 30 closed 0
+	io_fails 5 io sync "$dev"
+	io sync "$dev"
+	wait_for 20 settled
+	all_on_rank 10 1 1 || fail "the move took place"
+	check_chunks "$1" 1 2
+	check_chunks 4 16 1
+}
+test_case "a write that ended while a flush was under way that failed" flush_error_meanwhile 3
+test_case "a first write that ended while a flush was under way that failed" flush_error_meanwhile 40
+
 # They are in no metadata, however often that is tried.
 flush_error_read_only()
 {
