@@ -359,7 +359,8 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	u64 word;
 	int r = 0;
 
-	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOIO);
+	/* The mover, which must not wait: reclaim may want writes that it alone releases. */
+	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOWAIT | __GFP_NOWARN);
 	if (!m)
 		return -ENOMEM;
 
@@ -716,9 +717,10 @@ static void step_abort(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 
-	/* Without memory to note it, it will be tried again. */
+	/* Without memory to note it, it will be tried again; held writes do not wait for any. */
 	if (m->error)
-		xa_store_irq(&set->copy_failed, m->chunk, xa_mk_value(1), GFP_NOIO);
+		xa_store_irq(&set->copy_failed, m->chunk, xa_mk_value(1),
+			     GFP_NOWAIT | __GFP_NOWARN);
 	spin_lock_irq(&set->lock);
 	if (m->writers) {
 		/* They know this migration; its last one comes back here. */
