@@ -3,6 +3,7 @@
  * The metadata tools' library, on metadata that it wrote into memory: whole, with
  * bits flipped, with checksums that agree with the flipped bits.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -74,6 +75,20 @@ static int write_image(const struct md_content *c)
 	return fd;
 }
 
+static unsigned int fsync_fails;	/* that one from now on, once; 0: none */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+	if (fsync_fails && !--fsync_fails) {
+		errno = EIO;
+		return -1;
+	}
+	return __real_fsync(fd);
+}
+
 static void check_fd(int fd, struct md_problems *p)
 {
 	struct md_check check = { 0 };
@@ -92,6 +107,29 @@ static bool is_good(int fd)
 
 	check_fd(fd, &p);
 	return !p.errors && !p.minor;
+}
+
+/* Whichever fails, that is said; the first one before anything is written. */
+static void failing_fsync(const struct md_content *c)
+{
+	u64 blocks = md_build_needs(c->info.nr_chunks) + 10;
+	bool told = true, kept = false;
+	unsigned int n, left = 0;
+
+	for (n = 0; !left; ) {
+		int fd = write_image(c), r;
+
+		fsync_fails = ++n;
+		r = md_build(fd, blocks, c);
+		left = fsync_fails;
+		fsync_fails = 0;
+		told &= r == (left ? 0 : -EIO);
+		if (n == 1)
+			kept = is_good(fd);
+		close(fd);
+	}
+	ok(n == 5 && told, "a flush that fails is told");
+	ok(kept, "what was there stays if it cannot be flushed");
 }
 
 static void round_trips(const struct md_content *c, int fd)
@@ -780,6 +818,7 @@ int main(void)
 	make_content(&content);
 	fd = write_image(&content);
 	round_trips(&content, fd);
+	failing_fsync(&content);
 	dumps(&content, false);
 	dumps(&content, true);
 	broken_rule("two chunks on one place", &content, two_on_one_place);

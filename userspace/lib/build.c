@@ -262,9 +262,7 @@ static void write_blocks(struct build *b, const struct md_content *c, struct tie
 /* Writes block 0 and all before it to stable storage. */
 static int write_block0(struct build *b)
 {
-	if (fsync(b->fd))
-		return -errno;
-	b->r = write_fully(b->fd, 0, b->piece, MD_BLOCK);
+	b->r = fsync(b->fd) ? -errno : write_fully(b->fd, 0, b->piece, MD_BLOCK);
 	if (!b->r && fsync(b->fd))
 		b->r = -errno;
 	return b->r;
