@@ -11,7 +11,6 @@
 #include "bare.h"
 #include "commands.h"
 #include "convert.h"
-#include "lib/labels.h"
 #include "lib/metadata.h"
 #include "reshape.h"
 #include "size.h"
@@ -135,25 +134,34 @@ static int open_devices(struct moment *m)
 
 /*
  * Finds the label in force.  1: it is there; 0: the tier has taken the set's place
- * already; -EIO: nobody can say.
+ * already; -EIO: nobody can say.  Each slot is judged alone, as the other one may have
+ * been taken by the set's data, which may look like a label, too.
  */
 static int find_label(struct moment *m)
 {
 	struct tier_label_info label;
-	const char *reason;
-	int r = md_read_label(m->home_fd, &label, &reason);
+	u64 generation = 0;
+	unsigned int i;
+	int found = 0;
 
-	if (r == -EIO || (!r && label.slot_lost)) {
-		err("%s: its label cannot be read.", m->home->dev.name);
-		return -EIO;
+	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
+		uint64_t at = i * TIER_LABEL_SLOT_SIZE;
+		const char *reason;
+
+		if (read_blocks(m->home_fd, at, m->buf, TIER_LABEL_SLOT_SIZE)) {
+			err("%s: its label cannot be read.", m->home->dev.name);
+			return -EIO;
+		}
+		if (tier_label_choose(m->buf, m->buf, &label, &reason) ||
+		    memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE) ||
+		    (found && label.generation <= generation))
+			continue;
+		found = 1;
+		generation = label.generation;
+		m->label = at;
+		memcpy(m->in_force, m->buf, m->home->dev.logical_block);
 	}
-	if (r || memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE))
-		return 0;
-	m->label = label.slot * TIER_LABEL_SLOT_SIZE;
-	r = read_blocks(m->home_fd, m->label, m->in_force, m->home->dev.logical_block);
-	if (r)
-		err("%s: its label cannot be read.", m->home->dev.name);
-	return r ? -EIO : 1;
+	return found;
 }
 
 static void close_devices(struct moment *m)

@@ -538,6 +538,28 @@ below_others()
 }
 test_case "a set left suspended that other devices lie on" below_others
 
+# The set's data may itself begin with the label of a tier, in the place of the set's own.
+label_in_it()
+{
+	local at=0
+	make_disks
+	io write "$slow" at=0 len=32m seed=8
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	! cmp -s -n 4096 "$fast" /dev/zero || at=1
+	dd if="$fast" of="$tmp/slot" bs=4k skip="$at" count=1 iflag=direct status=none
+	ctl revert -q "$set"
+	cat "$tmp/slot" "$tmp/slot" >"$tmp/label"
+	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
+	dd if="$tmp/label" of="$dev" bs=4k oflag=direct status=none
+	killed revert-written revert "$set"
+	ctl_code 0 "$@" "$set"
+	[ $# = 1 ] || ctl revert -q "$set"
+	dd if="$slow" bs=8k count=1 iflag=direct status=none | cmp - "$tmp/label"
+	io check "$slow" at=8k len=32760k seed=8
+}
+test_case "a label in the set's data, revert killed, again" label_in_it revert
+test_case "a label in the set's data, revert killed, undone" label_in_it revert --abort
+
 # The terminal goes away while nobody's I/O is answered: that comes to its end first.
 hung_up()
 {
