@@ -166,8 +166,9 @@ static void compare_tier(struct watch *w, const struct set *was, const struct se
 		report_missing(w, now, rank);
 	if (t->state != '-' && then == '-')
 		report_event(w, now, "tier_back", rank, "tier %u (%s) is back", rank, name);
-	if (t->state == 'F' && then != 'F')
-		report_event(w, now, "tier_errors", rank,
+	if (set_tier_failing(now, rank) && !set_tier_failing(was, before))
+		report_event(w, now, "tier_errors", rank, t->state == 'E' ?
+			     "tier %u (%s): %llu I/O errors while it is being emptied; how far it is: tierctl wait %s --evacuated %u" :
 			     "tier %u (%s): %llu I/O errors; when it has been seen to: tierctl admit %s %u",
 			     rank, name, (unsigned long long)now->status.tier[rank].errors, now->name, rank);
 	if (t->state == 'A' && then == 'F')

@@ -22,6 +22,12 @@ void put_number(json_object *o, const char *key, uint64_t n)
 	json_object_object_add(o, key, json_object_new_uint64(n));
 }
 
+/* Nothing that is known has no size. */
+static void put_size(json_object *o, const char *key, uint64_t bytes)
+{
+	json_object_object_add(o, key, bytes ? json_object_new_uint64(bytes) : NULL);
+}
+
 void put_string(json_object *o, const char *key, const char *s)
 {
 	char *text = s ? to_utf8(s) : NULL;
@@ -104,7 +110,7 @@ static json_object *tier_object(const struct report *r, unsigned int rank)
 	json_object_object_add(o, "id", t->id < 0 ? NULL : json_object_new_int(t->id));
 	put_string(o, "device", t->present ? t->dev.name : NULL);
 	put_string(o, "last_seen", *t->last_seen ? t->last_seen : NULL);
-	put_number(o, "size", t->size);
+	put_size(o, "size", t->size);
 	put_string(o, "state", tier_state(t->state));
 	if (r->have_chunks) {
 		chunks = json_object_new_object();
@@ -120,7 +126,8 @@ static json_object *tier_object(const struct report *r, unsigned int rank)
 	if (live)
 		put_value(o, "endurance", status_tunable(&s->status, key));
 	else
-		put_number(o, "endurance", t->endurance);
+		json_object_object_add(o, "endurance", s->have_records ?
+				       json_object_new_uint64(t->endurance) : NULL);
 	return o;
 }
 
@@ -132,7 +139,7 @@ static json_object *metadata_object(const struct report *r)
 	bool live = s->active && r->have_chunks;
 
 	put_string(o, "device", s->have_meta ? s->meta_dev.name : NULL);
-	put_number(o, "size", s->have_meta ? s->meta_dev.size : 0);
+	put_size(o, "size", s->have_meta ? s->meta_dev.size : 0);
 	json_object_object_add(o, "used", live ?
 		json_object_new_uint64(st->metadata_used * st->metadata_block * SECTOR_SIZE) : NULL);
 	json_object_object_add(o, "total", live ?
@@ -277,12 +284,13 @@ void json_add_report(const struct report *r)
 	unsigned int i;
 
 	put_identity(o, s);
-	put_number(o, "size", s->length * SECTOR_SIZE);
-	put_number(o, "chunk_size", s->chunk_sectors * SECTOR_SIZE);
+	put_size(o, "size", s->length * SECTOR_SIZE);
+	put_size(o, "chunk_size", s->chunk_sectors * SECTOR_SIZE);
 	put_string(o, "state", r->state);
 	put_string(o, "health", r->health);
 	put_string(o, "mode", live ? st->read_only ? "ro" : "rw" : s->active ? "fail" : NULL);
-	put_bool(o, "needs_check", live ? st->needs_check : s->info.flags & TIER_SB_NEEDS_CHECK);
+	json_object_object_add(o, "needs_check", live || s->have_info ? json_object_new_boolean(
+			       live ? st->needs_check : s->info.flags & TIER_SB_NEEDS_CHECK) : NULL);
 	put_string(o, "migration", live ? st->paused ? "paused" : "running" : NULL);
 	put_string(o, "policy", live ? st->policy : s->have_info ? s->info.policy : NULL);
 	json_object_object_add(o, "tunables", live ? tunables_object(st) : NULL);

@@ -138,8 +138,9 @@ static void attend_tiers(struct report *r)
 			attend(r, "tier_missing", i, "tier %u%s%s%s missing", i,
 			       *t->last_seen ? " (last seen as /dev/" : "", t->last_seen,
 			       *t->last_seen ? ") is" : " is");
-		} else if (t->state == 'F') {
-			attend(r, "tier_errors", i,
+		} else if (set_tier_failing(s, i)) {
+			attend(r, "tier_errors", i, t->state == 'E' ?
+			       "tier %u (%s): %llu I/O errors, and it is being emptied; what cannot be read stays there. How far it is: tierctl wait %s --evacuated %u" :
 			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
 			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {

@@ -111,6 +111,17 @@ static inline int set_rank_of(const struct set *s, u64 entry)
 	return set_rank_with(s, md_entry_id(entry));
 }
 
+/*
+ * Whether a tier had I/O errors that somebody ought to know of.  The status line has one
+ * letter for it; while it is being emptied only the count tells.
+ */
+static inline bool set_tier_failing(const struct set *s, unsigned int rank)
+{
+	const struct tier_status *st = &s->status.tier[rank];
+
+	return s->tier[rank].state == 'F' || (s->tier[rank].state == 'E' && st->used && st->errors);
+}
+
 static inline bool set_metadata_low(const struct set *s)
 {
 	return s->have_table && status_metadata_low(&s->status);

@@ -75,7 +75,7 @@ static void load_table(struct stack *stack, struct stack_device *d)
 
 		layer_parse(lines[i].start, lines[i].length, lines[i].type, lines[i].params, l);
 		if (!l->followed && !stack->stop)
-			stack->stop = xasprintf("a dm target \"%s\", which is not followed (linear, striped, crypt and partitions are)",
+			stack->stop = xasprintf("a dm target \"%s\", which is not followed (linear, striped, crypt, snapshot-origin and partitions are)",
 						l->type);
 	}
 	dm_lines_free(lines, nr);

@@ -129,7 +129,7 @@ bool ask(const char *fmt, ...)
 		if (fgets(answer, sizeof(answer), stdin))
 			yes = answer[0] == 'y' || answer[0] == 'Y';
 		if (!yes)
-			err("declined, nothing was changed.");
+			err("declined; what this asks for was not done.");
 	}
 	free(question);
 	return yes;

@@ -317,6 +317,8 @@ remove_unreadable()
 	wait "$!" || rc=$?
 	is "rc != 0"
 	same "E 1" "$(info state1) $(info used1)"
+	ctl_code 3 status "$set"
+	matches "tier 1 \([^)]*\): [0-9]+ I/O errors, and it is being emptied" "$output" "status"
 	same "fast slow" "$(layout)"
 	good_sectors "$slow" 0 "$(sectors_of "$slow")"
 	ctl_code 0 remove "$set" 1

@@ -16,6 +16,8 @@ static unsigned int looks;
 static unsigned int renamed_at, error_at, evacuated_at, full_at, end_at;
 /* At which look it has no status; from which on it is not there. */
 static unsigned int down_at, gone_at;
+/* From which look on a tier with chunks on it is being emptied, has errors. */
+static unsigned int emptied_at, failing_at;
 static int event_pipe[2];
 
 static char *name_now(void)
@@ -47,6 +49,10 @@ int sets_load(struct set_list *list, bool scan)
 	s->status.metadata_used = full_at && looks >= full_at ? 700 : 600;
 	s->nr_tiers = s->status.nr_tiers = 1;
 	s->tier[0].state = evacuated_at && looks >= evacuated_at ? 'E' : 'A';
+	if (emptied_at && looks >= emptied_at)
+		s->tier[0].state = 'E';
+	s->status.tier[0].used = emptied_at;
+	s->status.tier[0].errors = failing_at && looks >= failing_at ? 5 : 0;
 	if (looks == down_at)
 		s->status.kind = STATUS_ERROR;
 	return 0;
@@ -135,6 +141,15 @@ int main(void)
 	ok(watch("photos", NULL, false) == EXIT_DONE && strstr(said, "photos: is not active any more"),
 	   "one that is looked at while it goes has gone");
 	down_at = gone_at = 0;
+	evacuated_at = 0;
+	emptied_at = 2;
+	failing_at = 4;
+	ok(watch("photos", NULL, false) == EXIT_DONE &&
+	   strstr(said, "photos: tier 0 (missing): 5 I/O errors while it is being emptied") &&
+	   strstr(said, "tierctl wait photos --evacuated 0\n"),
+	   "errors of a tier that is being emptied are told");
+	emptied_at = failing_at = 0;
+	evacuated_at = 3;
 	end_at = 50;
 	watch("photos", NULL, true);
 	ok(looks < 10, "it ends when its output cannot be written");
