@@ -137,6 +137,12 @@ int __tier_md_no_large_counts(struct tier_metadata *md);
 /* Of all that is in use but a metadata snapshot.  Nothing was changed yet. */
 int __tier_md_take_census(struct tier_metadata *md);
 
+/*
+ * Before any walk of the trees behind these roots: where the library would look before a
+ * walk can.  Reads the disk, so that nothing there may have been changed since the commit.
+ */
+int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots);
+
 /* Calls fn for up to max values in order of key.  c: may be NULL. */
 int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
 			 struct tier_md_census *c,

@@ -135,7 +135,9 @@ static int __judge_held(struct tier_metadata *md, struct tier_meta_roots *held)
 	u64 nr_chunks;
 	int r;
 
-	r = __read_held(md, held, &nr_chunks) ? : __meet_held(md, held, nr_chunks);
+	r = __read_held(md, held, &nr_chunks) ? :
+	    __tier_md_judge_nodes(md, held) ? :
+	    __meet_held(md, held, nr_chunks);
 	if (!r || r == -ENOMEM || r == -EIO)
 		return r;
 	DMERR("%pg: the metadata snapshot is damaged and cannot be released", md->bdev);

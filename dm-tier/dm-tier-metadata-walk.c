@@ -224,14 +224,80 @@ static unsigned int first_new_level(const struct dm_btree_cursor *cursor)
 
 /*
  * The library takes the size of a node's values from the tree's user, and where
- * they lie from the node: if these differ, it reads and writes past the block.
+ * they lie from the node: if these differ, it reads and writes past the block.  How many
+ * there is room for it takes from the node when it divides that: of one half may be empty,
+ * which it then looks into, and stops the kernel when that has failed.
  */
+static bool node_is_sound(const struct node_header *node, bool leaf, u32 value_size)
+{
+	u32 size = leaf ? value_size : sizeof(__le64);
+	u32 max = (TIER_METADATA_BLOCK_SIZE - sizeof(*node)) / (sizeof(__le64) + size);
+
+	return le32_to_cpu(node->value_size) == size &&
+	       le32_to_cpu(node->max_entries) == rounddown(max, 3);
+}
+
 static bool node_fits(const struct dm_btree_cursor *cursor, unsigned int level, u32 value_size)
 {
-	const struct node_header *node = dm_block_data(cursor->nodes[level].b);
-	bool leaf = level + 1 == cursor->depth;
+	return node_is_sound(dm_block_data(cursor->nodes[level].b), level + 1 == cursor->depth,
+			     value_size);
+}
 
-	return le32_to_cpu(node->value_size) == (leaf ? value_size : sizeof(__le64));
+static bool is_sealed(const struct node_header *node, u64 b)
+{
+	u32 sum = tier_checksum(&node->flags, TIER_METADATA_BLOCK_SIZE - sizeof(node->csum),
+				BTREE_CSUM_XOR);
+
+	return le64_to_cpu(node->blocknr) == b && le32_to_cpu(node->csum) == sum;
+}
+
+static int __judge_nodes(struct tier_md_census *c, u64 b, u32 value_size, unsigned int depth)
+{
+	struct node_header *node;
+	const __le64 *value;
+	u32 i, nr;
+	int r = 0;
+
+	/* What is met again has been judged; all else that is wrong the walks will find. */
+	if (depth == DM_BTREE_CURSOR_MAX_DEPTH || b >= c->nr || test_and_set_bit(b, c->met))
+		return 0;
+	node = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	if (!node)
+		return -ENOMEM;
+	if (tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, node) ||
+	    !is_sealed(node, b))
+		goto out;
+	if (!node_is_sound(node, le32_to_cpu(node->flags) & LEAF_NODE, value_size)) {
+		DMERR_LIMIT("%pg: block %llu is no node of this tree", c->md->bdev, b);
+		r = -EILSEQ;
+		goto out;
+	}
+	if (le32_to_cpu(node->flags) & LEAF_NODE)
+		goto out;
+	value = (const __le64 *)(node + 1) + le32_to_cpu(node->max_entries);
+	nr = min(le32_to_cpu(node->nr_entries), le32_to_cpu(node->max_entries));
+	for (i = 0; !r && i < nr; i++)
+		r = __judge_nodes(c, le64_to_cpu(value[i]), value_size, depth + 1);
+out:
+	kfree(node);
+	return r;
+}
+
+int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots)
+{
+	struct tier_md_census c;
+	struct disk_sm_root root;
+	int r;
+
+	memcpy(&root, md->roots.space_map, sizeof(root));
+	r = __tier_md_census_begin(md, &c) ? :
+	    __judge_nodes(&c, le64_to_cpu(root.ref_count_root), sizeof(__le32), 0) ? :
+	    __judge_nodes(&c, roots->mapping, sizeof(__le64), 0) ? :
+	    __judge_nodes(&c, roots->heat, sizeof(__le64), 0) ? :
+	    __judge_nodes(&c, roots->tiers, md->tiers_info.value_type.size, 0) ? :
+	    __judge_nodes(&c, roots->tunables, md->tunables_info.value_type.size, 0);
+	tier_md_census_end(&c);
+	return r;
 }
 
 /* c: may be NULL. */
@@ -426,8 +492,11 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	if (r)
 		return r;
 	r = dm_array_cursor_begin(info, root, cursor);
-	if (r)
+	if (r) {
 		dm_array_cursor_end(cursor);
+		/* Before 6.1.128 that left the root locked if it is an empty leaf. */
+		dm_btree_cursor_end(&cursor->cursor);
+	}
 	return r == -ENODATA ? -EILSEQ : r;
 }
 

@@ -428,6 +428,10 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 	if (read_only)
 		dm_bm_set_read_only(md->bm);
 	r = __open_tm(md, reason);
+	if (!r) {
+		*reason = "trees of the metadata are damaged";
+		r = __tier_md_judge_nodes(md, &md->roots);
+	}
 	if (r) {
 		tier_metadata_close(md);
 		return ERR_PTR(r);

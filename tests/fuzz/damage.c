@@ -248,6 +248,80 @@ static bool values_outside(uint8_t *image, const struct block *b)
 	return true;
 }
 
+/* The same at a node that is none of values, where it fetches ahead what they name. */
+static bool blocks_outside(uint8_t *image, const struct block *b)
+{
+	if (!reshape(image, b, 0, 508, 508))
+		return false;
+	put32(image + (size_t)b->number * BLOCK + 4, 1);
+	seal_block(image, b);
+	return true;
+}
+
+/* A node that has room for no more than it has, and so is divided when a value is put in. */
+static bool no_room(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK, *values;
+	uint32_t nr = get32(block + 16), size = get32(block + 24);
+
+	if (b->kind != KIND_NODE || !nr || nr == get32(block + 20))
+		return false;
+	values = value_at(block, 0);
+	memmove(block + 32 + 8 * nr, values, nr * size);
+	put32(block + 20, nr);
+	seal_block(image, b);
+	return true;
+}
+
+/* Counts a block that was free as in use, once. */
+static void take(uint8_t *image, const struct block *b)
+{
+	uint8_t mask, *count = count_of(image, b, &mask), *index;
+	unsigned int n;
+
+	*count |= mask & 0xaa;
+	seal_block(image, bitmap_of(image));
+	for (n = 0; n < nr_blocks; n++) {
+		if (blocks[n].kind != KIND_INDEX || blocks[n].number != get64(image + 64 + 16))
+			continue;
+		index = image + (size_t)blocks[n].number * BLOCK;
+		put32(index + 24, get32(index + 24) - 1);
+		seal_block(image, &blocks[n]);
+	}
+	put64(image + 64 + 8, get64(image + 64 + 8) + 1);
+	for (n = 0; n < nr_blocks; n++)
+		if (!blocks[n].number)
+			seal_block(image, &blocks[n]);
+}
+
+/* The same above a leaf that is in order, which gets the place of a node that was freed. */
+static bool no_room_above(uint8_t *image, const struct block *b)
+{
+	uint8_t *block = image + (size_t)b->number * BLOCK, *leaf;
+	unsigned int i;
+
+	if (b->kind != KIND_NODE || !is_leaf(block) || get32(block + 24) != 8)
+		return false;
+	for (i = 0; i < nr_blocks; i++)
+		if (blocks[i].kind == KIND_NODE && !in_use(image, &blocks[i]))
+			break;
+	if (i == nr_blocks)
+		return false;
+	leaf = image + (size_t)blocks[i].number * BLOCK;
+	memcpy(leaf, block, BLOCK);
+	put64(leaf + 8, blocks[i].number);
+	seal_block(image, &blocks[i]);
+	take(image, &blocks[i]);
+	put32(block + 4, 1);
+	put32(block + 16, 1);
+	put32(block + 20, 1);
+	put32(block + 24, 8);
+	put64(block + 32, 0);
+	put64(value_at(block, 0), blocks[i].number);
+	seal_block(image, b);
+	return true;
+}
+
 /* Half of them would; the others name each block of values once, whosever it is. */
 static bool values_too_small(uint8_t *image, const struct block *b)
 {
@@ -352,8 +426,8 @@ static bool endless_counts(uint8_t *image, const struct block *b)
 }
 
 static bool (*const known[])(uint8_t *image, const struct block *b) = {
-	mistake, values_outside, values_too_small, counted_as_free, same_values,
-	few_free, none_free_before, few_allocated, endless_counts,
+	mistake, values_outside, blocks_outside, values_too_small, no_room, no_room_above,
+	counted_as_free, same_values, few_free, none_free_before, few_allocated, endless_counts,
 };
 
 unsigned int damage_known_kinds(void)
