@@ -138,6 +138,30 @@ void member_read(const struct device *dev, struct member *m)
 	close(fd);
 }
 
+int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label)
+{
+	u8 *slot = block_buffer(TIER_LABEL_SLOT_SIZE);
+	unsigned int i;
+	int found = 0;
+
+	for (i = 0; i < TIER_LABEL_SLOTS && found >= 0; i++) {
+		struct tier_label_info one;
+		const char *reason;
+
+		if (read_blocks(fd, i * TIER_LABEL_SLOT_SIZE, slot, TIER_LABEL_SLOT_SIZE)) {
+			found = -EIO;
+		} else if (!tier_label_choose(slot, slot, &one, &reason) &&
+			   !memcmp(one.set_uuid, set_uuid, TIER_UUID_SIZE) &&
+			   (!found || one.generation > label->generation)) {
+			*label = one;
+			label->slot = i;
+			found = 1;
+		}
+	}
+	free(slot);
+	return found;
+}
+
 void member_free(struct member *m)
 {
 	device_free(&m->dev);

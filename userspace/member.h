@@ -37,6 +37,13 @@ void member_judge(int fd, struct member *m);
 void member_read(const struct device *dev, struct member *m);
 void member_free(struct member *m);
 
+/*
+ * The label of a set's tier, each slot judged alone: while a revert is unfinished the other
+ * one may have the set's data, which may look like a label, or metadata, too.  1: *label is
+ * that with the higher generation; 0: there is none; -EIO: a slot cannot be read.
+ */
+int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label);
+
 /* UUID of the set of a MEMBER_METADATA or MEMBER_TIER. */
 const u8 *member_set_uuid(const struct member *m);
 

@@ -134,33 +134,20 @@ static int open_devices(struct moment *m)
 
 /*
  * Finds the label in force.  1: it is there; 0: the tier has taken the set's place
- * already; -EIO: nobody can say.  Each slot is judged alone, as the other one may have
- * been taken by the set's data, which may look like a label, too.
+ * already; -EIO: nobody can say.
  */
 static int find_label(struct moment *m)
 {
 	struct tier_label_info label;
-	u64 generation = 0;
-	unsigned int i;
-	int found = 0;
+	int found = member_find_label(m->home_fd, m->s->uuid, &label);
 
-	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
-		uint64_t at = i * TIER_LABEL_SLOT_SIZE;
-		const char *reason;
-
-		if (read_blocks(m->home_fd, at, m->buf, TIER_LABEL_SLOT_SIZE)) {
-			err("%s: its label cannot be read.", m->home->dev.name);
-			return -EIO;
-		}
-		if (tier_label_choose(m->buf, m->buf, &label, &reason) ||
-		    memcmp(label.set_uuid, m->s->uuid, TIER_UUID_SIZE) ||
-		    (found && label.generation <= generation))
-			continue;
-		found = 1;
-		generation = label.generation;
-		m->label = at;
-		memcpy(m->in_force, m->buf, m->home->dev.logical_block);
+	if (found > 0) {
+		m->label = label.slot * TIER_LABEL_SLOT_SIZE;
+		if (read_blocks(m->home_fd, m->label, m->in_force, m->home->dev.logical_block))
+			found = -EIO;
 	}
+	if (found < 0)
+		err("%s: its label cannot be read.", m->home->dev.name);
 	return found;
 }
 
@@ -544,8 +531,8 @@ bool revert_committed(const struct set *s)
 int revert_take_back(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
-	struct member m;
-	int r;
+	struct tier_label_info label;
+	int fd, r;
 
 	if (!convert_parts_known(s))
 		return -EUCLEAN;
@@ -567,12 +554,14 @@ int revert_take_back(const struct set *s)
 		    s->name);
 		return -ENODEV;
 	}
-	member_read(&home->dev, &m);
-	r = m.kind != MEMBER_TIER;
-	if (!r)
-		r = convert_clear_tier(s, &home->dev, m.label.slot * TIER_LABEL_SLOT_SIZE,
-				       "revert");
-	member_free(&m);
+	fd = device_open(&home->dev, O_RDONLY);
+	r = fd < 0 || member_find_label(fd, s->uuid, &label) <= 0 ? -EIO : 0;
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err("%s: its label cannot be read.", home->dev.name);
+	else
+		r = convert_clear_tier(s, &home->dev, label.slot * TIER_LABEL_SLOT_SIZE, "revert");
 	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);
 }
 

@@ -461,6 +461,30 @@ static void use_label(struct set *s, const struct member *m)
 		t->foreign = signatures_within(m->dev.path, TIER_LABEL_AREA_MIN * SECTOR_SIZE, &error);
 }
 
+/* What the home of an unfinished revert has beside its label may be taken for its own. */
+static void use_covered_label(struct set *s, const struct member_list *members)
+{
+	int home = s->have_records && s->info.state == TIER_STATE_REVERTING ?
+		   set_rank_with(s, md_home(&s->info)) : -1;
+	unsigned int i;
+
+	if (home < 0 || s->tier[home].present)
+		return;
+	for (i = 0; i < members->nr; i++) {
+		struct member m = members->member[i];
+		int fd;
+
+		if (m.kind != MEMBER_DAMAGED && m.kind != MEMBER_METADATA)
+			continue;
+		fd = device_open(&m.dev, O_RDONLY);
+		if (fd < 0)
+			continue;
+		if (member_find_label(fd, s->uuid, &m.label) > 0 && record_of(s, &m.label) == home)
+			use_label(s, &m);
+		close(fd);
+	}
+}
+
 /* Whether a member is one of an active set, so is no part of an inactive one. */
 static bool of_active(const struct set_list *list, const struct member *m)
 {
@@ -645,6 +669,8 @@ int sets_load_members(struct set_list *list, const struct member_list *members)
 		if (m->kind == MEMBER_TIER && !of_active(list, m))
 			use_label(find_uuid(list, member_set_uuid(m)), m);
 	}
+	for (i = active; i < list->nr; i++)
+		use_covered_label(&list->set[i], members);
 	for (i = active; i < list->nr; i++)
 		finish_inactive(&list->set[i]);
 	return r;

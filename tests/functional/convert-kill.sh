@@ -538,27 +538,36 @@ below_others()
 }
 test_case "a set left suspended that other devices lie on" below_others
 
-# The set's data may itself begin with the label of a tier, in the place of the set's own.
+# The set's data may itself begin with the label of a tier, or metadata, in the place of the
+# set's own label.
 label_in_it()
 {
-	local at=0
+	local what=$1 at=0
+	shift
 	make_disks
 	io write "$slow" at=0 len=32m seed=8
 	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
 	! cmp -s -n 4096 "$fast" /dev/zero || at=1
 	dd if="$fast" of="$tmp/slot" bs=4k skip="$at" count=1 iflag=direct status=none
+	[ "$what" = label ] || dd if="$meta" of="$tmp/slot" bs=4k count=1 iflag=direct status=none
 	ctl revert -q "$set"
 	cat "$tmp/slot" "$tmp/slot" >"$tmp/label"
 	ctl convert -q "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static
 	dd if="$tmp/label" of="$dev" bs=4k oflag=direct status=none
 	killed revert-written revert "$set"
+	if [ "$1" = restart ]; then
+		shift
+		dmsetup remove --retry "$set"
+	fi
 	ctl_code 0 "$@" "$set"
-	[ $# = 1 ] || ctl revert -q "$set"
+	[ "$*" = revert ] || ctl revert -q "$set"
 	dd if="$slow" bs=8k count=1 iflag=direct status=none | cmp - "$tmp/label"
 	io check "$slow" at=8k len=32760k seed=8
 }
-test_case "a label in the set's data, revert killed, again" label_in_it revert
-test_case "a label in the set's data, revert killed, undone" label_in_it revert --abort
+test_case "a label in the set's data, revert killed, again" label_in_it label revert
+test_case "a label in the set's data, revert killed, undone" label_in_it label revert --abort
+test_case "a label in the set's data, revert killed, activated" label_in_it label restart activate
+test_case "metadata in the set's data, revert killed, undone" label_in_it metadata restart revert --abort
 
 # The terminal goes away while nobody's I/O is answered: that comes to its end first.
 hung_up()
