@@ -150,9 +150,9 @@ static const char *device_name(const struct set_tier *t)
 	return t->present ? t->dev.name : "missing";
 }
 
-static void compare_tier(struct watch *w, const struct set *was, const struct set *now, unsigned int rank)
+static void compare_tier(struct watch *w, const struct set *was, struct set *now, unsigned int rank)
 {
-	const struct set_tier *t = &now->tier[rank];
+	struct set_tier *t = &now->tier[rank];
 	const char *name = device_name(t);
 	int before = rank_before(was, now, rank);
 	char then;
@@ -166,18 +166,20 @@ static void compare_tier(struct watch *w, const struct set *was, const struct se
 		report_missing(w, now, rank);
 	if (t->state != '-' && then == '-')
 		report_event(w, now, "tier_back", rank, "tier %u (%s) is back", rank, name);
-	if (set_tier_failing(now, rank) && !set_tier_failing(was, before))
+	t->erring = now->status.tier[rank].errors > was->status.tier[before].errors;
+	if (t->state == 'F' ? then != 'F' : set_tier_failing(now, rank) && t->erring && then != 'F' &&
+	    !was->tier[before].erring)
 		report_event(w, now, "tier_errors", rank, t->state == 'E' ?
-			     "tier %u (%s): %llu I/O errors while it is being emptied; how far it is: tierctl wait %s --evacuated %u" :
+			     "tier %u (%s): %llu I/O errors by now, and it is being emptied; how far it is: tierctl wait %s --evacuated %u" :
 			     "tier %u (%s): %llu I/O errors; when it has been seen to: tierctl admit %s %u",
 			     rank, name, (unsigned long long)now->status.tier[rank].errors, now->name, rank);
-	if (t->state == 'A' && then == 'F')
+	if (t->state == 'A' && set_tier_failing(was, before))
 		report_event(w, now, "tier_admitted", rank, "tier %u (%s) is in use again", rank, name);
 	if (empty_and_closed(now, rank) && !empty_and_closed(was, before))
 		report_event(w, now, "evacuated", rank, "tier %u (%s) is empty", rank, name);
 }
 
-static void compare_status(struct watch *w, const struct set *was, const struct set *now)
+static void compare_status(struct watch *w, const struct set *was, struct set *now)
 {
 	const struct status *a = &was->status, *b = &now->status;
 	char size[SIZE_TEXT];

@@ -28,6 +28,7 @@ struct set_tier {
 	char *foreign;		/* what somebody else has put beside the label, or NULL */
 	bool doubled;		/* another device, a stray, says that it is this tier */
 	bool newest;		/* this one is it, or newer, rather than any other */
+	bool erring;		/* it had errors between the last two looks; of events alone */
 };
 
 struct set {

@@ -145,9 +145,11 @@ int main(void)
 	emptied_at = 2;
 	failing_at = 4;
 	ok(watch("photos", NULL, false) == EXIT_DONE &&
-	   strstr(said, "photos: tier 0 (missing): 5 I/O errors while it is being emptied") &&
+	   strstr(said, "photos: tier 0 (missing): 5 I/O errors by now, and it is being emptied;") &&
 	   strstr(said, "tierctl wait photos --evacuated 0\n"),
 	   "errors of a tier that is being emptied are told");
+	failing_at = 1;
+	ok(watch("photos", NULL, false) == EXIT_DONE && !*said, "but not those that it had before");
 	emptied_at = failing_at = 0;
 	evacuated_at = 3;
 	end_at = 50;
