@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,19 +183,29 @@ static uint8_t *value_at(uint8_t *leaf, unsigned int i)
 	return leaf + 32 + 8 * get32(leaf + 20) + 8 * i;
 }
 
-/* The bitmap of the space map that counts the first blocks. */
-static const struct block *bitmap_of(const uint8_t *image)
+static const struct block *block_at(uint64_t number)
 {
-	uint64_t index = get64(image + 64 + 16), number = 0;
 	unsigned int n;
 
 	for (n = 0; n < nr_blocks; n++)
-		if (blocks[n].number == index)
-			number = get64(image + index * BLOCK + 16);
-	for (n = 0; n < nr_blocks; n++)
-		if (blocks[n].number == number && blocks[n].kind == KIND_BITMAP)
+		if (blocks[n].number == number)
 			return &blocks[n];
-	die("the space map has no bitmap");
+	die("block %" PRIu64 " is none of the metadata's", number);
+}
+
+static const struct block *index_of(const uint8_t *image)
+{
+	return block_at(get64(image + 64 + 16));
+}
+
+/* The bitmap of the space map that counts the first blocks. */
+static const struct block *bitmap_of(const uint8_t *image)
+{
+	const struct block *b = block_at(get64(image + (size_t)index_of(image)->number * BLOCK + 16));
+
+	if (b->kind != KIND_BITMAP)
+		die("the space map has no bitmap");
+	return b;
 }
 
 /* The two bits that count a block. */
@@ -251,7 +262,7 @@ static bool values_outside(uint8_t *image, const struct block *b)
 /* The same at a node that is none of values, where it fetches ahead what they name. */
 static bool blocks_outside(uint8_t *image, const struct block *b)
 {
-	if (!reshape(image, b, 0, 508, 508))
+	if (!values_outside(image, b))
 		return false;
 	put32(image + (size_t)b->number * BLOCK + 4, 1);
 	seal_block(image, b);
@@ -276,22 +287,16 @@ static bool no_room(uint8_t *image, const struct block *b)
 /* Counts a block that was free as in use, once. */
 static void take(uint8_t *image, const struct block *b)
 {
-	uint8_t mask, *count = count_of(image, b, &mask), *index;
-	unsigned int n;
+	const struct block *index = index_of(image);
+	uint8_t mask, *count = count_of(image, b, &mask);
+	uint8_t *free = image + (size_t)index->number * BLOCK + 24;
 
 	*count |= mask & 0xaa;
 	seal_block(image, bitmap_of(image));
-	for (n = 0; n < nr_blocks; n++) {
-		if (blocks[n].kind != KIND_INDEX || blocks[n].number != get64(image + 64 + 16))
-			continue;
-		index = image + (size_t)blocks[n].number * BLOCK;
-		put32(index + 24, get32(index + 24) - 1);
-		seal_block(image, &blocks[n]);
-	}
+	put32(free, get32(free) - 1);
+	seal_block(image, index);
 	put64(image + 64 + 8, get64(image + 64 + 8) + 1);
-	for (n = 0; n < nr_blocks; n++)
-		if (!blocks[n].number)
-			seal_block(image, &blocks[n]);
+	seal_block(image, block_at(0));
 }
 
 /* The same above a leaf that is in order, which gets the place of a node that was freed. */
