@@ -494,7 +494,7 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	r = dm_array_cursor_begin(info, root, cursor);
 	if (r) {
 		dm_array_cursor_end(cursor);
-		/* Before 6.1.128 that left the root locked if it is an empty leaf. */
+		/* Which in older kernels leaves the root locked if that is an empty leaf. */
 		dm_btree_cursor_end(&cursor->cursor);
 	}
 	return r == -ENODATA ? -EILSEQ : r;

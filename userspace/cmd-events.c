@@ -167,8 +167,9 @@ static void compare_tier(struct watch *w, const struct set *was, struct set *now
 	if (t->state != '-' && then == '-')
 		report_event(w, now, "tier_back", rank, "tier %u (%s) is back", rank, name);
 	t->erring = now->status.tier[rank].errors > was->status.tier[before].errors;
-	if (t->state == 'F' ? then != 'F' : set_tier_failing(now, rank) && t->erring && then != 'F' &&
-	    !was->tier[before].erring)
+	/* While it is being emptied its state says nothing of them: that they begin counts. */
+	if (then != 'F' && (t->state == 'F' ||
+			    (set_tier_failing(now, rank) && t->erring && !was->tier[before].erring)))
 		report_event(w, now, "tier_errors", rank, t->state == 'E' ?
 			     "tier %u (%s): %llu I/O errors by now, and it is being emptied; how far it is: tierctl wait %s --evacuated %u" :
 			     "tier %u (%s): %llu I/O errors; when it has been seen to: tierctl admit %s %u",

@@ -180,8 +180,7 @@ int dm_btree_insert(struct dm_btree_info *info, dm_block_t root,
 int dm_btree_remove(struct dm_btree_info *info, dm_block_t root,
 		    u64 *keys, dm_block_t *new_root);
 
-#define INTERNAL_NODE	1		/* of flags */
-#define LEAF_NODE	2
+#define LEAF_NODE	2		/* of flags */
 
 /* csum is tier_checksum() of all that follows it, with this. */
 #define BTREE_CSUM_XOR	121107
