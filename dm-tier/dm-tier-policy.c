@@ -44,13 +44,16 @@ static struct tier_policy_type *get_type(const char *name)
 struct tier_policy_type *tier_policy_get(const char *name)
 {
 	struct tier_policy_type *type;
+	int r;
 
 	if (!strcmp(name, "default"))
 		name = "heat";
 	type = get_type(name);
 	if (!type) {
-		request_module("dm-tier-%s", name);
+		r = request_module("dm-tier-%s", name);
 		type = get_type(name);
+		if (!type && r == -ENOMEM)
+			return ERR_PTR(r);
 	}
 	return type;
 }

@@ -178,6 +178,7 @@ static int parse_core(struct tier_target *tt, struct words *w, char **error)
 
 static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 {
+	struct tier_policy_type *type = NULL;
 	const char *policy = shift(w);
 	unsigned int nr, i;
 
@@ -186,8 +187,13 @@ static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 		return -EINVAL;
 	}
 	if (strlen(policy) < TIER_POLICY_NAME_SIZE)
-		tt->policy = tier_policy_get(policy);
-	if (!tt->policy) {
+		type = tier_policy_get(policy);
+	if (IS_ERR(type)) {
+		tier_reason(error, "Policy %s cannot be loaded, out of memory", policy);
+		return PTR_ERR(type);
+	}
+	tt->policy = type;
+	if (!type) {
 		tier_reason(error, "Unknown policy '%s': known are heat, static, default", policy);
 		return -EINVAL;
 	}

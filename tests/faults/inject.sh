@@ -355,6 +355,26 @@ reloads()
 }
 test_case "reloads while allocations fail" reloads
 
+# A policy whose module cannot be loaded for want of memory is none that is not known.
+policy_loads()
+{
+	local n
+	trap all_works EXIT
+	make_full_set
+	policy=heat
+	for ((n = 0; n < 3 * rounds; n++)); do
+		modprobe -qr dm-tier-heat
+		allocations_fail 6
+		tolerated load || true
+		all_works
+		dmsetup clear "$set"
+	done
+	faults_happened
+	klog_has "Policy heat cannot be loaded, out of memory" ||
+		fail "memory was never short for the policy"
+}
+test_case "a policy is loaded while allocations fail" policy_loads
+
 # A change of the metadata that fails for want of memory freezes the set at
 # worst; what was flushed stays.
 metadata_changes()
