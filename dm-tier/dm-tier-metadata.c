@@ -23,6 +23,8 @@
 #define BM_TRIES 20
 #define BM_WAIT_MS 50
 
+static const char no_memory[] = "no memory for the metadata";
+
 /*
  * Superblock
  */
@@ -391,7 +393,7 @@ static struct tier_metadata *alloc_metadata(struct block_device *bdev,
 bad_free:
 	kfree(md);
 bad:
-	*reason = "no memory for the metadata";
+	*reason = no_memory;
 	return ERR_PTR(r);
 }
 
@@ -429,8 +431,8 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 		dm_bm_set_read_only(md->bm);
 	r = __open_tm(md, reason);
 	if (!r) {
-		*reason = "trees of the metadata are damaged";
 		r = __tier_md_judge_nodes(md, &md->roots);
+		*reason = r == -ENOMEM ? no_memory : "trees of the metadata are damaged";
 	}
 	if (r) {
 		tier_metadata_close(md);

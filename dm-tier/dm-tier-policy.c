@@ -46,14 +46,14 @@ struct tier_policy_type *tier_policy_get(const char *name)
 	struct tier_policy_type *type;
 	int r;
 
+	if (strlen(name) >= TIER_POLICY_NAME_SIZE)
+		return ERR_PTR(-EINVAL);
 	if (!strcmp(name, "default"))
 		name = "heat";
 	type = get_type(name);
 	if (!type) {
 		r = request_module("dm-tier-%s", name);
-		type = get_type(name);
-		if (!type && r == -ENOMEM)
-			return ERR_PTR(r);
+		type = get_type(name) ? : ERR_PTR(r == -ENOMEM ? r : -EINVAL);
 	}
 	return type;
 }

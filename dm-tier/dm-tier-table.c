@@ -178,7 +178,7 @@ static int parse_core(struct tier_target *tt, struct words *w, char **error)
 
 static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 {
-	struct tier_policy_type *type = NULL;
+	struct tier_policy_type *type;
 	const char *policy = shift(w);
 	unsigned int nr, i;
 
@@ -186,17 +186,14 @@ static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 		*error = "Policy is missing: heat, static or default";
 		return -EINVAL;
 	}
-	if (strlen(policy) < TIER_POLICY_NAME_SIZE)
-		type = tier_policy_get(policy);
+	type = tier_policy_get(policy);
 	if (IS_ERR(type)) {
-		tier_reason(error, "Policy %s cannot be loaded, out of memory", policy);
+		tier_reason(error, PTR_ERR(type) == -ENOMEM ?
+			    "Policy %s cannot be loaded, out of memory" :
+			    "Unknown policy '%s': known are heat, static, default", policy);
 		return PTR_ERR(type);
 	}
 	tt->policy = type;
-	if (!type) {
-		tier_reason(error, "Unknown policy '%s': known are heat, static, default", policy);
-		return -EINVAL;
-	}
 	if (shift_count(w, &nr) || nr & 1) {
 		*error =
 			"Number of policy arguments is odd or no count of words that follow";

@@ -687,7 +687,7 @@ void tier_migration_ended(struct tier_set *set, struct tier_migration *m, bool m
 
 int tier_policy_init(void);
 void tier_policy_exit(void);
-/* Takes a reference; loads the module if need be; NULL if there is none; or -ENOMEM. */
+/* Takes a reference; loads the module if need be; -EINVAL if there is none; or -ENOMEM. */
 struct tier_policy_type *tier_policy_get(const char *name);
 void tier_policy_put(struct tier_policy_type *type);
 unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);

@@ -185,6 +185,7 @@ activation()
 	done
 	note "$ok of $n activations succeeded"
 	faults_happened
+	! klog_has damaged || fail "what there was no memory for is said to be damaged"
 	sound 1 20
 }
 test_case "activations while allocations fail" activation
