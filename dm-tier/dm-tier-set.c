@@ -21,6 +21,7 @@ DEFINE_MUTEX(tier_registry_lock);
 static LIST_HEAD(sets);
 static LIST_HEAD(targets);
 static bool hibernating;		/* tier_registry_lock to write */
+static struct workqueue_struct *resume_wq;
 
 /*
  * ---- tunables in force ----
@@ -847,7 +848,7 @@ static void settle_births(struct tier_set *set)
 	wait_quiet(set);
 }
 
-int tier_set_preresume(struct tier_target *tt)
+static int preresume(struct tier_target *tt)
 {
 	/* Reclaim must not wait for writes to this very device. */
 	unsigned int noio = memalloc_noio_save();
@@ -868,6 +869,34 @@ int tier_set_preresume(struct tier_target *tt)
 	mutex_unlock(&set->config);
 	memalloc_noio_restore(noio);
 	return r;
+}
+
+struct resume_work {
+	struct work_struct work;
+	struct tier_target *tt;
+	int r;
+};
+
+static void preresume_work(struct work_struct *work)
+{
+	struct resume_work *w = container_of(work, struct resume_work, work);
+
+	w->r = preresume(w->tt);
+}
+
+/*
+ * In a process that has been killed allocations fail that would have to wait, and device-mapper
+ * leaves what has failed suspended.  In a worker they do not.
+ */
+int tier_set_preresume(struct tier_target *tt)
+{
+	struct resume_work w = { .tt = tt };
+
+	INIT_WORK_ONSTACK(&w.work, preresume_work);
+	queue_work(resume_wq, &w.work);
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	return w.r;
 }
 
 /*
@@ -1023,10 +1052,19 @@ static struct notifier_block pm_notifier = { .notifier_call = pm_event };
 
 int __init tier_set_init(void)
 {
-	return register_pm_notifier(&pm_notifier);
+	int r;
+
+	resume_wq = alloc_workqueue("dm-tier-resume", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!resume_wq)
+		return -ENOMEM;
+	r = register_pm_notifier(&pm_notifier);
+	if (r)
+		destroy_workqueue(resume_wq);
+	return r;
 }
 
 void tier_set_exit(void)
 {
 	unregister_pm_notifier(&pm_notifier);
+	destroy_workqueue(resume_wq);
 }

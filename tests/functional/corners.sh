@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # long
 #
-# What no other file comes by: a suspend that is interrupted, readahead that is
-# refused, tables that are loaded but not live, requests that cross each other,
-# messages about a tier that is missing.
+# What no other file comes by: a suspend that is interrupted, a resume that is killed,
+# readahead that is refused, tables that are loaded but not live, requests that cross
+# each other, messages about a tier that is missing.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -359,6 +359,41 @@ failed_resume()
 	check_chunks 0 5 1
 }
 test_case "a resume that fails leaves a device that can be resumed" failed_resume
+
+is_resuming() { grep -q dm_table_resume_targets "/proc/$1/stack"; }
+is_live() { [ "$(dmsetup info -c --noheadings -o suspended "$set")" = Active ]; }
+
+# In a process that has been killed the kernel lets allocations fail that would have to
+# wait, as those for each CPU while others make them.
+killed_resume()
+{
+	local n resumer
+	make_disks
+	length=$(capacity_of "$chunk" "${tiers[@]}")
+	wrap wmeta "0 $(sectors_of "$meta") delay $meta 0 100"
+	metadata=/dev/mapper/tt_wmeta
+	activate
+	write_chunks 0 10 1
+	# Each mount has some for each CPU.
+	unshare --mount true
+	for n in 1 2; do
+		background bash -c 'while unshare --mount true; do :; done'
+	done
+	for n in {1..4}; do
+		deactivate
+		dmsetup create "$set" --notable
+		load
+		background "$here/quickdm" resume "$set"
+		resumer=$last_pid
+		wait_for 10 is_resuming "$resumer"
+		kill -KILL "$resumer"
+		wait "$resumer" || true
+		is_live || fail "the device is not live after resume $n"
+		dmsetup mknodes "$set"
+		check_chunks 0 10 1
+	done
+}
+test_case "a resume whose process is killed" killed_resume
 
 # ---- messages
 
