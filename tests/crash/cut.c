@@ -485,10 +485,14 @@ static void point(bool ok, const char *fmt, ...)
 /* Sectors that a cut takes from a model that believes every write to be durable. */
 static unsigned int cut_believing_all(void)
 {
-	unsigned int bad;
+	unsigned int bad, written = work_ops[OP_WRITE];
 
+	alarm(CYCLE_SECONDS);
 	work_start(model, &set, rng_next(&rng));
-	nap_ms(400);
+	/* Where all is slow it takes longer until there is something to lose. */
+	do
+		nap_ms(400);
+	while (__atomic_load_n(&work_ops[OP_WRITE], __ATOMIC_RELAXED) < written + 20);
 	trace_arm(NULL, 0, 0, 0, power_off);
 	trace_wait();
 	work_stop();
