@@ -298,12 +298,12 @@ static void cycle_flushed(struct tier_set *set)
 		set->cycle_wants_commit = true;
 		set->cycle_upto = set->ops_queued;
 		commit = true;
+		/* Within the lock: a commit that is under way may end the cycle. */
+		queue_work(set->wq, &set->commit_work);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
 
-	if (commit)
-		queue_work(set->wq, &set->commit_work);
-	else
+	if (!commit)
 		end_cycle(set, status, news);
 }
 

@@ -11,6 +11,7 @@
 #include "candidate.h"
 #include "commands.h"
 #include "convert.h"
+#include "lib/build.h"
 #include "lock.h"
 #include "plan.h"
 #include "reshape.h"
@@ -263,8 +264,8 @@ static bool check_origin(struct request *q)
 		    format_size(a, q->origin.dev.size), format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
 		return false;
 	}
-	if (q->c.nr_chunks > TIER_MAX_CHUNKS) {
-		err("%s: %llu chunks are too many. Use a larger --chunksize.", q->c.name,
+	if (!md_build_fits(q->c.nr_chunks)) {
+		err("%s: metadata cannot hold %llu chunks. Use a larger --chunksize.", q->c.name,
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}

@@ -11,6 +11,7 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "lib/build.h"
 #include "lock.h"
 #include "plan.h"
 #include "reshape.h"
@@ -249,19 +250,18 @@ static bool choose_length(struct creation *c)
 		return false;
 	}
 	if (!c->length) {
-		if (c->capacity > TIER_MAX_CHUNKS) {
-			err("create: %llu chunks are too many. Use a larger --chunksize.",
-			    (unsigned long long)c->capacity);
-			return false;
-		}
 		c->length = c->capacity * c->chunk_sectors;
 	}
 	chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
-	if (chunks > c->capacity || chunks > TIER_MAX_CHUNKS) {
+	if (chunks > c->capacity) {
 		err("create: --size %s does not fit: at most %s (%llus).",
 		    format_size(a, c->length * SECTOR_SIZE),
 		    format_size(b, c->capacity * c->chunk_sectors * SECTOR_SIZE),
 		    (unsigned long long)c->capacity * c->chunk_sectors);
+		return false;
+	}
+	if (!md_build_fits(chunks)) {
+		err("create: metadata cannot hold %llu chunks. Use a larger --chunksize.", (unsigned long long)chunks);
 		return false;
 	}
 	return true;

@@ -446,9 +446,8 @@ int cmd_destroy(const struct args *args)
 		err("destroy: one set at a time.");
 		code = EXIT_USAGE;
 	} else if (s) {
-		/* Again, for the error of an ambiguous name. */
-		s = sets_need(&list, args->word[0]);
-		code = s ? destroy_set(NULL, s) : EXIT_FAILED;
+		/* What cannot be undone does not choose the active one of two that have the name. */
+		code = sets_alone(&list, s, args->word[0]) ? destroy_set(NULL, s) : EXIT_FAILED;
 	} else if (args->nr == 1 && (code = finish_volumes(&list, args->word[0])) >= 0) {
 		/* that was it */
 	} else if (!device_from_name(args->word[0], &d)) {

@@ -13,6 +13,7 @@
 #include "render.h"
 #include "size.h"
 #include "target.h"
+#include "tools/output.h"
 #include "util.h"
 
 /* Of a picture in a file. */
@@ -50,9 +51,13 @@ static int save(const char *path, const void *bytes, size_t len)
 		fwrite(bytes, 1, len, stdout);
 		return EXIT_DONE;
 	}
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		err("%s: is there and is no file, so it is not replaced.", path);
-		return EXIT_FAILED;
+	if (!stat(path, &st)) {
+		if (!S_ISREG(st.st_mode)) {
+			err("%s: is there and is no file, so it is not replaced.", path);
+			return EXIT_FAILED;
+		}
+		if (!output_may_replace(path, &st))
+			return EXIT_FAILED;
 	}
 	temporary = xasprintf("%s.new.%ld", path, (long)getpid());
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

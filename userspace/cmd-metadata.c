@@ -30,6 +30,7 @@ struct target {
 	const char *path;
 	int lock;			/* nobody else reserves a metadata snapshot, -1 */
 	bool reserved;			/* one, which is ours to release */
+	bool left;			/* it could not be released */
 	sigset_t before;		/* if reserved */
 };
 
@@ -170,9 +171,12 @@ static void release(void *context)
 	struct target *t = context;
 
 	if (t->reserved) {
-		send_message(t->set, "release_metadata_snap");
+		t->left = send_message(t->set, "release_metadata_snap");
 		release_signals(&t->before);
 	}
+	if (t->left)
+		err("%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
+		    t->set->name, t->set->dm_name);
 	t->reserved = false;
 	if (t->lock >= 0)
 		close(t->lock);
@@ -235,7 +239,7 @@ static int run_check(struct target *t)
 		say("%s: the flag needs_check was set, and is cleared now\n", t->path);
 	free(run.first);
 	if (fine)
-		return EXIT_DONE;
+		return t->left ? EXIT_FAILED : EXIT_DONE;
 	return run.errors || run.minor ? EXIT_ATTENTION : EXIT_FAILED;
 }
 
@@ -299,7 +303,7 @@ int cmd_dump(const struct args *args)
 		run.snapshot = t.set && t.set->active;
 		run.was_read = release;
 		run.context = &t;
-		if (dump_run(&run))
+		if (dump_run(&run) && !t.left)
 			code = EXIT_DONE;
 	}
 	free_target(&t);
@@ -328,8 +332,46 @@ struct origin {
 	struct tier_meta_info info;	/* generation and transaction */
 };
 
+/* What of a set it is, in words, with the age of metadata of that set (own); the caller frees. */
+static char *of_set(const struct member *m, const char *own)
+{
+	char *text = part_of_set(m, own), *age;
+
+	if (!text && m->kind == MEMBER_METADATA) {
+		age = metadata_age(&m->meta);
+		text = xasprintf("metadata of that set, %s", age);
+		free(age);
+	}
+	return text;
+}
+
+static bool ask_of_file(const char *path, const struct origin *from)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct member m = { 0 };
+	char *carries = NULL;
+	bool may;
+
+	if (fd < 0) {
+		err("%s: %s.", path, strerror(errno));
+		return false;
+	}
+	may = output_may_overwrite(fd, path);
+	if (may && !global.test) {
+		member_judge(fd, &m);
+		carries = of_set(&m, from->hex);
+		if (carries)
+			make_printable(carries);
+		may = ask("Overwrite the file %s%s%s%s?", path, carries ? " (" : "", carries ? carries : "",
+			  carries ? ")" : "");
+	}
+	free(carries);
+	close(fd);
+	return may;
+}
+
 /* Whether a file may be written over, or made. */
-static bool may_overwrite_file(const char *path)
+static bool may_overwrite_file(const char *path, const struct origin *from)
 {
 	struct stat st;
 
@@ -341,20 +383,15 @@ static bool may_overwrite_file(const char *path)
 	}
 	if (!output_is_free(path, &st))
 		return false;
-	return global.test || !S_ISREG(st.st_mode) || !st.st_size || ask("Overwrite the file %s?", path);
+	return !S_ISREG(st.st_mode) || !st.st_size || ask_of_file(path, from);
 }
 
 /* In words, NULL for nothing; the caller frees. */
 static char *contents(const struct device *d, const struct member *m, const char *own, int *error)
 {
-	char *text = part_of_set(m, own), *age;
+	char *text = of_set(m, own);
 
 	*error = 0;
-	if (!text && m->kind == MEMBER_METADATA) {
-		age = metadata_age(&m->meta);
-		text = xasprintf("metadata of that set, %s", age);
-		free(age);
-	}
 	return text ? text : signatures_find(d->path, error);
 }
 
@@ -467,7 +504,7 @@ int cmd_restore(const struct args *args)
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
 		/* A file does not make a set incomplete. */
-		may = is_device ? may_restore(&from, &d) && may_overwrite(&d, output, &from) : may_overwrite_file(output);
+		may = is_device ? may_restore(&from, &d) && may_overwrite(&d, output, &from) : may_overwrite_file(output, &from);
 		if (may && global.test)
 			say("Would restore %s to %s.\n", input, output);
 		if (may && (global.test || output_metadata(path, input, &content)))
@@ -529,7 +566,7 @@ int cmd_repair(const struct args *args)
 		is_device = !device_from_name(output, &d);
 		if (t.set && t.set->active)
 			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
-		else if (is_device ? may_overwrite(&d, output, &from) : may_overwrite_file(output))
+		else if (is_device ? may_overwrite(&d, output, &from) : may_overwrite_file(output, &from))
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {

@@ -225,6 +225,9 @@ static bool table_from_records(struct set *s, struct table *t)
 	t->metadata = xstrdup(s->table.metadata);
 	t->chunk_sectors = s->info.chunk_sectors;
 	t->policy = xstrdup(*s->info.policy ? s->info.policy : "default");
+	/* Of the table what hangs on no list of tiers. */
+	for (i = 0; i < s->table.features.nr; i++)
+		strings_add(&t->features, s->table.features.s[i]);
 	t->nr_tiers = nr;
 	for (i = 0; i < nr; i++) {
 		const struct member *m = member_of(&members, records[i].uuid);

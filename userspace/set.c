@@ -688,6 +688,11 @@ int sets_load(struct set_list *list, bool scan)
 	return r;
 }
 
+static bool is_named(const struct set *s, const char *name)
+{
+	return !strcmp(s->name, name) || (s->dm_name && !strcmp(s->dm_name, name));
+}
+
 struct set *sets_find(const struct set_list *list, const char *name)
 {
 	u8 uuid[TIER_UUID_SIZE] = { 0 };
@@ -698,9 +703,8 @@ struct set *sets_find(const struct set_list *list, const char *name)
 	unsigned int i;
 
 	for (i = 0; i < list->nr && !found; i++)
-		if (!strcmp(list->set[i].name, name) ||
-		    (list->set[i].dm_name && (!strcmp(list->set[i].dm_name, name) ||
-					      (strchr(name, '/') && !strcmp(list->set[i].dm_name, as_dm)))))
+		if (is_named(&list->set[i], name) ||
+		    (list->set[i].dm_name && strchr(name, '/') && !strcmp(list->set[i].dm_name, as_dm)))
 			found = &list->set[i];
 	free(as_dm);
 	if (found)
@@ -826,9 +830,23 @@ static const struct set *set_below(const struct set_list *list, const char *path
 	return NULL;
 }
 
+bool sets_alone(const struct set_list *list, const struct set *s, const char *name)
+{
+	const struct set *other = NULL;
+	unsigned int i;
+
+	for (i = 0; i < list->nr && !other; i++)
+		if (&list->set[i] != s && is_named(&list->set[i], name))
+			other = &list->set[i];
+	if (other)
+		err("%s: two sets have this name. Name it by UUID: %s%s or %s.", name, s->hex,
+		    s->active ? " (active)" : "", other->hex);
+	return !other;
+}
+
 struct set *sets_need(const struct set_list *list, const char *name)
 {
-	struct set *s = sets_find(list, name), *other = NULL;
+	struct set *s = sets_find(list, name);
 	const struct set *owner;
 	struct suggestion g;
 	struct device d;
@@ -836,15 +854,8 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	char *role, *meant;
 
 	if (s) {
-		/* Two sets of one name: only the UUID or the active one's device will do. */
-		for (i = 0; i < list->nr; i++)
-			if (&list->set[i] != s && !strcmp(list->set[i].name, name))
-				other = &list->set[i];
-		if (other && !s->active) {
-			err("%s: two sets have this name. Name it by UUID: %s or %s.", name, s->hex, other->hex);
-			return NULL;
-		}
-		return s;
+		/* Of two that have the name the active one is meant. */
+		return s->active || sets_alone(list, s, name) ? s : NULL;
 	}
 	if (!device_from_name(name, &d)) {
 		role = sets_role(list, d.dev, &owner);

@@ -84,9 +84,11 @@ char *set_tier_age(const struct set_tier *t);
 
 /* By NAME, VG/LV, UUID or device node; NULL if there is none. */
 struct set *sets_find(const struct set_list *list, const char *name);
+/* Whether no set but this one has that name; false with the error said. */
+bool sets_alone(const struct set_list *list, const struct set *s, const char *name);
 /*
- * The same for a command that needs one, with the error said: no such set, or
- * the name is a member's.
+ * The same for a command that needs one, with the error said: no such set, the name is a
+ * member's, or two inactive sets have it.
  */
 struct set *sets_need(const struct set_list *list, const char *name);
 

@@ -674,7 +674,7 @@ cannot_join()
 {
 	local rc=0
 	modprobe dm-flakey
-	make_small
+	make_small --feature no_discard_passdown
 	wrap wthird "0 $(sectors_of "$third") flakey $third 0 0 1000 1 error_writes"
 	load_on
 	ctl_code 1 add "$set" /dev/mapper/tt_wthird --at 0
@@ -689,6 +689,7 @@ cannot_join()
 	ctl_code 0 resize --abort "$set"
 	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"
 	same "fast slow" "$(layout)"
+	matches ' 1 no_discard_passdown ' "$(dmsetup table "$set")" "features"
 	still_data check
 	# What cannot be told to anybody is put back as well.
 	"$tierctl" add "$set" /dev/mapper/tt_wthird --at 0 </dev/null 2>&1 >/dev/null | true || rc=$?

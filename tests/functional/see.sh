@@ -260,6 +260,8 @@ pictures()
 	for what in /dev/null "$fast" "$tmp"; do
 		refuse 1 'is no file' heatmap "$set" --png "$what"
 	done
+	cp "$meta" "$tmp/image"
+	refuse 1 'metadata or a tier of a set' heatmap "$set" --svg "$tmp/image"
 	refuse 1 'no such file' heatmap "$set" --png "$tmp/none/a.png"
 	refuse 2 'standard output' heatmap "$set" --png - --svg -
 	echo old >"$tmp/b"

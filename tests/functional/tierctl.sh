@@ -85,6 +85,20 @@ create_over_signature()
 }
 test_case "create refuses a device that carries something, unless forced" create_over_signature
 
+# What is refused at the end must not have been wiped before.
+create_too_many()
+{
+	make_disks
+	mke2fs -q -F "$fast"
+	dmsetup create tt_large --table "0 $((63 << 31)) zero"
+	unchanged "${everything[@]}" -- ctl_code 1 create "$set" -f -y -m "$meta" -c 64k "$fast" /dev/mapper/tt_large
+	one_line 'metadata cannot hold [0-9]+ chunks\. use a larger --chunksize'
+	unchanged "${everything[@]}" -- ctl_code 1 convert -f -y -c 64k /dev/mapper/tt_large \
+		--name "$set" --fast "$fast" --metadata "$meta"
+	one_line 'metadata cannot hold [0-9]+ chunks\. use a larger --chunksize'
+}
+test_case "create and convert of more chunks than metadata can hold" create_too_many
+
 destroy()
 {
 	make_disks

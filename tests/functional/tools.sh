@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-reshape.sh
+. "$(dirname "$0")/lib-reshape.sh"
 
 bin=$(dirname "$tierctl")
 tools=(tier_check tier_dump tier_restore tier_repair tier_metadata_size)
@@ -586,7 +588,7 @@ test_case "a file that cannot be written to is checked" read_only_file
 # What restore writes over: it asks of files, and knows old metadata from new.
 overwriting()
 {
-	local rc=0
+	local rc=0 command
 	used_set
 	deactivate
 	rm -f "$tmp/old"	# an image, perhaps, which no dump replaces
@@ -598,9 +600,18 @@ overwriting()
 	ctl_code 0 restore "$tmp/newer" "$tmp/file"
 	cp "$tmp/file" "$tmp/before"
 	ctl_code 1 restore "$tmp/old" "$tmp/file"
-	one_line 'overwrite the file .*nobody to ask'
+	one_line "overwrite the file .*/file \(metadata of that set, generation 2, .*nobody to ask"
 	cmp "$tmp/before" "$tmp/file"
 	ctl_code 0 restore -y "$tmp/old" "$tmp/file"
+	# --force is about what a device carries, or chunks to be given up; an image of a tier stays.
+	cp "$slow" "$tmp/tier"
+	for command in "restore -f -y $tmp/newer" "repair -f -y $tmp/file" "restore -f -t $tmp/newer"; do
+		# shellcheck disable=SC2086	# a command and its arguments
+		ctl_code 1 $command "$tmp/tier"
+		one_line "/tier: is a tier of the set \"$set\".*another device or file"
+		cmp "$slow" "$tmp/tier"
+	done
+	rm "$tmp/tier"
 	ctl_code 1 restore -y "$tmp/newer" /dev/tt_misspelt
 	one_line '/dev/tt_misspelt: no such device'
 	[ ! -e /dev/tt_misspelt ] || fail "it made a file in /dev"
@@ -703,6 +714,22 @@ no_lock()
 }
 test_case "a live set is not read without a lock" no_lock
 
+# The dump is whole; that its set keeps the snapshot is for somebody to mend.
+snapshot_stays()
+{
+	modprobe dm-flakey
+	make_disks
+	wrap u_meta "$(linear_line meta)"
+	ctl create -q "$set" -m /dev/mapper/tt_u_meta -c 64k --policy static "$fast" "$slow"
+	write_chunks 0 10 1
+	stopped snapshot-reserved dump -o "$tmp/dump" "$set"
+	lower meta "0 $(sectors_of "$meta") flakey $meta 0 0 1000 1 error_writes"
+	go_on 1
+	matches "$set: holds the metadata snapshot still\..*: dmsetup message $set 0 release_metadata_snap" "$(<"$tmp/stopped")"
+	matches '<map chunk="0" chunks="10" .*</tier_metadata>' "$(tr -d '\n' <"$tmp/dump")"
+}
+test_case "a metadata snapshot that cannot be released" snapshot_stays
+
 same_name()
 {
 	local command
@@ -715,10 +742,19 @@ same_name()
 	metadata=$meta2 tiers=("$third") length=$((100 * chunk))
 	activate
 	deactivate
-	for command in check dump revert; do
-		unchanged "$meta" "$meta2" -- ctl_code 1 "$command" "$set"
+	for command in check dump revert "destroy -y"; do
+		# shellcheck disable=SC2086	# a command and its option
+		unchanged "$meta" "$meta2" -- ctl_code 1 $command "$set"
 		one_line "$set: two sets have this name\. name it by uuid"
 	done
+	# The active one is meant, but not to be destroyed.
+	activate
+	ctl_code 0 check "$set"
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 destroy -y "$set"
+	one_line "$set: two sets have this name\. name it by uuid: [0-9a-f]{32} \(active\) or [0-9a-f]{32}"
+	ctl_code 0 destroy -y "/dev/mapper/$set"
+	ctl_code 0 check "$set"
+	matches "tt_meta: nothing is wrong" "$output" "the other set"
 }
 test_case "two sets of one name" same_name
 

@@ -228,7 +228,7 @@ test_case "a loop device on a file on btrfs on the set" on_btrfs
 # Metadata in a file, of a set that is active
 file_in_use()
 {
-	local file=$tmp/file0 tools
+	local file=$tmp/file0 tools command
 	tools=$(dirname "$tierctl")
 	make_loops 4
 	disk fast 16
@@ -240,8 +240,19 @@ file_in_use()
 	fails "$tools/tier_restore" -i "$tmp/dump" -o "$file"
 	cp "$file" "$tmp/copy"
 	fails "$tools/tier_repair" -i "$tmp/copy" -o "$file"
+	# Nor read, as if it were not live.
+	for command in "check $file" "dump $file" "repair -y $file $tmp/new"; do
+		# shellcheck disable=SC2086	# a command and its arguments
+		ctl_code 1 $command
+		matches "$file: in use by ${loops[0]}\. Name that\.$" "$errors"
+	done
+	[ ! -e "$tmp/new" ] || fail "repair left an output"
 	md5sum --quiet -c "$tmp/sums"
+	ctl_code 0 dump "${loops[0]}"
 	ctl deactivate -q "$set"
+	md5sum "$file" >"$tmp/sums"
+	fails "$tools/tier_repair" -i "$file" -o "${loops[0]}"
+	md5sum --quiet -c "$tmp/sums"
 	losetup -d "${loops[0]}"
 	unset 'loops[0]'
 	ctl_code 0 restore -y "$tmp/dump" "$file"

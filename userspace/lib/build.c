@@ -24,6 +24,11 @@ u64 md_build_needs(u64 nr_chunks)
 	return tier_md_blocks_needed(nr_chunks);
 }
 
+bool md_build_fits(u64 nr_chunks)
+{
+	return nr_chunks <= TIER_MAX_CHUNKS && md_build_needs(nr_chunks) <= MD_MAX_BLOCKS;
+}
+
 static void flush(struct build *b)
 {
 	if (!b->r && b->filled)

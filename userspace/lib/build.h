@@ -7,6 +7,8 @@
 
 /* 4 KiB blocks: what the kernel wants at least for so many chunks. */
 u64 md_build_needs(u64 nr_chunks);
+/* Whether metadata, which has no room for more than so many blocks, can hold so many chunks. */
+bool md_build_fits(u64 nr_chunks);
 
 /*
  * Writes to fd, open for writing, with so many blocks, at least md_build_needs() of

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../lib/record.h"
-#include "../member.h"
 #include "output.h"
 #include "tool.h"
 
@@ -54,19 +53,6 @@ static bool write_dump(const struct dump_run *run, const struct md_content *c, F
 	return !fflush(f) && !ferror(f);
 }
 
-/* What a file has that devices of a set have, as an image or below a loop device. */
-static bool is_member(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct member m = { 0 };
-
-	if (fd < 0)
-		return false;
-	member_judge(fd, &m);
-	close(fd);
-	return m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA || m.kind == MEMBER_DAMAGED;
-}
-
 /* Text over metadata would be the end of the set. */
 static bool may_write(const struct dump_run *run)
 {
@@ -84,13 +70,7 @@ static bool may_write(const struct dump_run *run)
 		err("%s: is the input. Name another file.", run->output);
 		return false;
 	}
-	if (!output_is_free(run->output, &out))
-		return false;
-	if (S_ISREG(out.st_mode) && is_member(run->output)) {
-		err("%s: is, or was, metadata or a tier of a set. Name another file, or remove it first.", run->output);
-		return false;
-	}
-	return true;
+	return output_may_replace(run->output, &out);
 }
 
 static bool write_and_close(const struct dump_run *run, const struct md_content *c, const char *path, FILE *f)

@@ -22,11 +22,28 @@ static bool same_thing(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static bool overlap(const char *path, const char *other)
+{
+	struct device a, b;
+	bool do_overlap;
+
+	if (device_from_name(path, &a))
+		return false;
+	if (device_from_name(other, &b)) {
+		device_free(&a);
+		return false;
+	}
+	do_overlap = device_overlaps(&a, &b);
+	device_free(&a);
+	device_free(&b);
+	return do_overlap;
+}
+
 bool output_is(const char *path, const char *other)
 {
 	struct stat a, b;
 
-	return !stat(path, &a) && !stat(other, &b) && same_thing(&a, &b);
+	return !stat(path, &a) && !stat(other, &b) && (same_thing(&a, &b) || overlap(path, other));
 }
 
 bool output_may_create(const char *path)
@@ -48,11 +65,33 @@ bool output_is_free(const char *path, const struct stat *st)
 	return false;
 }
 
-static bool may_overwrite(int fd, const char *path)
+bool output_may_replace(const char *path, const struct stat *st)
 {
 	struct member m = { 0 };
+	int fd;
 
-	if (global.force)
+	if (!output_is_free(path, st))
+		return false;
+	if (!S_ISREG(st->st_mode))
+		return true;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	member_judge(fd, &m);
+	close(fd);
+	if (m.kind != MEMBER_TIER && m.kind != MEMBER_METADATA && m.kind != MEMBER_DAMAGED)
+		return true;
+	err("%s: is, or was, metadata or a tier of a set. Name another file, or remove it first.", path);
+	return false;
+}
+
+bool output_may_overwrite(int fd, const char *path)
+{
+	struct member m = { 0 };
+	struct stat st;
+
+	/* What a device carries was named, and --force was about that. */
+	if (global.force && (fstat(fd, &st) || S_ISBLK(st.st_mode)))
 		return true;
 	member_judge(fd, &m);
 	if (m.kind == MEMBER_TIER) {
@@ -102,7 +141,7 @@ static int open_output(const char *path, const char *input, bool *created)
 	fd = open(path, O_RDWR | O_CLOEXEC | (S_ISBLK(out.st_mode) ? O_EXCL : 0));
 	if (fd < 0)
 		err("%s: %s.", path, errno == EBUSY ? "is in use" : strerror(errno));
-	if (fd >= 0 && !may_overwrite(fd, path)) {
+	if (fd >= 0 && !output_may_overwrite(fd, path)) {
 		close(fd);
 		return -1;
 	}

@@ -55,7 +55,7 @@ static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 	}
 	chunks = DIV_ROUND_UP_ULL(size, chunk);
 	needed = md_build_needs(chunks) * MD_BLOCK;
-	if (!size || chunks > TIER_MAX_CHUNKS || needed > MD_MAX_BLOCKS * MD_BLOCK) {
+	if (!size || !md_build_fits(chunks)) {
 		err("--size: %s.", size ? "metadata cannot hold so many chunks; use larger ones" :
 		    "there is no device without a size");
 		return TOOL_FAILED;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../device.h"
+
 int tool_option(int argc, char **argv, const char *letters, const struct option *options,
 		const char *help)
 {
@@ -64,6 +66,7 @@ static int open_device(const char *path, int flags)
 int tool_open(const char *path, int flags, bool shared)
 {
 	struct stat st;
+	char *held;
 	int fd;
 
 	if (stat(path, &st)) {
@@ -72,6 +75,13 @@ int tool_open(const char *path, int flags, bool shared)
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) {
 		err("%s: neither a block device nor a file.", path);
+		return -1;
+	}
+	/* What a loop device shows may be the live metadata of a set, as well as that of a device. */
+	held = S_ISREG(st.st_mode) && !shared ? file_held(&st) : NULL;
+	if (held) {
+		err("%s: %s. Name that.", path, held);
+		free(held);
 		return -1;
 	}
 	if (S_ISBLK(st.st_mode))

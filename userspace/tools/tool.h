@@ -30,8 +30,8 @@ const char *tool_tiers_wrong(unsigned int nr, bool announced);
 #define TOOL_FAILED	1
 
 /*
- * Opens metadata; a block device that is in use is refused, unless shared.  flags:
- * O_RDONLY or O_RDWR.  A file descriptor, or -1 with the error said.
+ * Opens metadata; a block device that is in use, and a file that a loop device shows, is
+ * refused, unless shared.  flags: O_RDONLY or O_RDWR.  A file descriptor, or -1 with the error said.
  */
 int tool_open(const char *path, int flags, bool shared);
 
