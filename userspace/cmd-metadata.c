@@ -173,10 +173,10 @@ static void release(void *context)
 	if (t->reserved) {
 		t->left = send_message(t->set, "release_metadata_snap");
 		release_signals(&t->before);
+		if (t->left)
+			err("%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
+			    t->set->name, t->set->dm_name);
 	}
-	if (t->left)
-		err("%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
-		    t->set->name, t->set->dm_name);
 	t->reserved = false;
 	if (t->lock >= 0)
 		close(t->lock);

@@ -725,7 +725,8 @@ snapshot_stays()
 	stopped snapshot-reserved dump -o "$tmp/dump" "$set"
 	lower meta "0 $(sectors_of "$meta") flakey $meta 0 0 1000 1 error_writes"
 	go_on 1
-	matches "$set: holds the metadata snapshot still\..*: dmsetup message $set 0 release_metadata_snap" "$(<"$tmp/stopped")"
+	same 1 "$(grep -c "$set: holds the metadata snapshot still\..*: dmsetup message $set 0 release_metadata_snap" "$tmp/stopped")" \
+		"complaints ($(<"$tmp/stopped")); number"
 	matches '<map chunk="0" chunks="10" .*</tier_metadata>' "$(tr -d '\n' <"$tmp/dump")"
 }
 test_case "a metadata snapshot that cannot be released" snapshot_stays
