@@ -722,6 +722,7 @@ snapshot_stays()
 	wrap u_meta "$(linear_line meta)"
 	ctl create -q "$set" -m /dev/mapper/tt_u_meta -c 64k --policy static "$fast" "$slow"
 	write_chunks 0 10 1
+	io sync "$dev"
 	stopped snapshot-reserved dump -o "$tmp/dump" "$set"
 	lower meta "0 $(sectors_of "$meta") flakey $meta 0 0 1000 1 error_writes"
 	go_on 1
