@@ -218,8 +218,7 @@ static char *build_table(const struct set *s, const struct strings *features)
 	for (i = 0; i < s->nr_tiers; i++)
 		t.tier[i] = s->tier[i].present ?
 			xasprintf("%u:%u", major(s->tier[i].dev.dev), minor(s->tier[i].dev.dev)) : xstrdup("-");
-	for (i = 0; i < features->nr; i++)
-		strings_add(&t.features, features->s[i]);
+	strings_add_all(&t.features, features);
 	t.policy = xstrdup(*s->info.policy ? s->info.policy : "default");
 	params = table_build(&t);
 	table_free(&t);

@@ -249,9 +249,8 @@ static bool choose_length(struct creation *c)
 		    (unsigned long long)c->places, (unsigned long long)reserve);
 		return false;
 	}
-	if (!c->length) {
+	if (!c->length)
 		c->length = c->capacity * c->chunk_sectors;
-	}
 	chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
 	if (chunks > c->capacity) {
 		err("create: --size %s does not fit: at most %s (%llus).",

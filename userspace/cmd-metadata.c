@@ -78,7 +78,7 @@ static bool find_target(struct target *t, const char *name)
 	if (!dm_ask(&reason)) {
 		sets_load(&t->list, true);
 	} else {
-		/* A file is no part of an active set. */
+		/* A file is read without it; one that a loop device shows is refused anyway. */
 		if (!is_file(name))
 			err("%s: %s.", name, reason);
 		free(reason);

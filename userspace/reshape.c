@@ -62,8 +62,7 @@ void reshape_table(const struct set *s, struct table *t)
 	t->policy = xstrdup(s->table.policy);
 	for (i = 0; i < s->table.nr_tiers; i++)
 		t->tier[t->nr_tiers++] = xstrdup(s->table.tier[i]);
-	for (i = 0; i < st->features.nr; i++)
-		strings_add(&t->features, st->features.s[i]);
+	strings_add_all(&t->features, &st->features);
 	for (i = 0; i < s->table.core.nr + s->table.policy_args.nr; i++) {
 		bool core = i < s->table.core.nr;
 		const struct pair *p = core ? &s->table.core.pair[i] :
@@ -226,8 +225,7 @@ static bool table_from_records(struct set *s, struct table *t)
 	t->chunk_sectors = s->info.chunk_sectors;
 	t->policy = xstrdup(*s->info.policy ? s->info.policy : "default");
 	/* Of the table what hangs on no list of tiers. */
-	for (i = 0; i < s->table.features.nr; i++)
-		strings_add(&t->features, s->table.features.s[i]);
+	strings_add_all(&t->features, &s->table.features);
 	t->nr_tiers = nr;
 	for (i = 0; i < nr; i++) {
 		const struct member *m = member_of(&members, records[i].uuid);

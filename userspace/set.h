@@ -84,13 +84,13 @@ char *set_tier_age(const struct set_tier *t);
 
 /* By NAME, VG/LV, UUID or device node; NULL if there is none. */
 struct set *sets_find(const struct set_list *list, const char *name);
-/* Whether no set but this one has that name; false with the error said. */
-bool sets_alone(const struct set_list *list, const struct set *s, const char *name);
 /*
  * The same for a command that needs one, with the error said: no such set, the name is a
  * member's, or two inactive sets have it.
  */
 struct set *sets_need(const struct set_list *list, const char *name);
+/* Whether no set but this one has that name; false with the error said. */
+bool sets_alone(const struct set_list *list, const struct set *s, const char *name);
 
 /* Rank of the logical volume that was converted, -1 if it is no such set. */
 int set_origin(const struct set *s);

@@ -89,6 +89,14 @@ void strings_add(struct strings *list, const char *s)
 	list->s[list->nr++] = xstrdup(s);
 }
 
+void strings_add_all(struct strings *list, const struct strings *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < from->nr; i++)
+		strings_add(list, from->s[i]);
+}
+
 void strings_free(struct strings *list)
 {
 	while (list->nr)

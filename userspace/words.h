@@ -42,6 +42,7 @@ struct pairs {
 };
 
 void strings_add(struct strings *list, const char *s);
+void strings_add_all(struct strings *list, const struct strings *from);
 void strings_free(struct strings *list);
 bool strings_have(const struct strings *list, const char *s);
 void pairs_add(struct pairs *list, const char *key, const char *value);
