@@ -136,8 +136,6 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
 			else
 				committed = !tier_metadata_commit(set->metadata, false) ||
 					    tier_settle_commit(set);
-			if (TIER_MUTANT(failed_commit_believed))
-				committed = true;
 		}
 	}
 	decide(set, ops, committed);
@@ -194,8 +192,7 @@ static void do_commit(struct work_struct *work)
 	more = !list_empty(&set->ops);
 	/* Ops are decided in order.  Who waits for some does not wait for all that came since. */
 	upto = set->ops_decided + nr;
-	cycle = set->cycle_wants_commit && upto >= set->cycle_upto &&
-		!(more && TIER_MUTANT(flush_waits_for_all));
+	cycle = set->cycle_wants_commit && upto >= set->cycle_upto;
 	if (cycle)
 		set->cycle_wants_commit = false;
 	take_fua(set, upto, &fua);

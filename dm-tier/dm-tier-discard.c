@@ -46,12 +46,8 @@ static void passed_down(struct bio *bio)
 	tier_mark_unflushed(u->tier);
 	if (!tier_rejected(u->tier, bio, status))
 		tier_note_error(u->tier, false, status);
-	if (TIER_MUTANT(discard_before_commit)) {
-		tier_queue_op(u->set, &u->op);
-		return;
-	}
 	/* The chunk reads as zeroes whatever the device made of it. */
-	unmap_end(u, !TIER_MUTANT(place_freed_before_discard), BLK_STS_OK);
+	unmap_end(u, true, BLK_STS_OK);
 }
 
 void tier_pass_down_unmapped(struct tier_set *set)
@@ -67,11 +63,6 @@ void tier_pass_down_unmapped(struct tier_set *set)
 		if (!u)
 			return;
 		if (set->discard_passdown && bdev_max_discard_sectors(u->tier->bdev)) {
-			if (TIER_MUTANT(place_freed_before_discard)) {
-				spin_lock_irq(&set->lock);
-				__tier_free_place(u->tier, tier_word_place(u->word));
-				spin_unlock_irq(&set->lock);
-			}
 			tier_hook_bio(u->bio, passed_down, u);
 			tier_submit_to(set, u->bio, u->tier, tier_word_place(u->word));
 		} else {
@@ -96,15 +87,8 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 {
 	struct tier_unmap *u = container_of(op, struct tier_unmap, op);
 
-	if (committed && TIER_MUTANT(discard_before_commit)) {
-		unmap_end(u, true, BLK_STS_OK);
-		return;
-	}
 	if (committed) {
-		if (TIER_MUTANT(discard_under_readers))
-			readers_gone(&u->rcu);
-		else
-			call_srcu(&u->tier->readers, &u->rcu, readers_gone);
+		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
 		return;
 	}
 	spin_lock_irq(&set->lock);
@@ -169,10 +153,7 @@ again:
 	WRITE_ONCE(set->map[chunk], word & TIER_WORD_PIN_MASK);
 	set->mapped--;
 	set->freeing++;
-	if (TIER_MUTANT(discard_before_commit))
-		call_srcu(&u->tier->readers, &u->rcu, readers_gone);
-	else
-		__tier_queue_op(set, &u->op);
+	__tier_queue_op(set, &u->op);
 	spin_unlock_irq(&set->lock);
 	return true;
 

@@ -70,11 +70,8 @@ static void flush_endio(struct bio *bio)
 	unsigned long flags;
 
 	bio_uninit(bio);
-	if (!status && TIER_MUTANT(unmarked_after_flush))
-		xchg(&t->unflushed, 0);
 	if (status) {
-		if (!TIER_MUTANT(flush_error_forgotten))
-			cmpxchg(&t->unflushed, 0, TIER_UNFLUSHED_TOLD);
+		cmpxchg(&t->unflushed, 0, TIER_UNFLUSHED_TOLD);
 		tier_note_error(t, true, status);
 	}
 	spin_lock_irqsave(&set->lock, flags);
@@ -122,8 +119,7 @@ static void flush_endio(struct bio *bio)
 static void send_flush(struct tier *t)
 {
 	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
-	if (!TIER_MUTANT(unmarked_after_flush))
-		t->flush_covers_new = xchg(&t->unflushed, 0) == TIER_UNFLUSHED;
+	t->flush_covers_new = xchg(&t->unflushed, 0) == TIER_UNFLUSHED;
 	bio_init(&t->flush_bio, t->bdev, NULL, 0,
 		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
 	t->flush_bio.bi_end_io = flush_endio;
@@ -245,7 +241,7 @@ static void end_cycle(struct tier_set *set, blk_status_t status, bool news)
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
-	if (status && !TIER_MUTANT(flush_error_untold))
+	if (status)
 		note_untold(set, news);
 	bios = set->flush_batch;
 	bio_list_init(&set->flush_batch);
@@ -276,7 +272,7 @@ bool tier_flush_lost(struct tier_set *set)
 		lost |= set->tiers[i]->flush_lost;
 		set->tiers[i]->flush_lost = false;
 	}
-	return lost && !TIER_MUTANT(flush_error_forgotten);
+	return lost;
 }
 
 /* All tiers have been flushed; what is left is the mapping. */
@@ -293,8 +289,7 @@ static void cycle_flushed(struct tier_set *set)
 		news = true;
 	if (news || untold)
 		status = status ? : BLK_STS_IOERR;
-	if (!status && set->ops_queued != set->ops_decided &&
-	    !TIER_MUTANT(flush_without_commit)) {
+	if (!status && set->ops_queued != set->ops_decided) {
 		set->cycle_wants_commit = true;
 		set->cycle_upto = set->ops_queued;
 		commit = true;
@@ -342,11 +337,11 @@ static noinline void run_cycle(struct tier_set *set)
 		struct tier *t = set->tiers[i];
 		struct tier_flush_wait *wait = &set->cycle_wait[i];
 
-		if (!tier_present(t) || (i && TIER_MUTANT(flush_skips_tier)))
+		if (!tier_present(t))
 			continue;
 		written = READ_ONCE(t->unflushed) || !list_empty(&t->births);
 		/* A flush under way covers all if nothing was written since. */
-		if (t->flushing && !written && !TIER_MUTANT(flush_under_way_ignored)) {
+		if (t->flushing && !written) {
 			list_add_tail(&wait->list, &t->flush_running);
 		} else if (written) {
 			list_add_tail(&wait->list, &t->flush_waiting);

@@ -82,10 +82,6 @@ static void zeroed(int read_err, unsigned long write_err, void *context)
 		birth_written(b, write_err ? BLK_STS_IOERR : BLK_STS_OK);
 }
 
-static void zeroed_unnoticed(int read_err, unsigned long write_err, void *context)
-{
-}
-
 /*
  * What refuses WRITE ZEROES may take zeroes in pages, though it still says that it knows the
  * command: so a dm device whose own device has turned out not to.
@@ -109,10 +105,6 @@ static void do_zero(struct work_struct *work)
 			r = blkdev_issue_zeroout(where.bdev, where.sector, where.count, GFP_NOIO,
 						 0);
 			birth_written(b, errno_to_blk_status(r));
-		} else if (TIER_MUTANT(zeroing_not_awaited)) {
-			dm_kcopyd_zero(tier_copier(set, t, t), 1, &where, 0, zeroed_unnoticed,
-				       NULL);
-			birth_written(b, BLK_STS_OK);
 		} else {
 			b->by_command = bdev_write_zeroes_sectors(where.bdev);
 			dm_kcopyd_zero(tier_copier(set, t, t), 1, &where, 0, zeroed, b);
@@ -425,8 +417,6 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 bool tier_births_lost(struct tier_set *set)
 {
 	lockdep_assert_held(&set->lock);
-	if (TIER_MUTANT(lost_birth_hidden))
-		return false;
 	return set->births_lost || !list_empty(&set->unwritten);
 }
 
@@ -526,10 +516,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	set->mapped++;
 	xa_erase(&set->copy_failed, b->chunk);
 	end_birth(set, b);
-	if (TIER_MUTANT(birth_unflushed))
-		__tier_queue_op(set, &b->op);
-	else
-		list_add_tail(&b->op.list, &b->tier->births);
+	list_add_tail(&b->op.list, &b->tier->births);
 	/* Before the next ones have to wait for the timer. */
 	if (!(++t->nr_uncommitted % (MAX_UNCOMMITTED / 2)))
 		queue_work(set->wq, &t->flush_work);
@@ -541,7 +528,7 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	tier_arm_commit_timer(set);
 	if (strays || READ_ONCE(set->home))
 		tier_kick_mover(set);
-	if (fua && !TIER_MUTANT(fua_without_commit))
+	if (fua)
 		tier_flush_births(t, whole);
 	else if (whole)
 		bio_endio(whole);
@@ -558,7 +545,7 @@ static void bring_up_births(struct tier_set *set)
 		spin_unlock_irq(&set->lock);
 		if (!b)
 			return;
-		if (b->status && !(b->whole && TIER_MUTANT(failed_write_stays_mapped)))
+		if (b->status)
 			birth_failed(set, b);
 		else
 			birth_succeeded(set, b);

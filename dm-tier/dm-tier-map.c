@@ -274,8 +274,7 @@ again:
 	io->tier = t;
 	if (unlikely(io->sampled))
 		io->start_ns = ktime_get_ns();
-	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)) &&
-	    !TIER_MUTANT(fua_without_commit))
+	if (unlikely(write && (word & TIER_WORD_NEW) && (bio->bi_opf & REQ_FUA)))
 		tier_hook_bio(bio, fua_endio, set);
 	else if (unlikely(bio_op(bio) == REQ_OP_DISCARD))
 		tier_hook_bio(bio, discard_endio, set);

@@ -12,7 +12,6 @@
 #include <linux/slab.h>
 
 #include "dm-tier-blockio.h"
-#include "dm-tier-mutant.h"
 
 #define DM_MSG_PREFIX "tier metadata"
 
@@ -668,7 +667,7 @@ static int __set_needs_check(struct tier_metadata *md)
 	dm_bm_unlock(sblock);
 
 	/* From here the block in memory may differ from the one on disk. */
-	r = TIER_MUTANT(needs_check_unflushed) ? 0 : dm_bm_flush(md->bm);
+	r = dm_bm_flush(md->bm);
 	if (r) {
 		md->doomed = true;
 		return r;

@@ -103,8 +103,6 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 		taken = true;
 		goto out;
 	}
-	if (TIER_MUTANT(write_unguarded))
-		goto out;
 	io->migration = m;
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
@@ -125,9 +123,7 @@ void tier_guarded_write_end(struct tier_set *set, struct tier_io *io)
 
 	/* Marked after the data is on the device: a copy that clears the bit sees it. */
 	for (piece = io->first_piece; piece <= io->last_piece; piece++)
-		if (!TIER_MUTANT(piece_not_marked) &&
-		    !(TIER_MUTANT(first_piece_marked) && piece > io->first_piece))
-			set_bit(piece, m->dirty);
+		set_bit(piece, m->dirty);
 	io->migration = NULL;
 	spin_lock_irqsave(&set->lock, flags);
 	m->writing -= pieces_of(io);
@@ -240,16 +236,13 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 
 	spin_lock_irqsave(&set->lock, flags);
 	/* What a flush before this one could not write, the device may have dropped. */
-	if (!status && m->to->failed_flushes != m->failed_flushes &&
-	    !TIER_MUTANT(flush_error_forgotten))
+	if (!status && m->to->failed_flushes != m->failed_flushes)
 		status = BLK_STS_IOERR;
 	m->error = blk_status_to_errno(status);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	go_on = !status && !m->cancelled && tier_open(m->to);
 	if (go_on) {
 		m->committing = true;
-		if (TIER_MUTANT(place_freed_before_commit))
-			__tier_free_place(m->from, m->from_place);
 		__tier_queue_op(set, &m->op);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
@@ -431,8 +424,6 @@ out:
 	spin_unlock_irq(&set->lock);
 	if (r)
 		kfree(m);
-	else if (TIER_MUTANT(start_not_quiesced))
-		next_step(m, step_copy);
 	else
 		call_srcu(&m->from->readers, &m->rcu, quiesced);
 	return r;
@@ -478,7 +469,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 {
 	struct tier_migration *m = context;
 
-	if ((read_err || write_err) && !TIER_MUTANT(copy_error_ignored)) {
+	if (read_err || write_err) {
 		tier_note_error(write_err ? m->to : m->from, write_err, BLK_STS_IOERR);
 		m->error = -EIO;
 	}
@@ -604,7 +595,7 @@ static void step_copy(struct tier_migration *m)
 			step_last(m);
 		return;
 	}
-	if (m->passes >= PASSES_UNTIL_PRESSING && !TIER_MUTANT(writes_not_pressed))
+	if (m->passes >= PASSES_UNTIL_PRESSING)
 		press(m);
 	/*
 	 * With nothing to copy, there is nothing to do until a write ends.  If it is waited for
@@ -634,16 +625,7 @@ static void step_last(struct tier_migration *m)
 	}
 	/* Nobody was told that the copy is there. */
 	cmpxchg(&m->to->unflushed, 0, TIER_UNFLUSHED_TOLD);
-	if (TIER_MUTANT(held_released_early)) {
-		spin_lock_irq(&m->set->lock);
-		change_word(m->set, m->chunk, TIER_WORD_HELD, 0);
-		spin_unlock_irq(&m->set->lock);
-		release_held(m);
-	}
-	if (TIER_MUTANT(move_unflushed))
-		tier_queue_op(m->set, &m->op);
-	else
-		tier_flush_tier(m->to, &m->flush);
+	tier_flush_tier(m->to, &m->flush);
 }
 
 /* ---- end ---- */
@@ -681,10 +663,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);
 	release_held(m);
-	if (TIER_MUTANT(place_freed_under_readers))
-		next_step(m, step_end);
-	else
-		call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
+	call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
 	tier_kick_mover(set);
 }
 
@@ -695,9 +674,9 @@ static void finish(struct tier_migration *m, bool moved)
 	tier_migration_ended(set, m, moved);
 	spin_lock_irq(&set->lock);
 	list_del(&m->list);
-	if (moved && !TIER_MUTANT(place_freed_before_commit))
+	if (moved)
 		__tier_free_place(m->from, m->from_place);
-	else if (!moved)
+	else
 		__tier_free_place(m->to, m->to_place);
 	set->nr_migrations--;
 	__tier_wake_starved(set);

@@ -81,8 +81,7 @@ static int note_entry(void *context, u32 chunk, u64 entry)
 	if (i == recs->nr || tier_word_place(entry) < recs->tier[i].first_place)
 		return -EILSEQ;
 	place = tier_word_place(entry) - recs->tier[i].first_place;
-	if (place >= recs->tier[i].places ||
-	    (__test_and_set_bit(place, recs->taken[i]) && !TIER_MUTANT(shared_place_accepted)))
+	if (place >= recs->tier[i].places || __test_and_set_bit(place, recs->taken[i]))
 		return -EILSEQ;
 	recs->used[i] = true;
 	return 0;
@@ -228,8 +227,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		/* Its joining was cut short before it was recorded. */
 		return join_tier(tt, plan, rank);
 	}
-	if (!rec || (memcmp(rec->uuid, label->tier_uuid, TIER_UUID_SIZE) &&
-		     !TIER_MUTANT(label_unchecked)))
+	if (!rec || memcmp(rec->uuid, label->tier_uuid, TIER_UUID_SIZE))
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) once was a tier of this set but is none now; wipe it to add it anew",
 			      rank, bdev);
@@ -284,8 +282,7 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct r
 			"Tier %u (%pg) has features that only allow a read-only activation",
 			      rank, bdev);
 	if (!r) {
-		ours = !memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE) ||
-		       TIER_MUTANT(label_unchecked);
+		ours = !memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE);
 		if (!ours && plan->format)
 			return refuse(plan, -EINVAL,
 				"Tier %u (%pg) is a tier of set \"%.32s\", but the metadata device is blank",
@@ -849,8 +846,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	tier_metadata_get_info(md, &info);
 	note_name(tt->md, &info);
 	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
-	if (!TIER_MUTANT(generation_not_bumped))
-		info.next_generation++;
+	info.next_generation++;
 	for (i = 0; i < tt->nr_tiers; i++) {
 		if (!plan->joining[i])
 			continue;

@@ -928,7 +928,7 @@ void tier_set_resume(struct tier_target *tt)
 
 	/* While it was suspended, anyone may have written to a tier's cache. */
 	for (i = 0; i < set->nr_tiers; i++)
-		if (tier_present(set->tiers[i]) && !TIER_MUTANT(resume_not_marked))
+		if (tier_present(set->tiers[i]))
 			tier_mark_unflushed(set->tiers[i]);
 	set_resumed(set, true);
 }
@@ -965,7 +965,7 @@ void tier_set_postsuspend(struct tier_target *tt)
 	set->commit_timer_armed = false;
 	set->observe_armed = 0;
 	wait_quiet(set);
-	if (!set->no_writes && !TIER_MUTANT(suspend_without_commit)) {
+	if (!set->no_writes) {
 		r = tier_flush_all(set);
 		if (r)
 			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
@@ -978,7 +978,7 @@ void tier_set_postsuspend(struct tier_target *tt)
 	tier_policy_drain(set);
 	mutex_unlock(&set->policy_lock);
 	mutex_lock(&set->commit);
-	if (!tier_set_frozen(set) && !TIER_MUTANT(suspend_without_commit)) {
+	if (!tier_set_frozen(set)) {
 		r = 0;
 		if (set->heat_changed)
 			r = tier_metadata_save_heat(set->metadata, set->heat);
@@ -1038,7 +1038,7 @@ static int pm_event(struct notifier_block *nb, unsigned long event, void *unused
 	if (event != PM_HIBERNATION_PREPARE && event != PM_POST_HIBERNATION)
 		return NOTIFY_DONE;
 	mutex_lock(&tier_registry_lock);
-	if (event == PM_HIBERNATION_PREPARE && !TIER_MUTANT(hibernation_unheeded)) {
+	if (event == PM_HIBERNATION_PREPARE) {
 		set_hibernating(true);
 		r = wait_idle();
 	}

@@ -30,7 +30,6 @@
 #include "compat/compat.h"
 #include "dm-tier-format.h"
 #include "dm-tier-metadata.h"
-#include "dm-tier-mutant.h"
 #include "dm-tier-policy.h"
 
 #define DM_MSG_PREFIX "tier"

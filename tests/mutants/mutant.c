@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* In test builds only: which mutant this module is. */
 #include <linux/module.h>
 #include <linux/string.h>
-
-#include "dm-tier-mutant.h"
 
 static char mutant[40] = "none";
 module_param_string(mutant, mutant, sizeof(mutant), 0444);
