@@ -845,9 +845,13 @@ wrong_arguments()
 	complains tier_check 'neither a block device nor a file' -i "$tmp"
 	complains tier_check 'too small' -i "$tmp/file"
 	complains tier_check 'is blank' -i "$meta"
-	complains tier_check '--tiers' -i "$meta" "$fast"
+	complains tier_check "too many: $fast.* come after --tiers" -i "$meta" "$fast"
+	complains tier_check "too many: $meta.* come after --tiers" "$meta" -i "$fast"
+	complains tier_check 'no input' --tiers "$meta"
+	complains tier_check 'is blank' "$meta"
 	complains tier_check 'wants devices' -i "$meta" --tiers
 	complains tier_dump 'is blank' -i "$meta"
+	complains tier_dump 'is blank' "$meta"
 	complains tier_dump 'A dump goes to a file' -i "$meta" -o "$meta"
 	complains tier_dump 'is the input' -i "$tmp/file" -o "$tmp/file"
 	complains tier_dump 'no format' -i "$meta" --format yaml

@@ -184,7 +184,9 @@ for shell in bash zsh fish; do
 	for program in tier_check tier_dump tier_restore tier_repair; do
 		offers file -i ''
 	done
-	program=tier_dump
+	for program in tier_check tier_dump; do
+		offers file ''
+	done
 	offers format --format ''
 	offers no file --format ''
 	program=tierctl

@@ -103,6 +103,27 @@ label t1 1 $slow 2
 "$tools/tier_check" -i meta --tiers t0 t1 >/dev/null
 point $? "and fits the labels"
 
+# The metadata is the argument before --tiers, or that of -i
+"$tools/tier_check" meta >one && "$tools/tier_check" -i meta | cmp -s - one &&
+	POSIXLY_CORRECT=1 "$tools/tier_check" -q meta --tiers t0 t1 && "$tools/tier_check" -q --tiers t0 -i meta t1 &&
+	"$tools/tier_check" -q --tiers t0 -q t1 -i meta && "$tools/tier_check" -q -- meta
+point $? "tier_check META is tier_check -i META, with tiers or without"
+"$tools/tier_dump" meta >one && "$tools/tier_dump" -i meta | cmp -s - one &&
+	"$tools/tier_dump" meta --format json -o two && "$tools/tier_dump" --format json -i meta | cmp -s - two
+point $? "so it is for tier_dump"
+says '^tier_check: no input: name DEV, or -i FILE. Try: tier_check --help$' tier_check &&
+	says '^tier_check: no input: name DEV, or -i FILE' tier_check --tiers t0 meta &&
+	says '^tier_dump: no input: name DEV, or -i FILE. Try: tier_dump --help$' tier_dump
+point $? "one of them is needed"
+many='one argument too many: other. The input is meta'
+says "^tier_check: $many, and tiers come after --tiers. Try: tier_check --help$" tier_check -i meta other &&
+	says "^tier_check: $many" tier_check other -i meta && says "^tier_check: $many" tier_check meta other &&
+	says "^tier_check: $many" tier_check meta -- other --tiers && says '^tier_check: --tiers wants devices' tier_check meta --tiers
+point $? "and one alone: tier_check says where tiers go"
+says "^tier_dump: $many. Try: tier_dump --help$" tier_dump -i meta other && says "^tier_dump: $many" tier_dump other -i meta &&
+	says "^tier_dump: $many" tier_dump meta other
+point $? "so it is for tier_dump, which takes no tiers"
+
 # What is written over
 label other 1 $slow 1
 cksum t0 t1 other meta >before

@@ -9,9 +9,10 @@
 static const char help[] =
 "tier_check: check the metadata of a tiered set\n"
 "\n"
-"Usage: tier_check [OPTION]... -i FILE [--tiers DEV...]\n"
+"Usage: tier_check [OPTION]... DEV|-i FILE [--tiers DEV...]\n"
 "\n"
-"FILE is a metadata device that is not in use, or a file with its contents.\n"
+"DEV or FILE is a metadata device that is not in use, or a file with its contents.\n"
+"Only what follows --tiers is a tier.\n"
 "\n"
 "Options:\n"
 "  -i, --input FILE             the metadata\n"
@@ -48,8 +49,6 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 {
 	bool partial = run->superblock_only || run->skip_mappings || run->snapshot;
 
-	if (!run->input)
-		return "no input: -i FILE";
 	if (run->clear_needs_check && (partial || run->ignore_minor))
 		return "--clear-needs-check-flag wants a whole check, and no --ignore-non-fatal-errors";
 	if (run->superblock_only && (tiers || run->snapshot))
@@ -59,16 +58,53 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 
+/* The arguments that are no options, sorted by where they stand. */
+struct operands {
+	const char *metadata;	/* the first before --tiers */
+	const char *superfluous;	/* the second before --tiers */
+	const char **tiers;	/* all after --tiers */
+	unsigned int nr_tiers;
+};
+
+static void add_operand(struct operands *o, const char *word, bool is_tier)
+{
+	if (is_tier)
+		o->tiers[o->nr_tiers++] = word;
+	else if (!o->metadata)
+		o->metadata = word;
+	else if (!o->superfluous)
+		o->superfluous = word;
+}
+
+/* The metadata that -i or an operand names; NULL with the error said. */
+static const char *choose_input(const struct operands *o, const char *option)
+{
+	const char *input = option ? option : o->metadata;
+	const char *superfluous = option ? o->metadata : o->superfluous;
+
+	if (!input)
+		err("no input: name DEV, or -i FILE. Try: tier_check --help");
+	else if (superfluous)
+		err("one argument too many: %s. The input is %s, and tiers come after --tiers. Try: tier_check --help",
+		    superfluous, input);
+	return superfluous ? NULL : input;
+}
+
 int main(int argc, char **argv)
 {
+	struct operands operands = { .tiers = xcalloc(argc, sizeof(*operands.tiers)) };
 	struct check_run run = { 0 };
 	bool tiers = false;
 	const char *wrong;
 	int c;
 
 	program = "tier_check";
-	while ((c = tool_option(argc, argv, ":i:mqhV", options, help)) != -1) {
+	/* The leading - hands over the operands in their order, as the option 1. */
+	while ((c = tool_option(argc, argv, "-:i:mqhV", options, help)) != -1) {
 		switch (c) {
+		case 1:
+			add_operand(&operands, optarg, tiers);
+			break;
 		case 'i':
 			run.input = optarg;
 			break;
@@ -96,14 +132,16 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
-	run.tiers = (const char *const *)argv + optind;
-	run.nr_tiers = argc - optind;
-	wrong = contradiction(&run, tiers);
-	if (wrong) {
+	for (; optind < argc; optind++)		/* those behind -- */
+		add_operand(&operands, argv[optind], tiers);
+	run.tiers = operands.tiers;
+	run.nr_tiers = operands.nr_tiers;
+	run.input = choose_input(&operands, run.input);
+	wrong = run.input ? contradiction(&run, tiers) : NULL;
+	if (wrong)
 		err("%s. Try: tier_check --help", wrong);
-		return tool_finish(TOOL_FAILED);
-	}
-	c = check_run(&run) ? TOOL_FINE : TOOL_FAILED;
+	c = run.input && !wrong && check_run(&run) ? TOOL_FINE : TOOL_FAILED;
 	free(run.first);
+	free(operands.tiers);
 	return tool_finish(c);
 }

@@ -9,9 +9,9 @@
 static const char help[] =
 "tier_dump: write the metadata of a tiered set as text\n"
 "\n"
-"Usage: tier_dump [OPTION]... -i FILE\n"
+"Usage: tier_dump [OPTION]... DEV|-i FILE\n"
 "\n"
-"FILE is a metadata device that is not in use, or a file with its contents.\n"
+"DEV or FILE is a metadata device that is not in use, or a file with its contents.\n"
 "tier_restore makes metadata of the text again.\n"
 "\n"
 "Options:\n"
@@ -64,11 +64,14 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
+	if (!run.input && optind < argc)
+		run.input = argv[optind++];
 	if (!run.input || optind < argc) {
 		if (run.input)
-			err("one argument too many: %s. Try: tier_dump --help", argv[optind]);
+			err("one argument too many: %s. The input is %s. Try: tier_dump --help", argv[optind],
+			    run.input);
 		else
-			err("no input: -i FILE. Try: tier_dump --help");
+			err("no input: name DEV, or -i FILE. Try: tier_dump --help");
 		return tool_finish(TOOL_FAILED);
 	}
 	return tool_finish(dump_run(&run) ? TOOL_FINE : TOOL_FAILED);
