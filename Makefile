@@ -11,6 +11,11 @@ KDIR ?=
 PREFIX ?= /usr
 DESTDIR ?=
 
+.DEFAULT_GOAL := all
+
+check-unit:			## the tests that need neither root nor a guest; half a minute
+	@ci/check-unit
+
 all: modules userspace		## modules and tools (default)
 
 modules:			## the modules, in build/KERNEL/dm-tier
@@ -75,6 +80,7 @@ check-abi:			## our declarations against the kernels' own types
 check-ci:			## does the test runner notice what it should?
 	@ci/setup
 	@ci/selftest/check-all
+	@ci/selftest/check-unit
 	@ci/guest --kernel $(or $(KERNEL),6.1) ci/selftest/run
 
 check-mutants:			## do the tests catch the defects they are for? (MUTANT=name for one)
@@ -137,6 +143,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
+.PHONY: check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
 	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak demo \
 	install install-modules install-userspace install-dkms clean help
