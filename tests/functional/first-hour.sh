@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# stock kernels only: it looks at the README
+# stock kernels only: it holds a manual page to what is typed
 # udev
 # timeout=900
 # long
 #
-# The tutorial of the README: a logical volume of 64 GiB with an ext4 becomes a
+# The tutorial, lvmtier-tutorial(7): a logical volume of 64 GiB with an ext4 becomes a
 # tiered one, is looked at, changed, and becomes a plain one again; its contents are
 # compared after each step.  With TRANSCRIPT=FILE what was typed and answered is
 # left there.
@@ -94,9 +94,11 @@ first_hour()
 	same_contents "all of it"
 	umount "$mount"
 	# As it would be on real disks.
-	[ -z "${TRANSCRIPT:-}" ] ||
-		sed "s#$nvme0#/dev/nvme0n1#g; s#$nvme1#/dev/nvme1n1#g; s#$slow#/dev/sda#g
-		     s#$vg#vg#g; s#$tmp##g" "$transcript" >"$TRANSCRIPT"
+	sed -i "s#$nvme0#/dev/nvme0n1#g; s#$nvme1#/dev/nvme1n1#g; s#$slow#/dev/sda#g
+		s#$vg#vg#g; s#$tmp##g" "$transcript"
+	[ -z "${TRANSCRIPT:-}" ] || cp "$transcript" "$TRANSCRIPT"
+	same "$(sed -n 's/\\-/-/g; s/^# //p' "$here/../../man/lvmtier-tutorial.7")" \
+		"$(sed -n 's/^# //p' "$transcript")" "commands of the page"
 }
 test_case "the first hour" first_hour
 
