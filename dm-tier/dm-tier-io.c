@@ -36,7 +36,7 @@ int tier_defer_bio(struct tier_set *set, struct bio *bio)
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
-	bio_list_add(&set->deferred, bio);
+	tier_put_aside(&set->deferred, bio);
 	spin_unlock_irqrestore(&set->lock, flags);
 	queue_work(set->wq, &set->io_work);
 	return DM_MAPIO_SUBMITTED;

@@ -88,7 +88,7 @@ static int map_unmapped(struct tier_set *set, struct bio *bio)
 	default:
 		if (tier_set_frozen(set))
 			return DM_MAPIO_KILL;
-		if (bio->bi_opf & REQ_NOWAIT)
+		if (tier_wants_again(set, bio))
 			return would_block(bio);
 		return tier_defer_bio(set, bio);
 	}

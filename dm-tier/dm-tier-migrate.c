@@ -93,13 +93,13 @@ bool tier_guard_write(struct tier_set *set, struct bio *bio, u64 *word, bool *ag
 		goto out;
 	}
 	held = (*word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0);
-	if (held && (bio->bi_opf & REQ_NOWAIT)) {
+	if (held && tier_wants_again(set, bio)) {
 		spin_unlock_irqrestore(&set->lock, flags);
 		bio_wouldblock_error(bio);
 		return true;
 	}
 	if (held) {
-		bio_list_add(&m->held, bio);
+		tier_put_aside(&m->held, bio);
 		taken = true;
 		goto out;
 	}

@@ -162,10 +162,6 @@ static int map_discard(struct tier_set *set, struct dm_target *ti, struct bio *b
 	if (!io->discards_chunk || set->no_writes ||
 	    !(tier_get_word(set, tier_bio_chunk(set, bio)) & TIER_ENTRY_MAPPED))
 		return tier_map_bio(set, bio, io);
-	if (bio->bi_opf & REQ_NOWAIT) {
-		bio_wouldblock_error(bio);
-		return DM_MAPIO_SUBMITTED;
-	}
 	return tier_defer_bio(set, bio);
 }
 

@@ -22,6 +22,7 @@
 #include <linux/mempool.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/workqueue.h>
@@ -485,6 +486,37 @@ static inline struct tier_io *tier_bio_io(struct bio *bio)
 static inline bool tier_present(const struct tier *t)
 {
 	return t->bdev;
+}
+
+/*
+ * Whether the submitter asked for BLK_STS_AGAIN where its bio would have to wait, and
+ * can wait elsewhere.  A polled bio would be tried again with the same mark: by
+ * device-mapper from a work, on 6.1 also by a worker of io_uring, whose bio has lost
+ * REQ_POLLED where the device cannot be polled.  Threads of the kernel and those workers
+ * are the tasks that have a worker_private.
+ *
+ * A part of a bio that was split does not hear of it either, nor does what looks like
+ * one.  Where another part is under way, the bio ends in an interrupt, from which io_uring
+ * (6.1, 6.12) tries nothing again but hands the error to the program.
+ */
+static inline bool tier_wants_again(const struct tier_set *set, const struct bio *bio)
+{
+	sector_t within = set->chunk_sectors - 1;
+
+	return (bio->bi_opf & (REQ_NOWAIT | REQ_POLLED)) == REQ_NOWAIT &&
+	       !current->worker_private &&
+	       (bio->bi_iter.bi_sector & within) && (bio_end_sector(bio) & within);
+}
+
+/*
+ * Lists a bio that a work will submit: the work may wait, and nobody polls the queue
+ * that it will be in.  Who polls for the bio itself finds it ended all the same.
+ */
+static inline void tier_put_aside(struct bio_list *list, struct bio *bio)
+{
+	bio_clear_polled(bio);
+	bio->bi_opf &= ~REQ_NOWAIT;
+	bio_list_add(list, bio);
 }
 
 /* Whether chunks may be placed there. */
