@@ -62,18 +62,64 @@ static void become(const char *const *argv, int out)
 	_exit(127);
 }
 
-/* The last line that says something, without LVM's indentation and full stop. */
-static char *last_line(const char *text)
+/* What LVM says besides the reason; each is the beginning of a line. */
+static bool is_noise(const char *line, size_t len)
 {
-	const char *end = text + strlen(text), *start;
+	static const char *const noise[] = {
+		"WARNING:", "TEST MODE", "Test mode:", "Run `", "Rounding ", "Wiping ", "Cannot process volume group ",
+	};
+	unsigned int i;
 
-	while (end > text && (isspace((unsigned char)end[-1]) || end[-1] == '.'))
+	for (i = 0; i < sizeof(noise) / sizeof(*noise); i++)
+		if (len >= strlen(noise[i]) && !strncmp(line, noise[i], strlen(noise[i])))
+			return true;
+	return false;
+}
+
+/* The next line without its indentation and full stop; false at the end. */
+static bool next_line(const char **text, const char **line, size_t *len)
+{
+	const char *end = strchrnul(*text, '\n');
+
+	if (!**text)
+		return false;
+	*line = *text;
+	*text = *end ? end + 1 : end;
+	while (*line < end && isspace((unsigned char)**line))
+		(*line)++;
+	while (end > *line && (isspace((unsigned char)end[-1]) || strchr(".!", end[-1])))
 		end--;
-	for (start = end; start > text && start[-1] != '\n'; start--)
-		;
-	while (start < end && isspace((unsigned char)*start))
-		start++;
-	return xstrndup(start, end - start);
+	*len = end - *line;
+	return true;
+}
+
+/*
+ * LVM says the reason first and then what it could not do for that, so the first lines count.
+ * Where all of its lines are noise, one may hold the reason after all: the last.
+ */
+#define REASON_LINES	3
+
+char *lvm_reason(const char *output)
+{
+	const char *line, *last = "";
+	struct text reason = { 0 };
+	size_t len, last_len = 0;
+	unsigned int n = 0;
+
+	text_add(&reason, "%s", "");
+	while (n < REASON_LINES && next_line(&output, &line, &len)) {
+		if (!len)
+			continue;
+		last = line;
+		last_len = len;
+		if (!is_noise(line, len))
+			text_add(&reason, "%s%.*s", n++ ? "; " : "", (int)len, line);
+	}
+	if (!n)
+		text_add(&reason, "%.*s", (int)last_len, last);
+	if (!reason.len)
+		text_add(&reason, "failed");
+	return reason.s;
 }
 
 /* As read(); -1 with ETIMEDOUT if nothing came for so long, which is for ever if negative. */
@@ -134,8 +180,8 @@ int lvm_run_within(const char *const *argv, char **output, int ms)
 	} else if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
 		r = 0;
 	} else {
-		why = last_line(said.s);
-		err("%s: %s.", command, *why ? why : "failed");
+		why = lvm_reason(said.s);
+		err("%s: %s.", command, why);
 		free(why);
 	}
 	if (!r && output)

@@ -15,6 +15,8 @@
 int lvm_run(const char *const *argv, char **output);
 /* The same, but it has failed when it says nothing for so many milliseconds. */
 int lvm_run_within(const char *const *argv, char **output, int ms);
+/* Why a command of LVM failed, of all that it said; the caller frees. */
+char *lvm_reason(const char *output);
 /* The words with blanks between; the caller frees. */
 char *lvm_command(const char *const *argv);
 /* As lvm_run() for one that changes something: with --dry-run says the command. */
