@@ -6,6 +6,7 @@
 
 #include "candidate.h"
 #include "commands.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "plan.h"
 #include "reshape.h"
@@ -213,6 +214,14 @@ static const char *name_for_parts(const struct set *s)
 	return slash ? slash + 1 : s->dm_name;
 }
 
+static bool check_volume(const struct addition *a)
+{
+	struct lvm_steps steps = { .set = a->s->name, .by_option = true };
+
+	lvm_steps_make(&steps, a->volume.vg, a->volume.lv, false);
+	return lvm_steps_possible(&steps);
+}
+
 static int add_volume(const struct args *args, struct addition *a)
 {
 	const char *lv_name_wanted = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL;
@@ -229,7 +238,8 @@ static int add_volume(const struct args *args, struct addition *a)
 		goto out;
 	}
 	if (!takes_another(a->s) || !check_size(a, "add", a->size) || !candidate_pv_apart(args->value[OPT_PV], a->s->dm.dev) ||
-	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume))
+	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume) ||
+	    !check_volume(a))
 		goto out;
 	name = lvm_name(&a->volume);
 	a->new.typed = name;

@@ -13,6 +13,7 @@
 #include "convert.h"
 #include "lib/build.h"
 #include "lock.h"
+#include "lvm-check.h"
 #include "plan.h"
 #include "reshape.h"
 #include "signature.h"
@@ -96,16 +97,10 @@ static const char *volume_problem(const struct lvm_part *p)
 {
 	const char *a = p->attributes, *g = p->vg_attributes;
 
-	if (strlen(a) < 10 || strlen(g) < 6)
+	if (strlen(a) < 10)
 		return "lvs describes it in an unknown way";
-	if (g[2] == 'x')
-		return "its volume group is exported. Type: vgimport it first";
-	if (g[3] == 'p' || a[8] == 'p')
-		return "a physical volume of it is missing. Bring it back first";
-	if (g[5] == 's' || g[5] == 'c')
-		return "its volume group is shared between machines, which a set cannot be";
-	if (g[0] != 'w')
-		return "its volume group is read-only. Type: vgchange -prw it first";
+	if (lvm_group_problem(g))
+		return lvm_group_problem(g);
 	if (strchr("oOsS", a[0]))
 		return "is a snapshot or has snapshots. Remove or merge them first";
 	if (strchr("VtTe", a[0]))
@@ -120,31 +115,16 @@ static const char *volume_problem(const struct lvm_part *p)
 		return "is being moved by pvmove. Wait until that is done, or: pvmove --abort";
 	if (a[1] != 'w')
 		return "is read-only. Type: lvchange -prw it first";
-	if (a[4] != 'a')
-		return "is not active. Type: lvchange -ay it first";
 	if (a[8] != '-')
 		return "LVM says that it is not in good health (lvs -o lv_health_status)";
 	return NULL;
-}
-
-/* In a group with those volumes. */
-static bool check_free_name(const struct request *q, const char *vg, const struct lvm_parts *volumes, const char *old,
-			    const char *suffix)
-{
-	char *name = xasprintf("%s%s", old, suffix);
-	bool there = lvm_find(volumes, name);
-
-	if (there)
-		err("%s/%s: exists, and is the name that a part of %s would get. Rename it first.", vg, name,
-		    q->c.name);
-	free(name);
-	return !there;
 }
 
 static bool check_origin_volume(struct request *q)
 {
 	char *name = lv_name_from_dm(q->dm_name), *slash = name ? strchr(name, '/') : NULL;
 	const char *problem;
+	char *advice;
 
 	if (slash) {
 		*slash = '\0';
@@ -165,13 +145,19 @@ static bool check_origin_volume(struct request *q)
 		err("%s: %s.", q->c.name, problem);
 		return false;
 	}
+	if (q->volume->attributes[4] != 'a') {
+		advice = lvm_activation_advice(q->volume);
+		err("%s: is not active. First: %s", q->c.name, advice);
+		free(advice);
+		return false;
+	}
 	if (q->args->given[OPT_NAME]) {
 		err("%s: keeps its name; --name is for other devices than logical volumes.", q->c.name);
 		return false;
 	}
-	/* The longest name that a part gets. */
-	if (strlen(q->dm_name) + strlen(LVM_METADATA_SUFFIX) >= TIER_NAME_SIZE - 12) {
-		err("%s: its name is too long for those of the parts. Type: lvrename it first.", q->c.name);
+	if (strlen(q->dm_name) + strlen(LVM_REVERT_SUFFIX) >= TIER_NAME_SIZE) {
+		err("%s: its name is too long for %s behind it, which tierctl revert needs. Type: lvrename it first.",
+		    q->c.name, LVM_REVERT_SUFFIX);
 		return false;
 	}
 	return true;
@@ -277,29 +263,12 @@ static bool check_origin(struct request *q)
  * What is put in front, and the metadata
  */
 
-/* It is renamed in its own group, which need not be the origin's. */
-static bool check_part_name(const struct request *q, const struct lvm_part *p, bool metadata)
-{
-	const char *old = metadata ? q->volume->lv : p->lv;
-	const char *suffix = metadata ? LVM_METADATA_SUFFIX : LVM_FAST_SUFFIX;
-	char *name = xasprintf("%s%s", old, suffix);
-	bool keeps = !strcmp(p->lv, name), good;
-	struct lvm_parts volumes;
-
-	free(name);
-	if (keeps)
-		return true;
-	if (lvm_list(p->vg, &volumes))
-		return false;
-	good = check_free_name(q, p->vg, &volumes, old, suffix);
-	lvm_parts_free(&volumes);
-	return good;
-}
-
 static bool check_tags(const char *name, struct lvm_parts *list)
 {
 	lvm_parts_free(list);
-	if (lvm_list(name, list) || list->nr != 1) {
+	if (lvm_list(name, list))
+		return false;
+	if (list->nr != 1) {
 		err("%s: LVM does not know it.", name);
 		return false;
 	}
@@ -343,7 +312,7 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 	if (!check_tags(d->name, &p->list))
 		return false;
 	p->lvm = p->list.part[0];
-	return check_part_name(q, &p->lvm, metadata);
+	return true;
 }
 
 static bool check_fast(struct request *q)
@@ -429,8 +398,6 @@ static bool check_metadata(struct request *q)
 		err("%s: is no logical volume. Name a device for the metadata: --metadata DEV", q->c.name);
 		return false;
 	}
-	if (!check_free_name(q, q->volume->vg, &q->volumes, q->volume->lv, LVM_METADATA_SUFFIX))
-		return false;
 	/* Room for as much again, so that tiers can be added. */
 	lv = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
 	fine = lvm_plan_metadata(q->volume->vg, lv, plan_metadata_good(2 * all_places(q)), q->volume->extent,
@@ -443,6 +410,39 @@ static bool check_metadata(struct request *q)
 	p->name = lvm_name(&q->meta_volume.volume);
 	p->c.typed = p->name;
 	return true;
+}
+
+static void add_part_step(struct lvm_steps *steps, const struct part *p, const struct lvm_volume *made, bool mirrored,
+			  char *name)
+{
+	if (p->make)
+		lvm_steps_make(steps, made->vg, made->lv, mirrored);
+	else if (p->volume && strcmp(p->lvm.lv, name))
+		lvm_steps_rename(steps, p->lvm.vg, p->lvm.lv, name);
+	else if (p->volume)
+		lvm_steps_change(steps, p->lvm.vg, p->lvm.lv);
+	free(name);
+}
+
+/* What LVM will be asked when there is no way back is asked before anything is changed. */
+static bool check_volumes(const struct request *q)
+{
+	struct lvm_steps steps = { .set = q->c.name };
+	char *torig;
+	unsigned int i;
+
+	if (!q->lv)
+		return true;
+	torig = xasprintf("%s%s", q->volume->lv, LVM_ORIGIN_SUFFIX);
+	lvm_steps_rename(&steps, q->volume->vg, q->volume->lv, torig);
+	lvm_steps_placeholder(&steps, q->volume->vg, q->volume->lv, torig);
+	for (i = 0; i < q->nr_fast; i++)
+		add_part_step(&steps, &q->fast[i], &q->fast_volume, false, q->fast[i].volume ?
+			      xasprintf("%s%s", q->fast[i].lvm.lv, LVM_FAST_SUFFIX) : NULL);
+	add_part_step(&steps, &q->meta, &q->meta_volume.volume, q->meta_volume.pv[1],
+		      xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX));
+	free(torig);
+	return lvm_steps_possible(&steps);
 }
 
 /*
@@ -717,8 +717,7 @@ static int convert(struct request *q)
 		return EXIT_FAILED;
 	}
 	free(version);
-	if (!check_origin(q) || !check_fast(q) || !check_metadata(q) ||
-	    (q->lv && !check_free_name(q, q->volume->vg, &q->volumes, q->volume->lv, LVM_ORIGIN_SUFFIX)))
+	if (!check_origin(q) || !check_fast(q) || !check_metadata(q) || !check_volumes(q))
 		return EXIT_FAILED;
 	if (!q->lv && dm_name_exists(q->dm_name)) {
 		err("%s: a device of that name exists. Choose another.", q->dm_name);

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "convert.h"
 #include "lock.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "member.h"
 #include "reshape.h"
@@ -141,15 +142,19 @@ static bool has_volumes(const struct set *s)
 
 static int destroy_set(void *unused, struct set *s)
 {
+	bool volumes;
 	char *reason;
-	int code;
+	int code, origin;
 
 	/* What an activation that was killed has left is no set: what is on its devices is. */
 	if (activate_has_remains(s))
 		return activate_without_remains(s, "destroy", destroy_set, unused);
 	if (s->active && !check_closed(s, "destroy"))
 		return EXIT_FAILED;
-	if (!check_members(s))
+	volumes = s->lv || was_volume(s);
+	origin = s->lv ? set_origin(s) : -1;
+	if (!check_members(s) || ((volumes || has_volumes(s)) &&
+				  !lvm_may_release(s->hex, s->name, origin < 0 ? NULL : s->tier[origin].dev.name)))
 		return EXIT_FAILED;
 	say_what_goes(s);
 	if (global.test)
@@ -164,7 +169,7 @@ static int destroy_set(void *unused, struct set *s)
 	}
 	code = wipe_set(s);
 	/* The volume that was converted gets its name back; those that were made go. */
-	if (!code && (s->lv || was_volume(s)))
+	if (!code && volumes)
 		code = revert_finish(s->hex);
 	else if (!code && has_volumes(s) && convert_release_volumes(s->hex, 0))
 		code = EXIT_FAILED;

@@ -269,7 +269,8 @@ static bool check_new(struct replacement *r)
 		err("%s: has %u tiers, and more cannot be, not even for a while.", r->s->name, r->s->nr_tiers);
 		return false;
 	}
-	if (!check_room(r->s, r->old, places, "replace") || !reshape_has_metadata(r->s, true))
+	if (!check_room(r->s, r->old, places, "replace") || !reshape_has_metadata(r->s, true) ||
+	    !reshape_may_release(r->s, &r->s->tier[r->old].dev))
 		return false;
 	member_read(&d->dev, &m);
 	r->leftover = reshape_is_leftover(r->s, &m);

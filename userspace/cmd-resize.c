@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "plan.h"
 #include "reshape.h"
@@ -167,7 +168,7 @@ static int resize(const struct args *args, struct set *s)
 		    args->given[OPT_SIZE] ? "as it should be" : "which is all that its tiers allow");
 		return show_size(s, z.length);
 	}
-	if (!check_smaller(&z))
+	if (!check_smaller(&z) || (s->lv && !lvm_may_fit_placeholder(s->hex, s->name, z.length * SECTOR_SIZE)))
 		return EXIT_FAILED;
 
 	reshape_table(s, &t);

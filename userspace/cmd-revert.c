@@ -9,6 +9,7 @@
 #include "convert.h"
 #include "heat.h"
 #include "lock.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "plan.h"
 #include "progress.h"
@@ -86,6 +87,19 @@ static bool check_others(const struct reversion *v)
 	return true;
 }
 
+/* The device's name, once the volume has its own again. */
+static bool check_device_name(const struct set *s)
+{
+	char *away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
+	bool taken = dm_name_exists(away);
+
+	if (taken)
+		err("%s: another device has the name %s, which this one is to get. Rename that first: dmsetup rename %s OTHER",
+		    s->name, away, away);
+	free(away);
+	return !taken;
+}
+
 /* What LVM will be asked at the end is asked before anything is changed. */
 static bool check_volumes(const struct reversion *v)
 {
@@ -95,8 +109,9 @@ static bool check_volumes(const struct reversion *v)
 	const char *name;
 
 	if (!v->s->lv)
-		return true;
-	if (lvm_list_set(v->s->hex, &parts))
+		return !convert_has_volumes(v->s) || !lvm_installed() || lvm_may_release(v->s->hex, v->s->name, NULL);
+	if (!check_device_name(v->s) || !lvm_may_release(v->s->hex, v->s->name, v->s->tier[v->rank].dev.name) ||
+	    lvm_list_set(v->s->hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
@@ -318,7 +333,7 @@ static void say_plan(const struct reversion *v)
 	say("Would load the table:\n0 %llu linear %s 0\n", (unsigned long long)s->length,
 	    s->table.tier[v->rank]);
 	if (s->lv) {
-		away = xasprintf("%s_trevert", s->dm_name);
+		away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
 		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", s->dm_name, away);
 		free(away);
 		if (!lvm_list_set(s->hex, &parts)) {

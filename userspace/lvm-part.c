@@ -9,7 +9,7 @@
 #include "size.h"
 #include "util.h"
 
-#define FIELDS	7
+#define FIELDS	9
 /* For who only wants to know: a disk that hangs must not hang them, too. */
 #define LIST_MS	30000
 
@@ -21,6 +21,8 @@ static void part_free(struct lvm_part *p)
 	free(p->attributes);
 	free(p->vg_attributes);
 	free(p->tags);
+	free(p->vg_tags);
+	free(p->origin);
 }
 
 void lvm_parts_free(struct lvm_parts *list)
@@ -54,7 +56,8 @@ static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64
 		.vg = xstrdup(field[0]), .lv = xstrdup(field[1]),
 		.name = xasprintf("%s/%s", field[0], field[1]),
 		.attributes = xstrdup(field[2]), .vg_attributes = xstrdup(field[3]),
-		.tags = xstrdup(field[4]), .size = size, .extent = extent,
+		.tags = xstrdup(field[4]), .vg_tags = xstrdup(field[7]), .origin = xstrdup(field[8]),
+		.size = size, .extent = extent,
 	};
 }
 
@@ -62,7 +65,7 @@ static int list_within(const char *what, struct lvm_parts *list, int ms)
 {
 	const char *const argv[] = {
 		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
-		"vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size", what, NULL
+		"vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size,vg_tags,origin", what, NULL
 	};
 	char *output = NULL, *line, *save, *field[FIELDS];
 	uint64_t size, extent;
@@ -309,11 +312,53 @@ int lvm_mark_home(const struct lvm_part *p, bool home)
 	return lvm_change(argv);
 }
 
+/* In any place where a volume is given a name back, the name may be another one's by then. */
+static void say_if_taken(const char *vg, const char *lv)
+{
+	char *name = xasprintf("%s/%s", vg, lv), *why = NULL;
+	const char *const argv[] = { "lvs", name, NULL };
+
+	if (!lvm_try(argv, &why))
+		err("%s: is another volume. Rename it, and then the same command again: lvrename %s %s OTHER", name, vg, lv);
+	free(why);
+	free(name);
+}
+
 int lvm_rename(const char *vg, const char *from, const char *to)
 {
 	const char *const argv[] = { "lvrename", vg, from, to, NULL };
+	int r = lvm_change(argv);
 
-	return lvm_change(argv);
+	if (r)
+		say_if_taken(vg, to);
+	return r;
+}
+
+const struct lvm_part *lvm_find_snapshot(const struct lvm_parts *list, const struct lvm_part *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->part[i].vg, p->vg) && !strcmp(list->part[i].origin, p->lv))
+			return &list->part[i];
+	return NULL;
+}
+
+int lvm_remove_placeholder(const struct lvm_part *p)
+{
+	const struct lvm_part *snapshot;
+	struct lvm_parts list;
+	bool has;
+
+	if (lvm_list(p->vg, &list))
+		return -1;
+	snapshot = lvm_find_snapshot(&list, p);
+	has = snapshot;
+	if (has)
+		err("%s: is a snapshot of the empty volume %s, which is to go, and would go with it. Remove it first: lvremove %s",
+		    snapshot->name, p->name, snapshot->name);
+	lvm_parts_free(&list);
+	return has ? -1 : lvm_remove(p->name);
 }
 
 static int placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex, char **command)

@@ -20,13 +20,16 @@
 #define LVM_ORIGIN_SUFFIX	"_torig"
 #define LVM_FAST_SUFFIX		"_tvol"
 #define LVM_METADATA_SUFFIX	"_tiermeta"
+/* Added to the device's name, when the set is none any more and the device still open. */
+#define LVM_REVERT_SUFFIX	"_trevert"
 
 struct lvm_part {
 	char *vg, *lv;
 	char *name;		/* vg/lv */
 	char *attributes;	/* as lvs prints lv_attr */
 	char *vg_attributes;
-	char *tags;		/* with commas between */
+	char *tags, *vg_tags;	/* with commas between */
+	char *origin;		/* of a snapshot: its LV */
 	uint64_t size, extent;	/* bytes */
 };
 
@@ -54,6 +57,7 @@ int lvm_list_all(struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);
+const struct lvm_part *lvm_find_snapshot(const struct lvm_parts *list, const struct lvm_part *p);
 const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *role);
 
 /* The value of the tag dm-tier.KEY=, NULL if it has none; the caller frees. */
@@ -65,6 +69,8 @@ int lvm_tag_part(const char *name, const char *set_hex, const char *role, const 
 int lvm_untag_part(const struct lvm_part *p);
 /* One that was made for the set.  With snapshots, which would go as well, it only leaves the set. */
 int lvm_remove_made(const struct lvm_part *p);
+/* The one that keeps the name; not with a snapshot, which LVM would remove along. */
+int lvm_remove_placeholder(const struct lvm_part *p);
 /* That a volume which was made for the set is to outlive it, or is not. */
 int lvm_mark_home(const struct lvm_part *p, bool home);
 int lvm_rename(const char *vg, const char *from, const char *to);

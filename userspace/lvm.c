@@ -140,14 +140,10 @@ static ssize_t read_within(int fd, void *buf, size_t size, int ms)
 	return n;
 }
 
-int lvm_run(const char *const *argv, char **output)
+/* As lvm_run_within(), but *why says why it failed; the caller frees. */
+static int run(const char *const *argv, char **output, int ms, char **why)
 {
-	return lvm_run_within(argv, output, -1);
-}
-
-int lvm_run_within(const char *const *argv, char **output, int ms)
-{
-	char *command = lvm_command(argv), buf[1024], *why;
+	char *command = lvm_command(argv), buf[1024];
 	struct text said = { 0 };
 	int fds[2], status = 0, r = -1;
 	ssize_t n = 0;
@@ -155,9 +151,9 @@ int lvm_run_within(const char *const *argv, char **output, int ms)
 	pid_t pid;
 
 	verbose("running: %s", command);
+	free(command);
 	if (pipe(fds)) {
-		err("%s: %s.", command, strerror(errno));
-		free(command);
+		*why = xstrdup(strerror(errno));
 		return -1;
 	}
 	fflush(NULL);
@@ -175,21 +171,41 @@ int lvm_run_within(const char *const *argv, char **output, int ms)
 		kill(pid, SIGKILL);
 	while (pid > 0 && !late && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (late) {
-		err("%s: does not answer.", command);
-	} else if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
+	if (late)
+		*why = xstrdup("does not answer");
+	else if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 		r = 0;
-	} else {
-		why = lvm_reason(said.s);
-		err("%s: %s.", command, why);
-		free(why);
-	}
+	else
+		*why = lvm_reason(said.s);
 	if (!r && output)
 		*output = said.s;
 	else
 		text_free(&said);
-	free(command);
 	return r;
+}
+
+int lvm_run_within(const char *const *argv, char **output, int ms)
+{
+	char *why = NULL, *command;
+	int r = run(argv, output, ms, &why);
+
+	if (r) {
+		command = lvm_command(argv);
+		err("%s: %s.", command, why);
+		free(command);
+	}
+	free(why);
+	return r;
+}
+
+int lvm_run(const char *const *argv, char **output)
+{
+	return lvm_run_within(argv, output, -1);
+}
+
+int lvm_try(const char *const *argv, char **why)
+{
+	return run(argv, NULL, -1, why);
 }
 
 int lvm_change(const char *const *argv)

@@ -15,6 +15,8 @@
 int lvm_run(const char *const *argv, char **output);
 /* The same, but it has failed when it says nothing for so many milliseconds. */
 int lvm_run_within(const char *const *argv, char **output, int ms);
+/* As lvm_run(), but says nothing: *why is the reason, for the caller to free. */
+int lvm_try(const char *const *argv, char **why);
 /* Why a command of LVM failed, of all that it said; the caller frees. */
 char *lvm_reason(const char *output);
 /* The words with blanks between; the caller frees. */

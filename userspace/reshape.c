@@ -15,6 +15,7 @@
 #include "convert.h"
 #include "lib/metadata.h"
 #include "lock.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "signature.h"
 #include "size.h"
@@ -416,6 +417,24 @@ static int release_volume(const struct lvm_part *p)
 	return r;
 }
 
+bool reshape_may_release(const struct set *s, const struct device *d)
+{
+	struct lvm_steps steps = { .set = s->name, .back = true };
+	struct lvm_parts fast;
+	unsigned int i;
+
+	/* Whatever is no LV does not make us run LVM. */
+	if (!device_is_volume(d->dev))
+		return true;
+	if (lvm_list_fast(s->hex, &fast))
+		return false;
+	for (i = 0; i < fast.nr; i++)
+		if (lvm_is_device(&fast.part[i], d->dev))
+			lvm_steps_release(&steps, &fast.part[i]);
+	lvm_parts_free(&fast);
+	return lvm_steps_possible(&steps);
+}
+
 int reshape_clean_device(const struct set *s, const struct device *d)
 {
 	struct lvm_parts fast;
@@ -478,7 +497,7 @@ static int drop_tier(const char *set_name, const struct device *d)
 
 	if (s && rank < 0) {
 		err("%s: %s is no tier of it any more.", s->name, d->name);
-	} else if (s) {
+	} else if (s && reshape_may_release(s, d)) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		if (!reshape_reload(s, &t, s->dm.length, "drop")) {
@@ -568,6 +587,8 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	if (rank < 0 || !reshape_may_go(s, rank) || !reshape_has_metadata(s, true) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
+	if (!reshape_may_release(s, &d))
+		goto out;
 	if (s->status.pinned)
 		warn("%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,
 		     (unsigned long long)s->status.pinned, s->status.pinned == 1 ? " is" : "s are", d.name);

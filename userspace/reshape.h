@@ -60,6 +60,8 @@ char *reshape_foreign(struct set *s, const struct device *d);
 bool reshape_has_origin(const struct set *s);
 /* Not the volume that was converted: the set has its name.  false with the error said. */
 bool reshape_may_go(const struct set *s, unsigned int rank);
+/* Whether LVM will do with the volume what reshape_clean_device() asks for.  false with the error said. */
+bool reshape_may_release(const struct set *s, const struct device *d);
 
 /*
  * Empties the tier on that device, whatever its rank is by now, and takes it out:
