@@ -12,6 +12,7 @@
 #include "bare.h"
 #include "lib/build.h"
 #include "lib/metadata.h"
+#include "lvm-check.h"
 #include "plan.h"
 #include "reshape.h"
 #include "revert.h"
@@ -623,6 +624,19 @@ static int tagged_origin(const char *set_hex, char **name)
 	return r;
 }
 
+/* Of the volume that was to be converted nobody can say how far that came. */
+static void say_inactive(const char *name, const char *volume)
+{
+	struct lvm_parts list = { 0 };
+	char *advice = !lvm_list(volume, &list) && list.nr ? lvm_activation_advice(&list.part[0]) :
+		       xasprintf("lvchange -ay %s", volume);
+
+	err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. First: %s", name,
+	    volume, advice);
+	free(advice);
+	lvm_parts_free(&list);
+}
+
 static bool any_present(const struct set *s)
 {
 	unsigned int i;
@@ -649,8 +663,7 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 	if (volume) {
 		found = !device_from_name(volume, d);
 		if (!found)
-			err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. Type: lvchange -ay %s",
-			    name, volume, volume);
+			say_inactive(name, volume);
 	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
 		device_copy(d, typed);
 		found = true;

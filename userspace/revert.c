@@ -597,7 +597,7 @@ static int give_names_back(const char *set_hex, char **device)
 		free(both);
 	}
 	if (!r && placeholder) {
-		r = lvm_remove(placeholder->name);
+		r = lvm_remove_placeholder(placeholder);
 		if (!r)
 			reshape_step("revert", "placeholder");
 	}

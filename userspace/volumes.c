@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "lvm-check.h"
 #include "lvm-part.h"
 #include "size.h"
 #include "util.h"
@@ -53,7 +54,7 @@ static const struct lvm_part *find_volume(const struct lvm_parts *all, const cha
 /* The letters of lvs: the second says whether it can be written, the fifth whether it is active. */
 static void look_at_state(struct report *r, const struct lvm_part *p)
 {
-	char *dm_name;
+	char *dm_name, *advice;
 
 	if (strlen(p->attributes) < 5)
 		return;
@@ -70,8 +71,9 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 			      p->name, dm_name);
 		free(dm_name);
 	} else if (p->attributes[4] != 'a') {
-		report_attend(r, "part_inactive", p->name, "%s is a part of it and not active: lvchange -ay %s",
-			      p->name, p->name);
+		advice = lvm_activation_advice(p);
+		report_attend(r, "part_inactive", p->name, "%s is a part of it and not active: %s", p->name, advice);
+		free(advice);
 	}
 	if (p->attributes[1] == 'r')
 		report_attend(r, "part_read_only", p->name, "%s is a part of it and was made read-only: lvchange -prw %s",
@@ -126,6 +128,17 @@ static void look_at_size(const struct look *l)
 		      (unsigned long long)(more ? p->size / SECTOR_SIZE : s->length), s->name);
 }
 
+/* Of the volume that keeps the name, which is empty. */
+static void look_for_snapshot(const struct look *l)
+{
+	const struct lvm_part *p = l->placeholder, *snapshot = lvm_find_snapshot(l->all, p);
+
+	if (snapshot)
+		report_attend(l->r, "placeholder_snapshot", snapshot->name,
+			      "%s is a snapshot of the empty volume that keeps the name %s for it, and holds nothing of it: lvremove %s",
+			      snapshot->name, p->name, snapshot->name);
+}
+
 /* While a volume has its name, LVM gives that to no other one. */
 static void look_at_placeholder(const struct look *l)
 {
@@ -147,8 +160,10 @@ static void look_at_placeholder(const struct look *l)
 			      "the volume that keeps the name %s for it is gone: %s", name, command);
 		free(command);
 	}
-	if (p)
+	if (p) {
 		look_at_size(l);
+		look_for_snapshot(l);
+	}
 	free(name);
 }
 
