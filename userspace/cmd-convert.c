@@ -671,6 +671,16 @@ static int write_set(struct request *q)
 	return convert_write(&q->c);
 }
 
+/* All is there but the device.  An exit code. */
+static int activate(const char *set_hex, const char *name)
+{
+	int code = activate_uuid(set_hex);
+
+	if (code == EXIT_FAILED)
+		convert_say_ways(name);
+	return code;
+}
+
 static int do_it(struct request *q)
 {
 	const char *name = q->c.name, *set = q->lv ? name : q->dm_name;
@@ -689,8 +699,8 @@ static int do_it(struct request *q)
 	if (!held)
 		return EXIT_FAILED;
 	if (r > 0) {
-		err("%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s. If that says that it can only go on: tierctl activate %s",
-		    name, name, set, set);
+		err("%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s",
+		    name, name, set);
 		return EXIT_FAILED;
 	}
 	if (r) {
@@ -699,11 +709,7 @@ static int do_it(struct request *q)
 		return EXIT_FAILED;
 	}
 	r = convert_finish(q->c.hex);
-	if (!r)
-		r = activate_uuid(q->c.hex);
-	if (r == EXIT_FAILED)
-		err("%s: its data is safe, but it is not complete yet. To go on: tierctl activate %s", name, set);
-	return r;
+	return r ? r : activate(q->c.hex, set);
 }
 
 static int convert(struct request *q)
@@ -767,7 +773,7 @@ static bool is_not_activated(const struct request *q, const struct set *s)
 	struct device d;
 	struct member m;
 
-	if (s->dm.table || q->args->given[OPT_ABORT] || !(s->lv || q->args->given[OPT_NAME]))
+	if (s->dm.table || !(s->lv || q->args->given[OPT_NAME]))
 		return false;
 	if (!remains)
 		return s->have_info && s->info.state == TIER_STATE_LIVE && s->nr_tiers &&
@@ -805,17 +811,15 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	if (!lock_set(set_hex, name))
 		return EXIT_FAILED;
 	if (s && convert_committed(s)) {
-		if (q->args->given[OPT_ABORT]) {
-			err("%s: its conversion can only go on. Type: tierctl activate %s", name, name);
-			return EXIT_FAILED;
-		}
 		if (!is_its_conversion(q, s))
 			return EXIT_FAILED;
-		say("%s: its conversion was interrupted and goes on.\n", name);
-		if (global.test)
-			return EXIT_DONE;
-		code = convert_finish(set_hex);
-		return code ? code : activate_uuid(set_hex);
+		if (!q->args->given[OPT_ABORT]) {
+			say("%s: its conversion was interrupted and goes on.\n", name);
+			if (global.test)
+				return EXIT_DONE;
+			code = convert_finish(set_hex);
+			return code ? code : activate(set_hex, name);
+		}
 	}
 	/* Its name, if that is what was typed, may stand for the device. */
 	if (!q->origin.dev.path)
@@ -835,14 +839,29 @@ static bool others_unfinished(const struct request *q)
 
 	for (i = 0; i < q->sets.nr; i++) {
 		const struct set *s = &q->sets.set[i];
+		bool unfinished = convert_unfinished(s), labelled = (unfinished && convert_committed(s)) || convert_unused(s);
 
-		if (!convert_unfinished(s) || convert_committed(s))
+		if (labelled && s->tier[s->nr_tiers - 1].dev.dev == q->origin.dev.dev)
+			err("%s: is a part of %s by now. To undo its conversion: tierctl convert --abort %s",
+			    q->args->word[0], s->name, s->name);
+		else if (unfinished && !labelled)
+			err("%s: nothing to undo of that name. Was it for %s? Then: tierctl convert --abort %s --name %s",
+			    q->args->word[0], s->name, q->args->word[0], s->name);
+		else
 			continue;
-		err("%s: nothing to undo of that name. Was it for %s? Then: tierctl convert --abort %s --name %s",
-		    q->args->word[0], s->name, q->args->word[0], s->name);
 		nr++;
 	}
 	return nr;
+}
+
+/* As earlier_call(), with --abort, of a set that is complete, but for its device. */
+static int undo_unused(void *context, struct set *s)
+{
+	if (convert_unused(s) || convert_unfinished(s))
+		return earlier_call(context, s->hex, s->name, s);
+	err("%s: has been used as a tiered set. To turn it into what it was: %s%s%stierctl revert %s", s->name,
+	    s->active ? "" : "tierctl activate ", s->active ? "" : s->name, s->active ? "" : ", then: ", s->name);
+	return EXIT_FAILED;
 }
 
 /* -1: there was none, or it has been undone; else an exit code. */
@@ -861,9 +880,14 @@ static int go_on(struct request *q, bool *undone)
 		*undone = code < 0;
 		free(name);
 		free(hex);
+	} else if (s && q->args->given[OPT_ABORT]) {
+		code = activate_has_remains(s) ? activate_without_remains(s, "convert", undo_unused, q) :
+		       undo_unused(q, s);
 	} else if (s && is_not_activated(q, s)) {
 		say("%s: is a tiered set already, and %s.\n", s->name, global.test ? "would be activated" : "not active");
 		code = global.test ? EXIT_DONE : lock_set(s->hex, s->name) ? activate_uuid(s->hex) : EXIT_FAILED;
+		if (code == EXIT_FAILED && convert_unused(s))
+			convert_say_ways(s->name);
 	} else if (s) {
 		err("%s: is a tiered set already.", s->name);
 		code = EXIT_FAILED;

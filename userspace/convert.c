@@ -244,20 +244,42 @@ static void say_written(const struct set *s, const struct device *d, uint64_t la
 	free(put_back);
 }
 
-int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *command)
+/* Whether nobody has the tier, or has written to it; and the byte at which its label in force lies. */
+static int check_untouched(const struct set *s, const struct device *d, const char *command, uint64_t *at)
 {
 	char *usage = device_held(d);
-	int r = usage ? -EBUSY : bare_area_written(s, d);
+	struct tier_label_info label;
+	int fd, r;
 
-	if (usage)
+	if (usage) {
 		err("%s: %s is %s. Free it first.", s->name, d->name, usage);
-	else if (r > 0)
-		say_written(s, d, label, command);
+		free(usage);
+		return -EBUSY;
+	}
+	fd = device_open(d, O_RDONLY);
+	r = fd < 0 || member_find_label(fd, s->uuid, &label) <= 0 ? -EIO : 0;
+	if (fd >= 0)
+		close(fd);
+	if (r) {
+		err("%s: its label cannot be read.", d->name);
+		return r;
+	}
+	*at = label.slot * TIER_LABEL_SLOT_SIZE;
+	r = bare_area_written(s, d);
+	if (r > 0)
+		say_written(s, d, *at, command);
 	else if (r)
 		err("%s: its label area cannot be compared with what the set has of it: %s.", d->name, strerror(-r));
-	free(usage);
+	return r > 0 ? -ESTALE : r;
+}
+
+int convert_clear_tier(const struct set *s, const struct device *d, const char *command)
+{
+	uint64_t label;
+	int r = check_untouched(s, d, command, &label);
+
 	if (r)
-		return r < 0 ? r : -ESTALE;
+		return r;
 	r = clear_label_area(d, s->chunk_sectors, label, O_EXCL);
 	if (r)
 		err("%s: cannot be written: %s.", d->name, strerror(-r));
@@ -362,6 +384,12 @@ bool convert_committed(const struct set *s)
 	return s->tier[s->nr_tiers - 1].present;
 }
 
+bool convert_unused(const struct set *s)
+{
+	return !s->active && s->have_info && s->info.state == TIER_STATE_LIVE && s->info.generation == GENERATION &&
+	       s->have_records && s->nr_tiers && convert_committed(s);
+}
+
 static char *part_name(const struct lvm_part *p, const char *old, const char *origin)
 {
 	if (lvm_has_role(p, LVM_ROLE_ORIGIN))
@@ -371,7 +399,7 @@ static char *part_name(const struct lvm_part *p, const char *old, const char *or
 	return xasprintf("%s%s", old, LVM_FAST_SUFFIX);
 }
 
-/* Those with a name on them existed before. */
+/* Those with a name on them existed before.  By the origin's name the set is known, by the others' nothing. */
 static int rename_parts(const struct lvm_parts *parts, const char *origin)
 {
 	unsigned int i;
@@ -379,13 +407,17 @@ static int rename_parts(const struct lvm_parts *parts, const char *origin)
 
 	for (i = 0; !r && i < parts->nr; i++) {
 		const struct lvm_part *p = &parts->part[i];
+		bool is_origin = lvm_has_role(p, LVM_ROLE_ORIGIN);
 		char *old = lvm_tag(p, "name"), *new = old ? part_name(p, old, origin) : NULL;
 
 		if (old && !strcmp(p->lv, old) && strcmp(old, new)) {
 			r = lvm_rename(p->vg, old, new);
 			if (!r)
-				reshape_step("convert", lvm_has_role(p, LVM_ROLE_ORIGIN) ?
-					     "renamed" : "renamed-part");
+				reshape_step("convert", is_origin ? "renamed" : "renamed-part");
+			else if (!is_origin)
+				warn("%s: keeps its name, which does no harm. To have it called as its kind is: lvrename %s %s %s",
+				     p->name, p->vg, old, new);
+			r = is_origin ? r : 0;
 		}
 		free(old);
 		free(new);
@@ -429,6 +461,21 @@ static int tags_lost(const struct set *s)
 	return lost ? -1 : 0;
 }
 
+/* Without it LVM gives the name away, of which status then says what to do. */
+static void make_placeholder(const struct lvm_part *origin, const char *name, const char *set_hex)
+{
+	char *command;
+
+	if (!lvm_create_placeholder(origin->vg, name, origin->size, set_hex)) {
+		reshape_step("convert", "placeholder");
+		return;
+	}
+	command = lvm_placeholder_command(origin->vg, name, origin->size, set_hex);
+	warn("%s/%s: LVM has no volume that keeps the name for the set. When LVM can make one: %s", origin->vg, name,
+	     command);
+	free(command);
+}
+
 static int arrange_volumes(const struct set *s)
 {
 	const struct lvm_part *origin;
@@ -441,11 +488,8 @@ static int arrange_volumes(const struct set *s)
 		name = lvm_tag(origin, "name");
 	if (name) {
 		r = rename_parts(&parts, name);
-		if (!r && !lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER)) {
-			r = lvm_create_placeholder(origin->vg, name, origin->size, s->hex);
-			if (!r)
-				reshape_step("convert", "placeholder");
-		}
+		if (!r && !lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER))
+			make_placeholder(origin, name, s->hex);
 	} else if (!r) {
 		r = tags_lost(s);
 	}
@@ -485,9 +529,15 @@ bool convert_parts_known(const struct set *s)
 	return !s->doubled;
 }
 
+void convert_say_ways(const char *name)
+{
+	err("%s: its data is safe, but it is not complete yet. To go on, once the cause is gone: tierctl activate %s. To go back: tierctl convert --abort %s",
+	    name, name, name);
+}
+
 int convert_finish(const char *set_hex)
 {
-	int code = EXIT_FAILED;
+	int code = EXIT_FAILED, r;
 	struct set_list list;
 	struct set *s;
 
@@ -500,10 +550,13 @@ int convert_finish(const char *set_hex)
 		code = EXIT_DONE;
 	} else if (!convert_parts_known(s)) {
 		code = EXIT_FAILED;
-	} else if (!convert_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, 0, "convert")) {
-		if ((!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
+	} else {
+		r = convert_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, "convert");
+		if (!r && (!convert_has_volumes(s) || !arrange_volumes(s)) && !convert_set_state(s, TIER_STATE_LIVE, 0)) {
 			reshape_step("convert", "live");
 			code = EXIT_DONE;
+		} else if (r != -ESTALE) {
+			convert_say_ways(s->name);
 		}
 	}
 	sets_free(&list);
@@ -609,6 +662,26 @@ int convert_release_volumes(const char *set_hex, dev_t home)
 	return r;
 }
 
+char *convert_rest_command(const char *set_hex, const char *name, const char *command)
+{
+	const struct lvm_part *origin = NULL;
+	struct lvm_parts parts = { 0 };
+	struct set_list list;
+	char *rest;
+
+	sets_load(&list, true);
+	if (!convert_find(&list, set_hex) && lvm_installed() && !lvm_list_set(set_hex, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	/* The set is no more, and the volumes that it had lead to what is left. */
+	if (!origin && parts.nr)
+		rest = xasprintf("tierctl destroy %s", parts.part[0].name);
+	else
+		rest = xasprintf("tierctl %s %s", command, origin ? origin->name : name);
+	lvm_parts_free(&parts);
+	sets_free(&list);
+	return rest;
+}
+
 /* The volume that LVM's tags name, whether it is there or not.  -1: nobody can say. */
 static int tagged_origin(const char *set_hex, char **name)
 {
@@ -694,9 +767,71 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 	return found;
 }
 
-static void can_only_go_on(const char *name)
+/* Chunks that lie at home on the origin. */
+static struct homes homes_of(const struct set *s)
 {
-	err("%s: its conversion can only go on: tierctl activate %s. tierctl revert undoes it then.", name, name);
+	const struct set_tier *t = &s->tier[s->nr_tiers - 1];
+	uint64_t first = plan_label_area(s->chunk_sectors) / s->chunk_sectors, end = first + t->places;
+
+	return (struct homes){
+		.first = first < s->info.nr_chunks ? first : s->info.nr_chunks,
+		.end = end < s->info.nr_chunks ? end : s->info.nr_chunks,
+	};
+}
+
+/* Names, then the label; the caller holds the origin, so that nobody activates the set. */
+static int take_label_back(struct set *s, const struct homes *homes)
+{
+	char *no_device = NULL;
+	int r = 0;
+
+	/* From here on it is one whose conversion goes on, or is undone. */
+	if (s->info.state != TIER_STATE_CONVERTING)
+		r = convert_set_state(s, TIER_STATE_CONVERTING, 0);
+	if (!r && lvm_installed())
+		r = revert_names(s->hex, &no_device);
+	if (!r) {
+		reshape_step("convert-abort", "named");
+		r = revert_unused(s, s->nr_tiers - 1, homes, true);
+	}
+	if (r)
+		err("%s: cannot be undone yet. Once the cause is gone: tierctl convert --abort %s. To go on instead: tierctl activate %s",
+		    s->name, s->name, s->name);
+	return r;
+}
+
+/* Of a set that nobody has used: makes of the origin what it was.  0, or an error, said. */
+static int take_back(struct set *s)
+{
+	struct set_tier *t = &s->tier[s->nr_tiers - 1];
+	struct homes homes = homes_of(s);
+	char *no_device = NULL;
+	uint64_t label;
+	int fd, r = check_untouched(s, &t->dev, "convert", &label);
+
+	if (!r)
+		r = revert_unused(s, s->nr_tiers - 1, &homes, false);
+	if (r == -EAGAIN)
+		err("%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s", s->name, s->name,
+		    s->name);
+	if (!r && global.test) {
+		say("Would write what %s began with back to it, over its label.\n", t->dev.name);
+		if (lvm_installed())
+			revert_names(s->hex, &no_device);
+	} else if (!r) {
+		fd = device_open(&t->dev, O_RDONLY | O_EXCL);
+		r = fd < 0 ? fd : take_label_back(s, &homes);
+		if (fd < 0)
+			err("%s: cannot be had alone: %s.", t->dev.name, strerror(-fd));
+		else
+			close(fd);
+	}
+	/* As any set whose conversion never came to the origin's label. */
+	if (!r) {
+		s->info.state = TIER_STATE_CONVERTING;
+		t->present = false;
+	}
+	return r;
 }
 
 /* Whether the origin is as it was; false with the error said. */
@@ -707,10 +842,6 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	struct member m;
 	bool unchanged;
 
-	if (s && convert_unfinished(s) && convert_committed(s)) {
-		can_only_go_on(name);
-		return false;
-	}
 	if (!find_origin(s, set_hex, name, typed, sure, &d))
 		return false;
 	member_read(&d, &m);
@@ -718,7 +849,8 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	if (m.kind == MEMBER_UNREADABLE)
 		err("%s: %s.", d.name, m.reason);
 	else if (!unchanged)
-		can_only_go_on(name);
+		err("%s: %s is labelled as a part of a tiered set, whose other parts are not all seen. Connect them.",
+		    name, d.name);
 	member_free(&m);
 	device_free(&d);
 	return unchanged;
@@ -758,24 +890,42 @@ static int give_back(const char *set_hex, const char *name, enum convert_origin 
 	return global.test ? EXIT_DONE : revert_finish(set_hex);
 }
 
+/* Without a label of its own, only a volume is known by the name of the set. */
+static void say_not_undone(const struct set *s, const char *name, const struct device *origin)
+{
+	bool named = s && !s->lv && origin && origin->path;
+
+	err("%s: not all is undone. To do the rest, once the cause is gone: tierctl convert --abort %s%s%s", name,
+	    named ? origin->name : name, named ? " --name " : "", named ? name : "");
+}
+
 int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
 {
+	bool labelled, unchanged = false;
 	int code = EXIT_FAILED;
 	struct set_list list;
 	struct set *s;
 
 	sets_load(&list, true);
 	s = convert_find(&list, set_hex);
-	if (s && !convert_unfinished(s) && s->have_meta)
+	labelled = s && s->have_meta && (convert_unused(s) || (convert_unfinished(s) && convert_committed(s)));
+	if (s && !convert_unfinished(s) && s->have_meta && !labelled)
 		err("%s: its conversion is done.", name);
 	else if (s && !convert_parts_known(s))
 		code = EXIT_FAILED;
-	else if (!origin_unchanged(s, set_hex, name, origin, sure))
-		code = EXIT_FAILED;
-	else if (only_names_left(s, set_hex))
+	else if (labelled)
+		unchanged = !take_back(s) && (global.test || origin_unchanged(s, set_hex, name,
+									    &s->tier[s->nr_tiers - 1].dev, ORIGIN_KNOWN));
+	else
+		unchanged = origin_unchanged(s, set_hex, name, origin, sure);
+
+	if (unchanged && only_names_left(s, set_hex))
 		code = give_back(set_hex, name, sure);
-	else if ((!s || !s->have_meta || !wipe_parts(s)) && (!lvm_installed() || !convert_release_volumes(set_hex, 0)))
+	else if (unchanged && (!s || !s->have_meta || !wipe_parts(s)) &&
+		 (!lvm_installed() || !convert_release_volumes(set_hex, 0)))
 		code = EXIT_DONE;
+	else if (unchanged)
+		say_not_undone(s, name, labelled ? &s->tier[s->nr_tiers - 1].dev : origin);
 	sets_free(&list);
 	return code;
 }

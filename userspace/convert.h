@@ -46,12 +46,17 @@ int convert_check_twins(const struct conversion *c);
  */
 int convert_write(const struct conversion *c);
 
-/* Whether the set is one whose conversion was interrupted; whether it can only go on, then. */
+/* Whether the set is one whose conversion was interrupted; whether the origin has its label, then. */
 bool convert_unfinished(const struct set *s);
 bool convert_committed(const struct set *s);
+/* Whether it has all but its device, and has never had that. */
+bool convert_unused(const struct set *s);
 
 /* The steps between the label and the device, as far as they are not done.  An exit code. */
 int convert_finish(const char *set_hex);
+
+/* Which commands go on with, or undo, a conversion whose origin has its label; after an error. */
+void convert_say_ways(const char *name);
 
 /* Whether no part of the set is there twice; false with the error said. */
 bool convert_parts_known(const struct set *s);
@@ -64,7 +69,7 @@ enum convert_origin {
 };
 
 /*
- * Undoes what an interrupted conversion left, before it changed the origin.  An exit code.
+ * Undoes what an interrupted conversion left, as long as the set was not used.  An exit code.
  * A logical volume that was to be converted has tags; origin is another device, NULL
  * if nobody named it.
  */
@@ -79,10 +84,10 @@ int convert_set_state(const struct set *s, u32 state, unsigned int home);
 /* All of it but the label at that byte. */
 int convert_clear_label_area(const struct device *d, uint64_t chunk_sectors, uint64_t label);
 /*
- * The same of a tier of an inactive set, if nobody has it and nobody has written to it
- * since.  The man page of the command, which was interrupted, says what to do then.
+ * All but the label in force on a tier of an inactive set, if nobody has it and nobody has written
+ * to it since.  The man page of the command, which was interrupted, says what to do then.
  */
-int convert_clear_tier(const struct set *s, const struct device *d, uint64_t label, const char *command);
+int convert_clear_tier(const struct set *s, const struct device *d, const char *command);
 /*
  * Volumes that were made for the set go, the others get their names back and lose their
  * tags; those of the origin, by which all is found, last.  One that was made and is the
@@ -91,6 +96,11 @@ int convert_clear_tier(const struct set *s, const struct device *d, uint64_t lab
 int convert_release_volumes(const char *set_hex, dev_t home);
 /* Marks it, and no other; 0: none. */
 int convert_mark_home(const char *set_hex, dev_t home);
+/*
+ * What to type when one of these was refused in the middle of that command on the set of that
+ * name.  The caller frees.
+ */
+char *convert_rest_command(const char *set_hex, const char *name, const char *command);
 /* One of them. */
 int convert_release_volume(const struct lvm_part *p);
 /* Whether one of its devices is a logical volume. */

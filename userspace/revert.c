@@ -23,6 +23,7 @@ struct moment {
 	struct set *s;
 	const struct set_tier *home;
 	struct homes homes;
+	const char *command;		/* for reshape_step() */
 	u64 nr_chunks;
 	u64 *entry;			/* of each chunk, as the metadata says */
 	uint64_t label;			/* byte at which the label in force lies */
@@ -111,7 +112,8 @@ static bool all_home(const struct moment *m)
 	return true;
 }
 
-static int open_devices(struct moment *m)
+/* The home with that access mode. */
+static int open_devices(struct moment *m, int mode)
 {
 	unsigned int i;
 
@@ -121,8 +123,10 @@ static int open_devices(struct moment *m)
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		m->fd[i] = -1;
 	/* Others' buffers may be stale, so nothing of theirs is used. */
-	m->home_fd = device_open(&m->home->dev, O_RDWR | O_DIRECT);
+	m->home_fd = device_open(&m->home->dev, mode | O_DIRECT);
 	for (i = 0; i < m->s->nr_tiers; i++) {
+		if (!m->s->tier[i].present || m->s->tier[i].stale)
+			continue;
 		m->fd[i] = device_open(&m->s->tier[i].dev, O_RDONLY);
 		if (m->fd[i] < 0 || m->home_fd < 0) {
 			err("%s: cannot be opened.", m->s->tier[i].dev.name);
@@ -178,7 +182,7 @@ static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t
 		return -EIO;
 	*at = (m->entry[chunk] & TIER_ENTRY_PLACE_MASK) * m->s->chunk_sectors * SECTOR_SIZE;
 	*fd = m->fd[rank];
-	return 0;
+	return *fd < 0 ? -ENODEV : 0;
 }
 
 /* A part of the home device that is no place, all but the label's block, which is kept for last. */
@@ -226,7 +230,7 @@ static int write_homeless(struct moment *m)
 
 	/* After a power cut what is written here has to be the same as there. */
 	for (i = 0; !r && i < m->s->nr_tiers; i++)
-		r = fsync(m->fd[i]) ? -errno : 0;
+		r = m->fd[i] >= 0 && fsync(m->fd[i]) ? -errno : 0;
 	for (v = 0; !r && v < m->homes.first; v++)
 		r = write_chunk(m, v);
 	for (v = m->homes.end; !r && v < m->s->info.nr_chunks; v++)
@@ -261,8 +265,8 @@ static int pass_through(const struct set *s, const struct set_tier *home)
 	reshape_step("revert", "noted");
 	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
 	    dm_resume(s->dm.name, &reason)) {
-		err("%s: the data is home, but its table cannot be changed: %s. I/O to it waits. Try again.",
-		    s->name, reason);
+		err("%s: the data is home, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
+		    s->name, reason, s->name);
 		free(reason);
 		return -EIO;
 	}
@@ -293,11 +297,12 @@ static int overwrite(struct moment *m)
 	int r = write_homeless(m);
 
 	if (!r) {
-		reshape_step("revert", "written");
+		reshape_step(m->command, "written");
 		r = write_over_label(m, m->last);
 		/* It may be there by now or not: the label has to be, or it stays undecided. */
 		if (r && write_over_label(m, m->in_force)) {
-			err("%s: fails: %s. I/O to %s waits until this is called again and works.",
+			err(m->s->active ? "%s: fails: %s. I/O to %s waits until this is called again and works." :
+			    "%s: fails: %s. Make it work again, then undo the conversion of %s again.",
 			    m->home->dev.name, strerror(-r), m->s->name);
 			return -ENOTRECOVERABLE;
 		}
@@ -333,7 +338,7 @@ static int do_moment(struct moment *m)
 
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
-	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1 };
+	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "revert" };
 	struct stillness before;
 	char *reason;
 	int r;
@@ -341,7 +346,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	/* With another table, or a label written since, all that is known here were wrong. */
 	if (!reshape_same(s))
 		return -EBUSY;
-	r = open_devices(&m);
+	r = open_devices(&m, O_RDWR);
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
@@ -407,7 +412,7 @@ int revert_home(const struct set *s)
 int revert_mend(struct set *s, unsigned int rank)
 {
 	struct moment m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
-	int r = open_devices(&m), label = -1;
+	int r = open_devices(&m, O_RDWR), label = -1;
 
 	if (!r) {
 		label = find_label(&m);
@@ -424,6 +429,55 @@ int revert_mend(struct set *s, unsigned int rank)
 		r = back_to_set(s, m.home, m.label, true);
 		if (!r)
 			r = -EAGAIN;
+	}
+	close_devices(&m);
+	return r;
+}
+
+/* Whether all that is to be written can be read. */
+static int check_sources(const struct moment *m)
+{
+	uint64_t v, at;
+	int fd, r = 0;
+
+	for (v = 0; !r && v < m->nr_chunks; v++)
+		if (v < m->homes.first || v >= m->homes.end)
+			r = find_source(m, v, &fd, &at);
+	if (r)
+		err("%s: a tier that has what lay under the label of %s is missing. Connect it.", m->s->name,
+		    m->home->dev.name);
+	return r;
+}
+
+int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, bool write)
+{
+	struct moment m = {
+		.s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "convert-abort",
+		.nr_chunks = s->info.nr_chunks,
+	};
+	sigset_t before;
+	/* udev looks anew at what was open for writing, and would activate the set. */
+	int r = open_devices(&m, write ? O_RDWR : O_RDONLY);
+
+	m.entry = xcalloc(m.nr_chunks, sizeof(*m.entry));
+	if (!r)
+		r = find_label(&m);
+	if (!r) {
+		err("%s: has no label.", m.home->dev.name);
+		r = -EIO;
+	} else if (r > 0) {
+		r = read_map(&m);
+		if (!r && !all_home(&m))
+			r = -EAGAIN;
+		if (!r)
+			r = check_sources(&m);
+	}
+	if (!r && write) {
+		hold_signals(&before);
+		r = overwrite(&m);
+		if (!r)
+			reshape_step(m.command, "committed");
+		release_signals(&before);
 	}
 	close_devices(&m);
 	return r;
@@ -531,8 +585,7 @@ bool revert_committed(const struct set *s)
 int revert_take_back(const struct set *s)
 {
 	const struct set_tier *home = home_of(s);
-	struct tier_label_info label;
-	int fd, r;
+	int r;
 
 	if (!convert_parts_known(s))
 		return -EUCLEAN;
@@ -554,19 +607,11 @@ int revert_take_back(const struct set *s)
 		    s->name);
 		return -ENODEV;
 	}
-	fd = device_open(&home->dev, O_RDONLY);
-	r = fd < 0 || member_find_label(fd, s->uuid, &label) <= 0 ? -EIO : 0;
-	if (fd >= 0)
-		close(fd);
-	if (r)
-		err("%s: its label cannot be read.", home->dev.name);
-	else
-		r = convert_clear_tier(s, &home->dev, label.slot * TIER_LABEL_SLOT_SIZE, "revert");
+	r = convert_clear_tier(s, &home->dev, "revert");
 	return r ? r : convert_set_state(s, TIER_STATE_LIVE, 0);
 }
 
-/* The names go back: the device makes way, then the placeholder, then the volume gets its own. */
-static int give_names_back(const char *set_hex, char **device)
+int revert_names(const char *set_hex, char **device)
 {
 	char *name = NULL, *dm_name, *away, *both, *reason;
 	const struct lvm_part *origin, *placeholder;
@@ -669,7 +714,7 @@ int revert_finish(const char *set_hex)
 	}
 	sets_free(&list);
 	if (!r && lvm_installed())
-		r = give_names_back(set_hex, &device);
+		r = revert_names(set_hex, &device);
 	if (!r && device)
 		r = let_device_go(device);
 	if (!r)

@@ -22,6 +22,13 @@ struct homes {
  */
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes);
 
+/*
+ * The same of an inactive set none of whose chunks has moved since convert: what lies under the
+ * label is written back, its first block last; the caller holds the tier.  0: the tier is what
+ * it was.  -EAGAIN: a chunk is not home.  Else with the error said.  Without write it only looks.
+ */
+int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, bool write);
+
 /* How far a call came that has left an active set suspended. */
 enum revert_stage {
 	REVERT_NONE,		/* it was not revert */
@@ -43,6 +50,11 @@ bool revert_lacks_tier(const struct set *s);
 bool revert_committed(const struct set *s);
 /* Of an inactive set that did not get so far: it is a set again.  0 or an error, said. */
 int revert_take_back(const struct set *s);
+/*
+ * The names of a set that was a logical volume go back: its device, if it has one, makes way,
+ * then the placeholder, then the volume gets its own.  0 or an error, said.
+ */
+int revert_names(const char *set_hex, char **device);
 /* All that is left to do once the tier has taken the set's place.  An exit code. */
 int revert_finish(const char *set_hex);
 
