@@ -140,6 +140,14 @@ static bool has_volumes(const struct set *s)
 	return has && lvm_installed();
 }
 
+static void say_rest(const char *hex, const char *name)
+{
+	char *command = convert_rest_command(hex, name, "destroy");
+
+	err("%s: not all of it is gone. To go on, once the cause is gone: %s", name, command);
+	free(command);
+}
+
 static int destroy_set(void *unused, struct set *s)
 {
 	bool volumes;
@@ -175,6 +183,8 @@ static int destroy_set(void *unused, struct set *s)
 		code = EXIT_FAILED;
 	if (!code)
 		say("%s: destroyed.\n", s->name);
+	else
+		say_rest(s->hex, s->name);
 	return code;
 }
 
@@ -241,6 +251,8 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 			code = ask("Finish that?") && lock_set(hex, name) ? revert_finish(hex) : EXIT_FAILED;
 		if (!code && !global.test)
 			say("%s: destroyed.\n", name);
+		else if (!global.test)
+			say_rest(hex, name);
 	}
 	free(hex);
 	return code;

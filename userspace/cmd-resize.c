@@ -239,6 +239,9 @@ static int record_name(struct set *s)
 	reshape_table(s, &t);
 	r = reshape_reload(s, &t, s->dm.length, "rename");
 	table_free(&t);
+	if (r && !global.test)
+		err("%s: is called so now, but not in its metadata. Once the cause is gone the same command again mends that; --abort goes back.",
+		    s->name);
 	if (r || global.test)
 		return r ? EXIT_FAILED : EXIT_DONE;
 	/* The kernel does without while it cannot commit. */

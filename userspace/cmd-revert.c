@@ -357,12 +357,21 @@ static void say_plan(const struct reversion *v)
 		convert_release_volumes(s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
 }
 
+/* By its metadata it is found, or by the tags of its volumes. */
+static void say_rest(const char *hex, const char *name)
+{
+	char *command = convert_rest_command(hex, name, "revert");
+
+	err("%s: its data is home, but not all is cleaned up. To go on, once the cause is gone: %s", name, command);
+	free(command);
+}
+
 static int done(const char *hex, const char *name)
 {
 	int code = revert_finish(hex);
 
 	if (code)
-		err("%s: its data is home, but not all is cleaned up. Try again.", name);
+		say_rest(hex, name);
 	else
 		say("%s: is no tiered set any more.\n", name);
 	return code;

@@ -488,7 +488,7 @@ static void say_lost_pins(struct set *s, const struct device *d, unsigned long l
 	     s->name, lost, lost == 1 ? " was" : "s were", d->name, lost == 1 ? "is" : "are");
 }
 
-static int drop_tier(const char *set_name, const struct device *d)
+static int drop_tier(const char *set_name, const struct device *d, const char *again, const char *back)
 {
 	struct set_list list;
 	struct set *s = need_changeable(&list, set_name);
@@ -500,9 +500,15 @@ static int drop_tier(const char *set_name, const struct device *d)
 	} else if (s && reshape_may_release(s, d)) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
-		if (!reshape_reload(s, &t, s->dm.length, "drop")) {
+		if (reshape_reload(s, &t, s->dm.length, "drop")) {
+			err("%s: %s is empty and stays closed. To take it out, once the cause is gone: %s. To go back: %s",
+			    s->name, d->name, again, back);
+		} else {
 			say_lost_pins(s, d, s->status.pinned);
 			code = reshape_clean_device(s, d);
+			if (code)
+				err("%s: %s is out of it, but not all that was to be done with it is. Once the cause is gone: tierctl remove %s %s",
+				    s->name, d->name, s->name, d->name);
 		}
 		table_free(&t);
 		if (!code && !global.test)
@@ -620,7 +626,7 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	if (!code) {
 		reshape_step("evacuate", "done");
 		sets_free(&list);
-		code = drop_tier(set_name, &d);
+		code = drop_tier(set_name, &d, again, back);
 		device_free(&d);
 		return code;
 	}
