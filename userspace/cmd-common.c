@@ -41,6 +41,8 @@ bool check_active(const struct set *s)
 		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
 	else if (!s->have_table)
 		err("%s: no table is loaded. Type: tierctl activate %s", s->name, s->name);
+	else if (s->status.kind == STATUS_WAITS)
+		err("%s: does not answer; it waits for its metadata device. Type: tierctl status %s", s->name, s->name);
 	else if (s->status.kind != STATUS_OK)
 		err("%s: %s; the kernel log says why.", s->name,
 		    s->status.kind == STATUS_FAIL ? "has failed" : "its status cannot be queried");

@@ -2,6 +2,7 @@
 /* metrics: Prometheus' text format */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "render.h"
@@ -19,7 +20,7 @@ static double set_size(const struct report *r) { return r->set->length * SECTOR_
 static double set_chunk(const struct report *r) { return chunk_bytes(r->set); }
 static double set_mapped(const struct report *r) { return r->mapped * chunk_bytes(r->set); }
 static double set_pinned(const struct report *r) { return r->pinned * chunk_bytes(r->set); }
-static double set_failed(const struct report *r) { return !r->have_chunks; }
+static double set_failed(const struct report *r) { return !strcmp(r->state, "failed"); }
 static double set_read_only(const struct report *r) { return r->set->status.read_only; }
 static double set_check(const struct report *r) { return r->set->status.needs_check; }
 static double set_paused(const struct report *r) { return r->set->status.paused; }
@@ -144,6 +145,45 @@ static void print_tier_metrics(const struct report *reports, unsigned int nr)
 	}
 }
 
+static void print_problems_of(const struct set *s, int rank, const struct health *h)
+{
+	bool present = rank < 0 ? s->have_meta : s->tier[rank].present;
+	const struct device *d = rank < 0 ? &s->meta_dev : &s->tier[rank].dev;
+	char part[16] = "metadata";
+	unsigned int kind;
+
+	if (rank >= 0)
+		snprintf(part, sizeof(part), "%d", rank);
+	for (kind = 0; kind < NR_PROBLEMS; kind++) {
+		printf("dm_tier_device_problem{");
+		print_label("set", s->name);
+		putchar(',');
+		print_label("part", part);
+		putchar(',');
+		print_label("device", present ? d->name : "");
+		putchar(',');
+		print_label("problem", problem_word(kind));
+		printf("} %d\n", health_has(h, kind));
+	}
+}
+
+static void print_problems(const struct report *reports, unsigned int nr)
+{
+	unsigned int i, rank;
+
+	printf("# HELP dm_tier_device_problem 1 if that is wrong with the device of a tier or of the metadata.\n"
+	       "# TYPE dm_tier_device_problem gauge\n");
+	for (i = 0; i < nr; i++) {
+		const struct set *s = reports[i].set;
+
+		if (!s->have_table)
+			continue;
+		print_problems_of(s, -1, &reports[i].meta_health);
+		for (rank = 0; rank < s->nr_tiers; rank++)
+			print_problems_of(s, rank, &reports[i].tier_health[rank]);
+	}
+}
+
 int cmd_metrics(const struct args *args)
 {
 	struct set **chosen;
@@ -175,6 +215,7 @@ int cmd_metrics(const struct args *args)
 	} else if (nr) {
 		print_set_metrics(reports, nr);
 		print_tier_metrics(reports, nr);
+		print_problems(reports, nr);
 	}
 	reports_free(reports, nr);
 	free(chosen);

@@ -44,6 +44,25 @@ static bool choose(const struct args *args, struct set_list *list, struct set **
 	return found_all;
 }
 
+/* A disk that was unplugged may be back under another name, of which an active set knows nothing. */
+static void look_for_missing(struct set **sets, unsigned int nr)
+{
+	struct member_list members;
+	bool scanned = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!sets[i]->active || !sets[i]->have_table || (sets[i]->have_meta && !set_missing(sets[i])))
+			continue;
+		if (!scanned)
+			members_scan(&members, false);
+		scanned = true;
+		set_look_for_missing(sets[i], &members);
+	}
+	if (scanned)
+		members_free(&members);
+}
+
 static int code_for(bool found_all, const struct report *reports, unsigned int nr)
 {
 	int code = found_all ? EXIT_DONE : EXIT_FAILED;
@@ -64,6 +83,7 @@ int cmd_list(const struct args *args)
 	bool found = choose(args, &list, &chosen, &nr);
 	int code;
 
+	look_for_missing(chosen, nr);
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);
@@ -91,6 +111,7 @@ int cmd_status(const struct args *args)
 	if (code)
 		return code;
 	found = choose(args, &list, &chosen, &nr);
+	look_for_missing(chosen, nr);
 	reports = reports_make(chosen, nr, ms);
 	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);

@@ -88,7 +88,7 @@ static bool still_the_same(struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++)
 		id[i] = s->tier[i].id;
-	if (set_refresh(s) || s->status.kind != STATUS_OK || s->status.nr_tiers != s->nr_tiers ||
+	if (set_look(s) || s->status.kind != STATUS_OK || s->status.nr_tiers != s->nr_tiers ||
 	    s->status.chunks != chunks)
 		return false;
 	for (i = 0; i < s->nr_tiers; i++)

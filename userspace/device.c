@@ -358,8 +358,7 @@ static dev_t behind_loop(dev_t dev)
 	return behind;
 }
 
-/* Calls fn for every device that this one is a part of, or made of. */
-static int for_each_under(dev_t dev, int (*fn)(void *context, dev_t dev), void *context)
+int device_for_each_under(dev_t dev, int (*fn)(void *context, dev_t under), void *context)
 {
 	dev_t whole = whole_disk(dev), behind;
 	char *path;
@@ -384,7 +383,7 @@ static int waits(void *context, dev_t dev)
 
 bool device_waits(dev_t dev)
 {
-	return device_attribute_number(dev, "dm/suspended") || for_each_under(dev, waits, NULL);
+	return device_attribute_number(dev, "dm/suspended") || device_for_each_under(dev, waits, NULL);
 }
 
 static int stands_on(void *context, dev_t dev)
@@ -394,7 +393,7 @@ static int stands_on(void *context, dev_t dev)
 
 bool device_stands_on(dev_t dev, dev_t on)
 {
-	return dev == on || for_each_under(dev, stands_on, &on);
+	return dev == on || device_for_each_under(dev, stands_on, &on);
 }
 
 static char *find_mount(dev_t dev)

@@ -70,6 +70,9 @@ int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);
 /* Calls fn for every device that is made of this one. */
 int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context);
 
+/* Calls fn for every device that this one is a part of, or made of. */
+int device_for_each_under(dev_t dev, int (*fn)(void *context, dev_t under), void *context);
+
 /* Whether I/O to it waits: it is suspended, or what it is made of. */
 bool device_waits(dev_t dev);
 

@@ -14,6 +14,10 @@
 
 #include "kmsg.h"
 #include "util.h"
+#include "within.h"
+
+/* More than a set of 16 tiers says. */
+#define STATUS_BYTES	65536
 
 /* libdevmapper's levels above this are chatter. */
 #define LOG_WARNING_LEVEL	4
@@ -365,24 +369,47 @@ int dm_rename(const char *name, const char *new_name, char **reason)
 	return finish_change(task, r, reason);
 }
 
-int dm_status(const char *name, char **status)
-{
-	struct dm_task *task = new_task(DM_DEVICE_STATUS, name);
-	char *type = NULL, *params = NULL;
-	uint64_t start, length;
-	int r = -ENOMEM;
+/* The answer to a request for the status, as the kernel lays it out. */
+union answer {
+	struct dm_ioctl request;
+	char bytes[STATUS_BYTES];
+};
 
-	if (task && dm_task_no_flush(task))
-		r = run(task);
-	if (!r) {
-		dm_get_next_target(task, NULL, &start, &length, &type, &params);
-		if (is_tier(type) && params)
-			*status = xstrdup(params);
-		else
-			r = -ENODATA;
-	}
-	if (task)
-		dm_task_destroy(task);
+/* Without libdevmapper, whose open file a process of its own does not have. */
+static int ask_status(void *context, void *result)
+{
+	union answer *a = result;
+	int fd = dm_events_open(), r;
+
+	memset(&a->request, 0, sizeof(a->request));
+	a->request.version[0] = DM_VERSION_MAJOR;
+	a->request.flags = DM_NOFLUSH_FLAG;
+	a->request.data_size = sizeof(*a);
+	a->request.data_start = sizeof(a->request);
+	copy_string(a->request.name, sizeof(a->request.name), context);
+	if (fd < 0)
+		return fd;
+	r = ioctl(fd, DM_TABLE_STATUS, a) ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+int dm_status(const char *name, unsigned int ms, char **status)
+{
+	union answer *a = xcalloc(1, sizeof(*a));
+	const struct dm_target_spec *spec = (const void *)(a->bytes + sizeof(a->request));
+	int r;
+
+	if (ms)
+		r = run_within(ms, ask_status, (void *)name, a, sizeof(*a));
+	else
+		r = ask_status((void *)name, a);
+
+	if (!r && (!a->request.target_count || !is_tier(spec->target_type)))
+		r = -ENODATA;
+	if (!r)
+		*status = xstrdup((const char *)(spec + 1));
+	free(a);
 	return r;
 }
 
@@ -406,10 +433,10 @@ int dm_message(const char *name, const char *message, char **answer, char **reas
 	return r;
 }
 
-int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
+static int lines_of(int type, dev_t dev, struct dm_line **lines, unsigned int *nr)
 {
-	struct dm_task *task = dm_task_create(DM_DEVICE_TABLE);
-	char *type, *params;
+	struct dm_task *task = dm_task_create(type);
+	char *target, *params;
 	uint64_t start, length;
 	void *next = NULL;
 	int r = -ENOMEM;
@@ -417,15 +444,15 @@ int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
 	*lines = NULL;
 	*nr = 0;
 	if (task && dm_task_set_major(task, major(dev)) && dm_task_set_minor(task, minor(dev)) &&
-	    dm_task_secure_data(task))
+	    dm_task_secure_data(task) && dm_task_no_flush(task))
 		r = run(task);
 	while (!r) {
-		next = dm_get_next_target(task, next, &start, &length, &type, &params);
-		if (type) {
+		next = dm_get_next_target(task, next, &start, &length, &target, &params);
+		if (target) {
 			*lines = xrealloc(*lines, *nr + 1, sizeof(**lines));
 			(*lines)[(*nr)++] = (struct dm_line){
 				.start = start, .length = length,
-				.type = xstrdup(type), .params = xstrdup(params ? params : ""),
+				.type = xstrdup(target), .params = xstrdup(params ? params : ""),
 			};
 		}
 		if (!next)
@@ -434,6 +461,16 @@ int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
 	if (task)
 		dm_task_destroy(task);
 	return r;
+}
+
+int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
+{
+	return lines_of(DM_DEVICE_TABLE, dev, lines, nr);
+}
+
+int dm_status_lines(dev_t dev, struct dm_line **lines, unsigned int *nr)
+{
+	return lines_of(DM_DEVICE_STATUS, dev, lines, nr);
 }
 
 void dm_lines_free(struct dm_line *lines, unsigned int nr)

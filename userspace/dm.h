@@ -71,8 +71,11 @@ int dm_remove_at_last_close(const char *name, char **reason);
 int dm_resume(const char *name, char **reason);
 int dm_rename(const char *name, const char *new_name, char **reason);
 
-/* The status line (INFO) of the target; the caller frees. */
-int dm_status(const char *name, char **status);
+/*
+ * The status line (INFO) of the target; the caller frees.  The target waits for its metadata
+ * device where a change of the metadata does: -ETIMEDOUT after so many milliseconds, if not 0.
+ */
+int dm_status(const char *name, unsigned int ms, char **status);
 
 /* answer may be NULL; else it is what the target said, "" if nothing; the caller frees. */
 int dm_message(const char *name, const char *message, char **answer, char **reason);
@@ -86,6 +89,8 @@ struct dm_line {
 
 /* The table of any mapped device.  0 or -errno; dm_lines_free() wipes and frees. */
 int dm_table_lines(dev_t dev, struct dm_line **lines, unsigned int *nr);
+/* The same of its status, which some targets (not linear, mirror and raid) may be long to tell. */
+int dm_status_lines(dev_t dev, struct dm_line **lines, unsigned int *nr);
 void dm_lines_free(struct dm_line *lines, unsigned int nr);
 
 /*

@@ -25,6 +25,8 @@ static const char *mode_word(const struct set *s)
 {
 	if (!s->active || !s->have_table)
 		return "-";
+	if (s->status.kind == STATUS_WAITS)
+		return "-";
 	if (s->status.kind != STATUS_OK)
 		return "fail";
 	return s->status.read_only ? "ro" : "rw";
@@ -93,8 +95,13 @@ static void used_cell(char *buf, size_t size, const struct report *r, unsigned i
 		snprintf(buf, size, "%u%%", percent(r->used[rank], places));
 }
 
+/* In words; the first thing that is wrong with a device comes before what else is not as usual. */
 static const char *tier_state(const struct report *r, unsigned int rank)
 {
+	const struct health *h = &r->tier_health[rank];
+
+	if (h->nr)
+		return problem_phrase(h->problem[0].kind);
 	switch (r->set->tier[rank].state) {
 	case 'E':
 		return r->have_chunks && !r->used[rank] ? "empty, closed" : "evacuating";
@@ -158,6 +165,8 @@ static void show_metadata(const struct report *r)
 	printf("meta  %s  %s", s->meta_dev.name, format_size(size, s->meta_dev.size));
 	if (s->active && r->have_chunks)
 		printf("  %u%% used", percent(st->metadata_used, st->metadata_total));
+	if (r->meta_health.nr)
+		printf("  %s", problem_phrase(r->meta_health.problem[0].kind));
 	putchar('\n');
 }
 

@@ -85,6 +85,16 @@ static const char *tier_state(char state)
 	}
 }
 
+static json_object *problems_array(const struct health *h)
+{
+	json_object *a = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < h->nr; i++)
+		json_object_array_add(a, json_object_new_string(problem_word(h->problem[i].kind)));
+	return a;
+}
+
 static json_object *rate_object(const struct rate *rate)
 {
 	json_object *o = json_object_new_object();
@@ -111,7 +121,8 @@ static json_object *tier_object(const struct report *r, unsigned int rank)
 	put_string(o, "device", t->present ? t->dev.name : NULL);
 	put_string(o, "last_seen", *t->last_seen ? t->last_seen : NULL);
 	put_size(o, "size", t->size);
-	put_string(o, "state", tier_state(t->state));
+	put_string(o, "state", tier_state(t->present ? t->state : '-'));
+	json_object_object_add(o, "problems", problems_array(&r->tier_health[rank]));
 	if (r->have_chunks) {
 		chunks = json_object_new_object();
 		put_number(chunks, "used", r->used[rank]);
@@ -140,6 +151,7 @@ static json_object *metadata_object(const struct report *r)
 
 	put_string(o, "device", s->have_meta ? s->meta_dev.name : NULL);
 	put_size(o, "size", s->have_meta ? s->meta_dev.size : 0);
+	json_object_object_add(o, "problems", problems_array(&r->meta_health));
 	json_object_object_add(o, "used", live ?
 		json_object_new_uint64(st->metadata_used * st->metadata_block * SECTOR_SIZE) : NULL);
 	json_object_object_add(o, "total", live ?
@@ -288,7 +300,8 @@ void json_add_report(const struct report *r)
 	put_size(o, "chunk_size", s->chunk_sectors * SECTOR_SIZE);
 	put_string(o, "state", r->state);
 	put_string(o, "health", r->health);
-	put_string(o, "mode", live ? st->read_only ? "ro" : "rw" : s->active ? "fail" : NULL);
+	put_string(o, "mode", live ? st->read_only ? "ro" : "rw" :
+		   s->active && st->kind != STATUS_WAITS ? "fail" : NULL);
 	json_object_object_add(o, "needs_check", live || s->have_info ? json_object_new_boolean(
 			       live ? st->needs_check : s->info.flags & TIER_SB_NEEDS_CHECK) : NULL);
 	put_string(o, "migration", live ? st->paused ? "paused" : "running" : NULL);

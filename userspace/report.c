@@ -15,7 +15,8 @@
 #include "size.h"
 #include "util.h"
 
-static struct attention *add_attention(struct report *r, const char *code)
+/* Takes over code. */
+static struct attention *add_attention(struct report *r, char *code)
 {
 	struct attention *a;
 
@@ -28,7 +29,7 @@ static struct attention *add_attention(struct report *r, const char *code)
 __attribute__((format(printf, 4, 5)))
 static void attend(struct report *r, const char *code, int tier, const char *fmt, ...)
 {
-	struct attention *a = add_attention(r, code);
+	struct attention *a = add_attention(r, xstrdup(code));
 	va_list ap;
 
 	a->tier = tier;
@@ -41,7 +42,7 @@ static void attend(struct report *r, const char *code, int tier, const char *fmt
 
 void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
 {
-	struct attention *a = add_attention(r, code);
+	struct attention *a = add_attention(r, xstrdup(code));
 	va_list ap;
 
 	a->device = xstrdup(device);
@@ -52,77 +53,46 @@ void report_attend(struct report *r, const char *code, const char *device, const
 		r->health = "attention";
 }
 
-/* What a tier had when the set looked last, bytes; that much or more it must have. */
-static uint64_t tier_needs(struct set *s, unsigned int rank)
+/* The words that tell which device of the set it is, and that tell more than where it stands. */
+static char *problem_code(enum problem_kind kind, int rank)
 {
-	struct tier_meta_tier records[TIER_MAX_TIERS];
-	const struct set_tier *t = &s->tier[rank];
-	unsigned int i, nr;
+	bool own = kind == PROBLEM_MISSING || kind == PROBLEM_REDUCED;
 
-	if (!s->active)
-		return t->size;
-	if (!set_read_records(s, records, &nr))
-		for (i = 0; i < nr; i++)
-			if (records[i].id == t->id)
-				return records[i].size * SECTOR_SIZE;
-	return (t->places + plan_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
+	return xasprintf("%s_%s", !own ? "part" : rank < 0 ? "metadata" : "tier", problem_word(kind));
 }
 
-/* The same of the metadata device; 0 if it is not known. */
-static uint64_t metadata_needs(const struct set *s)
+static void attend_part(struct report *r, int rank, struct health *h)
 {
-	struct md_space_map_root root;
+	unsigned int i;
 
-	if (s->active)
-		return s->status.metadata_total * s->status.metadata_block * SECTOR_SIZE;
-	if (!s->have_info)
-		return 0;
-	memcpy(&root, s->roots.space_map, sizeof(root));
-	return le64toh(root.nr_blocks) * MD_BLOCK;
+	health_look(r->set, rank, h);
+	for (i = 0; i < h->nr; i++) {
+		const struct problem *p = &h->problem[i];
+		struct attention *a = add_attention(r, problem_code(p->kind, rank));
+
+		a->tier = rank;
+		a->device = p->device ? xstrdup(p->device) : NULL;
+		a->text = xstrdup(p->text);
+		/* What is on it cannot be had. */
+		if (p->kind <= PROBLEM_REDUCED || p->kind == PROBLEM_ERROR)
+			r->lacking = true;
+	}
 }
 
-static char *how_to_enlarge(const struct device *d, uint64_t size)
+/* lvextend gives what nobody uses. */
+static void attend_extended(struct report *r)
 {
-	if (device_is_volume(d->dev))
-		return xasprintf("lvextend -L %llus %s", (unsigned long long)(size / SECTOR_SIZE), d->name);
-	return xstrdup("give it back what it had");
-}
-
-/* lvreduce takes away what is in use, lvextend gives what nobody uses. */
-static void attend_sizes(struct report *r)
-{
-	struct set *s = r->set;
-	char a[SIZE_TEXT], b[SIZE_TEXT], *how;
-	uint64_t places, need;
+	const struct set *s = r->set;
+	char size[SIZE_TEXT];
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
 
-		if (!t->present || !t->places)
-			continue;
-		places = plan_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors);
-		if (places < t->places || (!s->active && t->dev.size < t->size)) {
-			need = tier_needs(s, i);
-			how = how_to_enlarge(&t->dev, need);
-			attend(r, "tier_reduced", i,
-			       "tier %u (%s) has been reduced to %s of %s; what lay behind is I/O errors or lost. Before anything else takes the room: %s",
-			       i, t->dev.name, format_size(a, t->dev.size), format_size(b, need), how);
-			free(how);
-			r->reduced = true;
-		} else if (s->active && places > t->places) {
+		if (s->active && t->present && t->places &&
+		    plan_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors) > t->places)
 			attend(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
-			       i, t->dev.name, format_size(a, t->dev.size), s->name);
-		}
-	}
-	need = metadata_needs(s);
-	if (s->have_meta && s->meta_dev.size < need) {
-		how = how_to_enlarge(&s->meta_dev, need);
-		report_attend(r, "metadata_reduced", s->meta_dev.name,
-			      "the metadata device %s has been reduced to %s of %s. Before anything else takes the room: %s",
-			      s->meta_dev.name, format_size(a, s->meta_dev.size), format_size(b, need), how);
-		free(how);
-		r->reduced = true;
+			       i, t->dev.name, format_size(size, t->dev.size), s->name);
 	}
 }
 
@@ -134,11 +104,10 @@ static void attend_tiers(struct report *r)
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
 
-		if (!t->present) {
-			attend(r, "tier_missing", i, "tier %u%s%s%s missing", i,
-			       *t->last_seen ? " (last seen as /dev/" : "", t->last_seen,
-			       *t->last_seen ? ") is" : " is");
-		} else if (set_tier_failing(s, i)) {
+		attend_part(r, i, &r->tier_health[i]);
+		if (!t->present)
+			continue;
+		if (set_tier_failing(s, i)) {
 			attend(r, "tier_errors", i, t->state == 'E' ?
 			       "tier %u (%s): %llu I/O errors, and it is being emptied; what cannot be read stays there. How far it is: tierctl wait %s --evacuated %u" :
 			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
@@ -180,6 +149,10 @@ static void attend_active(struct report *r)
 		attend(r, "failed", -1, "failed: every I/O to it is an error; the kernel log says why");
 	if (st->kind == STATUS_ERROR)
 		attend(r, "metadata_error", -1, "its metadata cannot be queried; the kernel log says why");
+	if (st->kind == STATUS_WAITS)
+		attend(r, "no_answer", -1, "the kernel does not tell how it is doing: it waits for the metadata device");
+	else if (s->meta_hangs)
+		attend(r, "no_answer", -1, "the metadata device %s does not answer", s->meta_dev.name);
 	if (st->kind != STATUS_OK)
 		return;
 	if (st->needs_check)
@@ -202,14 +175,14 @@ static void set_words(struct report *r)
 
 	if (!s->active)
 		r->state = missing || s->problem ? "incomplete" : "inactive";
-	else if (!s->have_table || s->status.kind != STATUS_OK)
+	else if (!s->have_table || (s->status.kind != STATUS_OK && s->status.kind != STATUS_WAITS))
 		r->state = "failed";
 	else
 		r->state = s->dm.suspended ? "suspended" : "active";
 
 	if (!strcmp(r->state, "failed"))
 		r->health = "failed";
-	else if (missing || r->reduced)
+	else if (missing || r->lacking)
 		r->health = "degraded";
 	else
 		r->health = r->nr_attention ? "attention" : "ok";
@@ -264,7 +237,8 @@ static void make(struct report *r, struct set *s)
 		r->chunks = s->info.nr_chunks;
 	}
 	attend_tiers(r);
-	attend_sizes(r);
+	attend_extended(r);
+	attend_part(r, -1, &r->meta_health);
 	set_words(r);
 }
 
@@ -398,7 +372,7 @@ struct report *reports_make(struct set **sets, unsigned int nr, unsigned int int
 		sleep_ms(interval_ms);
 		for (i = 0; i < nr; i++)
 			if (report_measurable(sets[i]))
-				set_refresh(sets[i]);
+				set_look(sets[i]);
 	}
 	reports = reports_since(sets, nr, before);
 	samples_free(before);
@@ -411,9 +385,13 @@ void reports_free(struct report *reports, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		for (j = 0; j < reports[i].nr_attention; j++) {
+			free(reports[i].attention[j].code);
 			free(reports[i].attention[j].device);
 			free(reports[i].attention[j].text);
 		}
+		for (j = 0; j < TIER_MAX_TIERS; j++)
+			health_free(&reports[i].tier_health[j]);
+		health_free(&reports[i].meta_health);
 		free(reports[i].attention);
 		free(reports[i].lost);
 	}

@@ -3,11 +3,12 @@
 #ifndef TIERCTL_REPORT_H
 #define TIERCTL_REPORT_H
 
+#include "health.h"
 #include "ranges.h"
 #include "set.h"
 
 struct attention {
-	const char *code;	/* one word, for JSON */
+	char *code;		/* one word, for JSON */
 	int tier;		/* rank, -1 if it is not about a tier */
 	char *device;		/* that it is about, NULL if none or missing */
 	char *text;
@@ -25,7 +26,8 @@ struct report {
 	const char *state;	/* active, suspended, failed, inactive, incomplete */
 	const char *health;	/* ok, degraded, attention, failed */
 
-	bool reduced;		/* a device is smaller than what the set has on it */
+	bool lacking;		/* what is on a device, or on the end of it, cannot be had */
+	struct health tier_health[TIER_MAX_TIERS], meta_health;
 	unsigned int nr_attention;
 	struct attention *attention;
 

@@ -248,7 +248,8 @@ static bool table_from_records(struct set *s, struct table *t)
  */
 static bool needs_mending(const struct set *s)
 {
-	return s && s->active && s->have_table && s->dm.suspended && s->status.kind != STATUS_OK;
+	return s && s->active && s->have_table && s->dm.suspended && s->status.kind != STATUS_OK &&
+	       s->status.kind != STATUS_WAITS;
 }
 
 static int load_records(struct set *s)

@@ -15,6 +15,12 @@
 #include "size.h"
 #include "suggest.h"
 #include "util.h"
+#include "within.h"
+
+/* A metadata device that takes longer for a few blocks does not answer. */
+#define READ_MS		3000
+/* A status that takes longer waits for a device. */
+#define STATUS_MS	3000
 
 static void free_tiers(struct set *s)
 {
@@ -23,6 +29,7 @@ static void free_tiers(struct set *s)
 	for (i = 0; i < s->nr_tiers; i++) {
 		device_free(&s->tier[i].dev);
 		free(s->tier[i].foreign);
+		free(s->tier[i].back);
 	}
 	s->nr_tiers = 0;
 }
@@ -39,6 +46,7 @@ static void set_free(struct set *s)
 	table_free(&s->table);
 	status_free(&s->status);
 	device_free(&s->meta_dev);
+	free(s->meta_back);
 	free(s->problem);
 }
 
@@ -70,16 +78,36 @@ static struct set_tier *new_tier(struct set *s)
 	return t;
 }
 
+static int is_holder(void *context, dev_t holder)
+{
+	return holder == *(dev_t *)context;
+}
+
+/*
+ * A device of an active set's table.  A disk that was unplugged is gone while the set still
+ * holds it, and another one, or itself plugged in again, may have its number by now: that one
+ * the set does not hold.
+ */
+static bool find_held(struct set *s, const char *name, struct device *d)
+{
+	if (device_from_name(name, d))
+		return false;
+	if (device_for_each_holder(d->dev, is_holder, &s->dm.dev))
+		return true;
+	device_free(d);
+	return false;
+}
+
 /* An active set's devices, from its table. */
 static void tiers_from_table(struct set *s)
 {
 	unsigned int i;
 
-	s->have_meta = !device_from_name(s->table.metadata, &s->meta_dev);
+	s->have_meta = find_held(s, s->table.metadata, &s->meta_dev);
 	for (i = 0; i < s->table.nr_tiers; i++) {
 		struct set_tier *t = new_tier(s);
 
-		if (!strcmp(s->table.tier[i], "-") || device_from_name(s->table.tier[i], &t->dev))
+		if (!strcmp(s->table.tier[i], "-") || !find_held(s, s->table.tier[i], &t->dev))
 			continue;
 		t->present = true;
 		t->state = 'A';
@@ -98,13 +126,13 @@ static void tiers_from_status(struct set *s)
 	}
 }
 
-int set_refresh(struct set *s)
+static int refresh(struct set *s, bool wait)
 {
 	struct status status;
 	char *line;
 	int r;
 
-	r = dm_status(s->dm.name, &line);
+	r = dm_status(s->dm.name, wait ? 0 : STATUS_MS, &line);
 	if (r)
 		return r;
 	r = status_parse(line, &status);
@@ -119,42 +147,102 @@ int set_refresh(struct set *s)
 	return r;
 }
 
-int set_read_info(struct set *s)
+int set_refresh(struct set *s)
 {
-	const char *reason;
-	int fd, r;
+	return refresh(s, true);
+}
 
-	if (s->have_info)
-		return 0;
-	if (!s->have_meta)
-		return -ENOENT;
-	fd = device_open(&s->meta_dev, O_RDONLY);
+int set_look(struct set *s)
+{
+	int r = refresh(s, false);
+
+	if (r == -ETIMEDOUT) {
+		status_free(&s->status);
+		s->status.kind = STATUS_WAITS;
+	}
+	return r;
+}
+
+/* What is read of the metadata. */
+struct content {
+	struct tier_meta_info info;
+	struct tier_meta_roots roots;
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	unsigned int nr;		/* of records */
+};
+
+static int read_superblock(void *context, void *result)
+{
+	struct content *c = result;
+	const char *reason;
+	int fd = device_open(context, O_RDONLY), r;
+
 	if (fd < 0)
 		return fd;
-	r = md_read_superblock(fd, &s->info, &s->roots, &reason);
+	r = md_read_superblock(fd, &c->info, &c->roots, &reason);
 	close(fd);
-	s->have_info = !r;
 	return r;
+}
+
+static int read_all(void *context, void *result)
+{
+	struct content *c = result;
+	const char *reason;
+	int r = read_superblock(context, result), fd;
+
+	if (r)
+		return r;
+	fd = device_open(context, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	r = md_read_tiers(fd, &c->roots, c->records, &c->nr, &reason);
+	close(fd);
+	return r;
+}
+
+/*
+ * The metadata device of an active set may be suspended, or hang: it is read in a process of
+ * its own, and not again if that did not end.
+ */
+static int read_metadata(struct set *s, int (*fn)(void *device, void *content), struct content *c)
+{
+	int r;
+
+	s->have_info = false;
+	if (!s->have_meta)
+		return -ENOENT;
+	if (s->meta_hangs || (s->active && device_waits(s->meta_dev.dev)))
+		return -EAGAIN;
+	r = s->active ? run_within(READ_MS, fn, &s->meta_dev, c, sizeof(*c)) : fn(&s->meta_dev, c);
+	s->meta_hangs = r == -ETIMEDOUT;
+	if (r)
+		return r;
+	s->have_info = true;
+	s->info = c->info;
+	s->roots = c->roots;
+	return 0;
+}
+
+int set_read_info(struct set *s)
+{
+	struct content c;
+
+	return s->have_info ? 0 : read_metadata(s, read_superblock, &c);
 }
 
 int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
 {
-	const char *reason;
-	int fd, r, tries;
+	struct content c;
+	int r, tries;
 
 	/* The set is live, so that a commit may come in between. */
 	for (tries = 0; tries < 5; tries++) {
-		s->have_info = false;
-		r = set_read_info(s);
+		r = read_metadata(s, read_all, &c);
 		if (r)
 			continue;
-		fd = device_open(&s->meta_dev, O_RDONLY);
-		if (fd < 0)
-			return fd;
-		r = md_read_tiers(fd, &s->roots, records, nr, &reason);
-		close(fd);
-		if (!r)
-			return 0;
+		memcpy(records, c.records, sizeof(c.records));
+		*nr = c.nr;
+		break;
 	}
 	return r;
 }
@@ -200,31 +288,23 @@ static void active_identity(struct set *s)
 		s->name = xstrdup(s->dm.name);
 }
 
-/* What the table cannot say of missing tiers; the set is live, so it may fail. */
+/* What the table cannot say of missing tiers. */
 static void missing_from_metadata(struct set *s)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
-	const char *reason;
 	unsigned int i, nr;
-	int fd;
 
-	if (!set_missing(s) || set_read_info(s))
+	if (!set_missing(s) || set_read_records(s, records, &nr))
 		return;
-	fd = device_open(&s->meta_dev, O_RDONLY);
-	if (fd < 0)
-		return;
-	if (!md_read_tiers(fd, &s->roots, records, &nr, &reason)) {
-		for (i = 0; i < nr; i++) {
-			struct set_tier *t = &s->tier[records[i].rank];
+	for (i = 0; i < nr; i++) {
+		struct set_tier *t = &s->tier[records[i].rank];
 
-			if (records[i].rank >= s->nr_tiers || t->present)
-				continue;
-			copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
-			make_printable(t->last_seen);
-			t->size = records[i].size * SECTOR_SIZE;
-		}
+		if (records[i].rank >= s->nr_tiers || t->present)
+			continue;
+		copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
+		make_printable(t->last_seen);
+		t->size = records[i].size * SECTOR_SIZE;
 	}
-	close(fd);
 }
 
 static int add_active(void *context, struct dm_device *d)
@@ -242,7 +322,7 @@ static int add_active(void *context, struct dm_device *d)
 	active_identity(s);
 	s->status.kind = STATUS_ERROR;
 	if (s->have_table)
-		set_refresh(s);
+		set_look(s);
 	missing_from_metadata(s);
 	return 0;
 }
@@ -686,6 +766,25 @@ int sets_load(struct set_list *list, bool scan)
 	r = sets_load_members(list, &members);
 	members_free(&members);
 	return r;
+}
+
+void set_look_for_missing(struct set *s, const struct member_list *members)
+{
+	unsigned int i;
+	int rank;
+
+	for (i = 0; i < members->nr; i++) {
+		const struct member *m = &members->member[i];
+
+		if ((m->kind != MEMBER_METADATA && m->kind != MEMBER_TIER) ||
+		    memcmp(member_set_uuid(m), s->uuid, sizeof(s->uuid)))
+			continue;
+		rank = m->kind == MEMBER_TIER ? set_rank_with(s, m->label.id) : -1;
+		if (rank >= 0 && !s->tier[rank].present && !s->tier[rank].back)
+			s->tier[rank].back = xstrdup(m->dev.name);
+		if (m->kind == MEMBER_METADATA && !s->have_meta && !s->meta_back)
+			s->meta_back = xstrdup(m->dev.name);
+	}
 }
 
 static bool is_named(const struct set *s, const char *name)

@@ -26,6 +26,7 @@ struct set_tier {
 	bool stale;		/* the two do not go together */
 	bool slot_lost;		/* and what cannot be read of the label may be newer */
 	char *foreign;		/* what somebody else has put beside the label, or NULL */
+	char *back;		/* not present, but here is another device that has its label; or NULL */
 	bool doubled;		/* another device, a stray, says that it is this tier */
 	bool newest;		/* this one is it, or newer, rather than any other */
 	bool erring;		/* it had errors between the last two looks; of events alone */
@@ -50,6 +51,8 @@ struct set {
 	bool meta_doubled;	/* so is another one, a stray */
 	bool meta_newest;	/* and all others are older */
 	struct device meta_dev;
+	bool meta_hangs;	/* it was read, and did not answer */
+	char *meta_back;	/* as of a tier */
 	bool have_info;		/* its superblock could be read */
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
@@ -78,6 +81,11 @@ void sets_free(struct set_list *list);
 
 /* Reads the status again.  0 or -errno. */
 int set_refresh(struct set *s);
+/* The same for who must not wait: -ETIMEDOUT, and STATUS_WAITS, where the kernel waits for a device. */
+int set_look(struct set *s);
+
+/* Notes where those parts of an active set are that it has lost, and that are back. */
+void set_look_for_missing(struct set *s, const struct member_list *members);
 
 /* How old the label of a tier is that is stale; the caller frees. */
 char *set_tier_age(const struct set_tier *t);
@@ -135,7 +143,10 @@ unsigned int set_missing(const struct set *s);
 /* Tiers that are there, of an inactive set, but stale. */
 unsigned int set_stale(const struct set *s);
 
-/* Reads the superblock of an active set when it is needed.  0 or -errno. */
+/*
+ * Reads the superblock of an active set when it is needed.  0 or -errno: -EAGAIN and
+ * -ETIMEDOUT if its device would make us wait.
+ */
 int set_read_info(struct set *s);
 /* Reads it anew, and what the metadata says of the tiers, in order of id.  0 or -errno. */
 int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr);

@@ -13,6 +13,7 @@ enum status_kind {
 	STATUS_OK,
 	STATUS_FAIL,	/* the target has failed */
 	STATUS_ERROR,	/* its metadata cannot be queried */
+	STATUS_WAITS,	/* there is no answer */
 };
 
 struct tier_status {

@@ -51,6 +51,18 @@ static const struct lvm_part *find_volume(const struct lvm_parts *all, const cha
 	return NULL;
 }
 
+/* What is true of the mapped device, and more, the report says of the parts already. */
+static bool is_told(const struct report *r, const char *code, const char *device)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr_attention; i++)
+		if (r->attention[i].device && !strcmp(r->attention[i].device, device) &&
+		    !strcmp(r->attention[i].code, code))
+			return true;
+	return false;
+}
+
 /* The letters of lvs: the second says whether it can be written, the fifth whether it is active. */
 static void look_at_state(struct report *r, const struct lvm_part *p)
 {
@@ -65,17 +77,17 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 				      p->name, p->name);
 		return;
 	}
-	if (p->attributes[4] == 's') {
+	if (p->attributes[4] == 's' && !is_told(r, "part_suspended", p->name)) {
 		dm_name = dm_name_from_lv(p->name);
 		report_attend(r, "part_suspended", p->name, "%s is suspended, I/O to it waits: dmsetup resume %s",
 			      p->name, dm_name);
 		free(dm_name);
-	} else if (p->attributes[4] != 'a') {
+	} else if (p->attributes[4] != 'a' && p->attributes[4] != 's') {
 		advice = lvm_activation_advice(p);
 		report_attend(r, "part_inactive", p->name, "%s is a part of it and not active: %s", p->name, advice);
 		free(advice);
 	}
-	if (p->attributes[1] == 'r')
+	if (p->attributes[1] == 'r' && !is_told(r, "part_read_only", p->name))
 		report_attend(r, "part_read_only", p->name, "%s is a part of it and was made read-only: lvchange -prw %s",
 			      p->name, p->name);
 }

@@ -7,7 +7,8 @@
 # there: for each state that a fault leaves, what status says of it and the commands that
 # lead out of it.  Elsewhere: a full metadata device (meta-full.sh), something else on a
 # tier and stale metadata (members.sh), two devices that say that they are the same
-# (tierctl.sh), a conversion that was cut short (convert-kill.sh).
+# (tierctl.sh), a conversion that was cut short (convert-kill.sh), a metadata device that
+# was unplugged and a device that was forced away (below.sh).
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
