@@ -359,6 +359,11 @@ bool activate_has_remains(const struct set *s)
 	return s->active && !s->dm.table;
 }
 
+static const char *remains_phrase(const struct set *s)
+{
+	return s->dm.wiped ? "a table of \"error\"" : "no table";
+}
+
 /* One that is still at it has the lock. */
 static bool remove_remains(const struct set *before, const char *command)
 {
@@ -377,7 +382,7 @@ static bool remove_remains(const struct set *before, const char *command)
 	if (s && activate_has_remains(s)) {
 		good = check_closed(s, command);
 		if (good && dm_remove(s->dm.name, &reason)) {
-			err("%s: has no table and cannot be removed: %s.", s->name, reason);
+			err("%s: has %s and cannot be removed: %s.", s->name, remains_phrase(s), reason);
 			free(reason);
 			good = false;
 		}
@@ -393,8 +398,8 @@ static int say_nothing_left(const struct set *before, const char *command)
 {
 	bool done = !strcmp(command, "destroy");
 
-	(done ? warn : err)("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had no table, is removed.",
-			    before->name, before->dm.name);
+	(done ? warn : err)("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had %s, is removed.",
+			    before->name, before->dm.name, remains_phrase(before));
 	return done ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -406,8 +411,8 @@ int activate_without_remains(const struct set *before, const char *command,
 	struct set *s;
 
 	if (global.test) {
-		say("Would remove /dev/mapper/%s, which has no table, and %s %s.\n", before->dm.name, command,
-		    before->name);
+		say("Would remove /dev/mapper/%s, which has %s, and %s %s.\n", before->dm.name, remains_phrase(before),
+		    command, before->name);
 		return EXIT_DONE;
 	}
 	if (!remove_remains(before, command))
@@ -526,6 +531,9 @@ static int finish_and_activate(const struct set *interrupted, const struct args 
 
 static int activate_or_finish(struct set *s, const struct args *args, const struct strings *features)
 {
+	/* Whoever wiped its table meant to, as far as a device that appears can know. */
+	if (s->dm.wiped && args->given[OPT_AUTO])
+		return EXIT_DONE;
 	if (activate_has_remains(s))
 		return activate_afresh(s, args, features);
 	if (!interrupted_set(s, args) || args->given[OPT_READ_ONLY])

@@ -39,6 +39,8 @@ bool check_active(const struct set *s)
 {
 	if (!s->active)
 		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
+	else if (s->dm.wiped)
+		err("%s: its device has a table of \"error\". When it is closed, type: tierctl activate %s", s->name, s->name);
 	else if (!s->have_table)
 		err("%s: no table is loaded. Type: tierctl activate %s", s->name, s->name);
 	else if (s->status.kind == STATUS_WAITS)

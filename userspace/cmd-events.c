@@ -216,7 +216,7 @@ static bool is_wanted(const struct watch *w, const struct set_list *list, const 
 /* A device that is being made has no status yet, one that is reloaded for a moment none, nor one that waits. */
 static bool is_up(const struct set *s)
 {
-	return s->have_table && s->status.kind != STATUS_ERROR && s->status.kind != STATUS_WAITS;
+	return s->dm.wiped || (s->have_table && s->status.kind != STATUS_ERROR && s->status.kind != STATUS_WAITS);
 }
 
 /* Of a set that is on its way the last that is known counts: it may be gone at the next look. */

@@ -26,6 +26,7 @@ static double set_check(const struct report *r) { return r->set->status.needs_ch
 static double set_paused(const struct report *r) { return r->set->status.paused; }
 static double set_suspended(const struct report *r) { return r->set->dm.suspended; }
 static double set_lost(const struct report *r) { return set_missing(r->set); }
+static double set_removal(const struct report *r) { return r->set->dm.removal_waits; }
 static double set_attention(const struct report *r) { return r->nr_attention; }
 static double set_promotions(const struct report *r) { return r->set->status.promotions; }
 static double set_demotions(const struct report *r) { return r->set->status.demotions; }
@@ -51,6 +52,7 @@ static const struct {
 } set_metrics[] = {
 	{ "failed", "gauge", "1 if every I/O to the set is an error.", set_failed, true },
 	{ "suspended", "gauge", "1 if I/O to the set waits.", set_suspended, true },
+	{ "removal_waits", "gauge", "1 if the device is taken away as soon as it is closed.", set_removal, true },
 	{ "attention", "gauge", "How many things tierctl status says need attention.", set_attention, true },
 	{ "missing_tiers", "gauge", "Tiers that are missing.", set_lost, true },
 	{ "size_bytes", "gauge", "Size of the tiered device.", set_size, true },

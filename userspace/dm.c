@@ -128,6 +128,18 @@ static bool is_tier(const char *type)
 	return type && !strcmp(type, "tier");
 }
 
+/* What dmsetup's wipe_table, and its remove --force of a device in use, leave. */
+static bool is_error(const char *type)
+{
+	return type && !strcmp(type, "error");
+}
+
+/* By its UUID, which a set made by dmsetup need not have. */
+static bool is_remains(const char *type, const char *uuid)
+{
+	return (!type || is_error(type)) && uuid && !strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX));
+}
+
 /* 1: *d is a set's device; 0: something else, or gone; or -errno. */
 static int load_device(const char *name, struct dm_device *d)
 {
@@ -147,7 +159,7 @@ static int load_device(const char *name, struct dm_device *d)
 		goto out;
 	dm_get_next_target(task, NULL, &start, &length, &type, &params);
 	uuid = dm_task_get_uuid(task);
-	if (!is_tier(type) && (type || !uuid || strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX))))
+	if (!is_tier(type) && !is_remains(type, uuid))
 		goto out;
 
 	memset(d, 0, sizeof(*d));
@@ -158,10 +170,11 @@ static int load_device(const char *name, struct dm_device *d)
 	d->suspended = info.suspended;
 	d->read_only = info.read_only;
 	d->table_waits = info.inactive_table;
-	if (is_tier(type)) {
-		d->length = length;
+	d->removal_waits = info.deferred_remove;
+	d->wiped = is_error(type);
+	d->length = length;
+	if (is_tier(type))
 		d->table = xstrdup(params ? params : "");
-	}
 	r = 1;
 out:
 	dm_task_destroy(task);

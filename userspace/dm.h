@@ -9,7 +9,7 @@
 
 #define DM_UUID_PREFIX	"TIER-"
 
-/* A mapped device with a tier target; dm_device_free() empties it. */
+/* A mapped device with a tier target, or what is left of one; dm_device_free() empties it. */
 struct dm_device {
 	char *name;
 	char *uuid;		/* may be empty */
@@ -18,8 +18,10 @@ struct dm_device {
 	bool suspended;
 	bool read_only;
 	bool table_waits;	/* one is loaded that resume would make the live one */
+	bool removal_waits;	/* it goes as soon as nobody has it open */
+	bool wiped;		/* its table is one of "error" instead */
 	uint64_t length;	/* sectors; 0 without a table */
-	char *table;		/* the target's arguments, NULL without a table */
+	char *table;		/* the target's arguments, NULL without such a table */
 };
 
 /* Keeps libdevmapper's own words for -v. */

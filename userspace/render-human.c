@@ -23,7 +23,7 @@ static const char *tier_device(const struct set_tier *t)
 
 static const char *mode_word(const struct set *s)
 {
-	if (!s->active || !s->have_table)
+	if (!s->active || (!s->have_table && !s->dm.wiped))
 		return "-";
 	if (s->status.kind == STATUS_WAITS)
 		return "-";

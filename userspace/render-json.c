@@ -322,6 +322,7 @@ void json_add_report(const struct report *r)
 	json_object_object_add(o, "operation", operation_object(r));
 	json_object_object_add(o, "lost_ranges", lost_array(r));
 	put_bool(o, "lost_ranges_complete", !r->lost_cut);
+	put_bool(o, "removal_waits", s->dm.removal_waits);
 	json_object_object_add(o, "attention", attention_array(r));
 	json_object_array_add(sets_array, o);
 }

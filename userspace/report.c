@@ -134,12 +134,25 @@ static void attend_active(struct report *r)
 {
 	const struct set *s = r->set;
 	const struct status *st = &s->status;
-	char *resume;
+	char *resume, *point;
 
+	if (s->dm.wiped) {
+		point = device_mount_point(s->dm.dev);
+		attend(r, "error_table", -1,
+		       "its device has a table of \"error\" and fails every I/O, as dmsetup remove --force leaves it: %s%s%stierctl activate %s",
+		       point ? "umount " : s->dm.open_count ? "close it, then " : "", point ? point : "",
+		       point ? " && " : "", s->name);
+		free(point);
+		return;
+	}
 	if (!s->have_table) {
 		attend(r, "no_table", -1, "no table is loaded: tierctl activate %s", s->name);
 		return;
 	}
+	if (s->dm.removal_waits)
+		attend(r, "removal_waits", -1,
+		       "is taken away as soon as it is closed, as dmsetup remove --deferred asked for. To keep it: dmsetup message %s 0 @cancel_deferred_remove",
+		       s->dm_name);
 	if (s->dm.suspended) {
 		resume = set_resume_command(s);
 		attend(r, "suspended", -1, "suspended: I/O to it waits (%s)", resume);

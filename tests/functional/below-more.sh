@@ -242,12 +242,27 @@ blocks()
 }
 test_case "a tier is moved to a disk with larger blocks" blocks
 
-# Last: it looks at the reports of the cases before.
-schemas()
+deferred()
 {
-	"$here/check-json.py" "$here/../../userspace/schema" "$reports"/*
+	local holder
+	make
+	background io hold "$dev"
+	holder=$last_pid
+	nap 1
+	dmsetup remove --deferred "$set"
+	ctl_code 3 status "$set"
+	matches "attention +is taken away as soon as it is closed.*: dmsetup message $set 0 @cancel_deferred_remove" "$output"
+	ctl_code 3 list
+	same "removal_waits true" "$(json '.sets[0] | "\(.attention[0].code) \(.removal_waits)"' status "$set")"
+	ctl metrics "$set" >"$tmp/metrics"
+	matches "dm_tier_removal_waits\{set=\"$set\"\} 1" "$(<"$tmp/metrics")"
+	dmsetup message "$set" 0 @cancel_deferred_remove
+	well
+	kill "$holder"
+	wait "$holder" || true
+	well
 }
-test_case "every report keeps to its schema" schemas
+test_case "a set that is removed as soon as it is closed" deferred
 
 # Last
 test_case "every report keeps to its schema" schemas

@@ -26,6 +26,45 @@ plain()
 }
 test_case "the metadata is suspended, of a set that dmsetup made" plain
 
+# left_by COMMAND...: what that leaves of a set that is open
+left_by()
+{
+	local holder
+	make
+	background io hold "$dev"
+	holder=$last_pid
+	nap 1
+	"$@" "$set" || true		# --force says that it is busy, and has replaced the table
+	same error "$(dmsetup table "$set" | cut -d' ' -f3)" "table"
+	ctl_code 3 status "$set"
+	note "$(grep '^attention' <<<"$output")"
+	matches 'status: failed' "$output"
+	matches "attention .*has a table of \"error\" and fails every I/O.*: close it, then tierctl activate $set" "$output"
+	ctl_code 3 list
+	matches "$set .*failed" "$output"
+	same "failed failed error_table" "$(json '.sets[0] | .state + " " + .health + " " + .attention[0].code' status "$set")"
+	ctl metrics "$set" >"$tmp/metrics"
+	matches "dm_tier_failed\{set=\"$set\"\} 1" "$(<"$tmp/metrics")"
+	matches "dm_tier_attention\{set=\"$set\"\} 1" "$(<"$tmp/metrics")"
+	# As long as it is open it stays.
+	ctl_code 1 activate "$set"
+	one_line 'open by|in use'
+	# By itself it does not come up again.
+	ctl_code 0 activate --auto
+	same error "$(dmsetup table "$set" | cut -d' ' -f3)" "table"
+	kill "$holder"
+	wait "$holder" || true
+	ctl_code 0 activate "$set"
+	io check "$dev" at=0 len=1m seed=1
+	well
+	dmsetup wipe_table "$set"
+	ctl_code 0 deactivate "$set"
+	only_device ""
+	ctl_code 0 activate -q "$set"
+	well
+}
+test_case "remove --force of a set in use" left_by dmsetup remove --force
+
 # Last
 test_case "every report keeps to its schema" schemas
 
