@@ -12,6 +12,13 @@
 
 #define MAX_DISCARD_SECTORS (16ULL * SZ_1G >> SECTOR_SHIFT)	/* cut at chunks by map() */
 
+/*
+ * Who is above aligns what it lays out to the optimal size, and wipes or leaves free as
+ * much at the beginning; readahead is twice as large.  More than a move copies at a time
+ * brings nothing.
+ */
+#define MAX_IO_OPT	SZ_1M
+
 static void free_target(struct tier_target *tt)
 {
 	unsigned int i;
@@ -243,14 +250,24 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct tier_target *tt = ti->private;
+	u32 chunk = tt->chunk_sectors << SECTOR_SHIFT;
 
 	/* Also of a tier that is missing now, or that may come back. */
 	limits->logical_block_size = max(limits->logical_block_size, tt->logical_block_size);
 	limits->physical_block_size = max(limits->physical_block_size,
 					  limits->logical_block_size);
+	if (tier_take_misaligned(limits) ||
+	    limits->alignment_offset & (limits->logical_block_size - 1)) {
+		/* No larger blocks begin at the same sectors on all tiers. */
+		limits->physical_block_size = limits->logical_block_size;
+		limits->alignment_offset = 0;
+		limits->io_min = 0;
+	}
 	limits->io_min = max(limits->io_min, limits->physical_block_size);
-	limits->io_opt = min_t(u64, tt->chunk_sectors << SECTOR_SHIFT, 1U << 30);
-	limits->discard_granularity = min_t(u64, tt->chunk_sectors << SECTOR_SHIFT, 1U << 30);
+	if (chunk % limits->io_min)
+		limits->io_min = limits->physical_block_size;
+	limits->io_opt = min(chunk, max_t(u32, MAX_IO_OPT, limits->io_min));
+	limits->discard_granularity = chunk;
 	tier_limit_discards(limits, MAX_DISCARD_SECTORS);
 }
 

@@ -78,4 +78,19 @@ static inline void tier_limit_discards(struct queue_limits *limits, u32 sectors)
 #endif
 }
 
+/* Whether stacked devices have no alignment in common, which is then forgotten. */
+static inline bool tier_take_misaligned(struct queue_limits *limits)
+{
+	bool misaligned;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	misaligned = limits->misaligned;
+	limits->misaligned = 0;
+#else
+	misaligned = limits->flags & BLK_FLAG_MISALIGNED;
+	limits->flags &= ~BLK_FLAG_MISALIGNED;
+#endif
+	return misaligned;
+}
+
 #endif /* DM_TIER_COMPAT_H */

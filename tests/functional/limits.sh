@@ -100,6 +100,99 @@ optimal_io()
 }
 test_case "I/O sizes fit the chunks" optimal_io
 
+# Whoever is above wipes, or leaves free, as much at the beginning as the optimal I/O size
+# is, and readahead is twice as large: LUKS2 has 16 MiB before its data, LVM 1 MiB.
+above_large_chunks()
+{
+	local before
+	need_tools cryptsetup pvs mkfs.xfs
+	disk meta 4
+	disk fast 512
+	disk slow 512
+	chunk=$1
+	activate
+	same 1048576 "$(queue "$dev" optimal_io_size)" "optimal I/O size"
+	same 2048 "$(queue "$dev" read_ahead_kb)" "KiB of readahead"
+	before=$(stat_of "$dev" 6)
+	echo secret | cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$dev" -
+	matches 'offset: 16777216 \[bytes\]' "$(cryptsetup luksDump "$dev")" "LUKS2"
+	is "$(stat_of "$dev" 6) - before < 40 * 2048"
+	wipefs -aq "$dev"
+	pvcreate -q -q -y "$dev"
+	matches '^ *2048S? *$' "$(pvs --noheadings -o pe_start --units s "$dev")" "pe_start"
+	wipefs -aq "$dev"
+	matches 'sunit=0 +swidth=0 blks' "$(mkfs.xfs "$dev")" "XFS"
+}
+need_tools()
+{
+	local tool
+	for tool; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
+}
+test_case "LUKS, LVM and XFS on chunks of 16 MiB" above_large_chunks 32768
+test_case "LUKS, LVM and XFS on chunks of 64 MiB" above_large_chunks 131072
+
+# stripes CHUNK MINIMUM OPTIMAL: above two stripes of 256 KiB
+stripes()
+{
+	disk meta 4
+	disk fast 32
+	disk slow 32
+	wrap striped "0 131072 striped 2 512 $slow 0 $fast 0"
+	tiers=(/dev/mapper/tt_striped)
+	chunk=$1
+	activate
+	same "$2" "$(queue "$dev" minimum_io_size)" "minimum I/O size"
+	same "$3" "$(queue "$dev" optimal_io_size)" "optimal I/O size"
+}
+test_case "stripes that are larger than the chunks" stripes 128 512 65536
+test_case "stripes that the chunks are made of" stripes 4096 262144 1048576
+
+# alignment DEVICE: its physical blocks, and where they begin
+alignment() { echo "$(queue "$1" physical_block_size) $(<"$(block_of "$1")/alignment_offset")"; }
+
+# make_partitions: of a disk with physical blocks of 4 KiB, one that begins with one of these
+# and one that does not, $straight and $askew
+make_partitions()
+{
+	scsi_disk 512 physblk_exp=3 || skip "no scsi_debug"
+	printf '%s\n' 2048,409600 425985,409600 | sfdisk -q "$scsi"
+	wait_for 10 test -b "${scsi}2"
+	straight=${scsi}1 askew=${scsi}2
+	disk meta 4
+	disk fast 400
+}
+
+# What fits all tiers is passed on, as by dm-linear; who is above can make up for it.
+misaligned()
+{
+	make_partitions
+	wrap above "0 409600 linear $askew 0"
+	same "4096 3584" "$(alignment /dev/mapper/tt_above)" "dm-linear"
+	remove tt_above
+	tiers=("$fast" "$askew")
+	activate
+	same "4096 3584" "$(alignment "$dev")" "the set"
+	fails mkfs.xfs -q "$dev"
+	mkfs.xfs -q -f "$dev"
+	deactivate
+	scsi_disk_gone
+}
+test_case "a tier that does not begin with a physical block" misaligned
+
+# Else blocks of 512 bytes are all that can be said, and mkfs.xfs needs no -f.
+misaligned_alike()
+{
+	make_partitions
+	tiers=("$straight" "$askew")
+	activate
+	same "512 0" "$(alignment "$dev")" "the set"
+	same 512 "$(queue "$dev" minimum_io_size)" "minimum I/O size"
+	matches 'sunit=0 +swidth=0 blks' "$(mkfs.xfs "$dev")" "XFS"
+	deactivate
+	scsi_disk_gone
+}
+test_case "tiers whose physical blocks do not lie alike" misaligned_alike
+
 # An allocation needs its flush, whatever the tiers' caches are.
 write_cache()
 {
