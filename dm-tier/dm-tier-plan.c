@@ -45,6 +45,75 @@ static int size_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	return 0;
 }
 
+/*
+ * The next two are asked of a tier that joins, of one that comes back and of one in use: a
+ * disk may have been changed while it was away, or copied to another one.
+ *
+ * What is above the set has been laid out for blocks of the set's size.  A tier of larger
+ * ones would fail the smaller requests, or worse.
+ */
+static int check_blocks(struct tier_plan *plan, unsigned int rank, struct block_device *bdev,
+			bool joins)
+{
+	unsigned int size = bdev_logical_block_size(bdev);
+
+	if (size <= plan->info.logical_block_size)
+		return 0;
+	return refuse(plan, -EINVAL, "Tier %u (%pg) has blocks of %u bytes, the set of %u; %s",
+		      rank, bdev, size, plan->info.logical_block_size,
+		      joins ? "it cannot join" : "give it back what it had");
+}
+
+static int check_size(struct tier_plan *plan, unsigned int rank, struct block_device *bdev,
+		      const struct tier_meta_tier *rec)
+{
+	if (bdev_nr_sectors(bdev) >= rec->size)
+		return 0;
+	return refuse(plan, -EINVAL, "Tier %u (%pg) has shrunk from %llu to %llu sectors",
+		      rank, bdev, rec->size, (u64)bdev_nr_sectors(bdev));
+}
+
+/* Since the constructor looked, or a table was loaded, it may have changed. */
+static int check_devices(struct tier_target *tt, struct tier_plan *plan)
+{
+	const char *why;
+	unsigned int i;
+	int r;
+
+	r = tier_device_unfit(tt, tt->metadata->bdev, &why);
+	if (r)
+		return refuse(plan, r, "Metadata %pg %s", tt->metadata->bdev, why);
+	for (i = 0; i < tt->nr_tiers; i++) {
+		if (!tt->devs[i])
+			continue;
+		r = tier_device_unfit(tt, tt->devs[i]->bdev, &why);
+		if (r)
+			return refuse(plan, r, "Tier %u (%pg) %s", i, tt->devs[i]->bdev, why);
+	}
+	return 0;
+}
+
+/*
+ * A disk that is gone has no sectors at all: its I/O fails, and that of the others goes
+ * on.  So it is with what has become write-protected.
+ */
+int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+	int r = 0;
+
+	tier_metadata_get_info(set->metadata, &plan->info);
+	for (i = 0; !r && i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (tier_present(t) && bdev_nr_sectors(t->bdev))
+			r = check_size(plan, i, t->bdev, &t->rec) ? :
+			    check_blocks(plan, i, t->bdev, false);
+	}
+	return r;
+}
+
 struct recs {
 	unsigned int nr;
 	struct tier_meta_tier tier[TIER_MAX_TIERS];
@@ -205,12 +274,8 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	plan->changes_list = true;
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
-	if (!plan->format && bdev_logical_block_size(bdev) > plan->info.logical_block_size)
-		return refuse(plan, -EINVAL,
-			"Tier %u (%pg) has blocks of %u bytes, the set of %u; it cannot join",
-			      rank, bdev, bdev_logical_block_size(bdev),
-			      plan->info.logical_block_size);
-	return size_tier(tt, plan, rank, mine);
+	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
+	       size_tier(tt, plan, rank, mine);
 }
 
 /* A device that carries a label of this set: is it the tier it says it is? */
@@ -248,12 +313,11 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 			"metadata stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
 			      rank, bdev, label->generation, rec->generation);
 	}
-	if (bdev_nr_sectors(bdev) < rec->size)
-		return refuse(plan, -EINVAL, "Tier %u (%pg) has shrunk from %llu to %llu sectors",
-			      rank, bdev, rec->size, (u64)bdev_nr_sectors(bdev));
 	*mine = *rec;
 	plan->label_slot[rank] = label->slot;
-	r = size_tier(tt, plan, rank, mine);
+	r = check_size(plan, rank, bdev, rec) ? :
+	    check_blocks(plan, rank, bdev, false) ? :
+	    size_tier(tt, plan, rank, mine);
 	if (r)
 		return r;
 	if (rec->first_place != mine->first_place)
@@ -446,7 +510,7 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 
 	if (!recs)
 		return refuse(plan, -ENOMEM, "Out of memory");
-	r = look_at_metadata(tt, plan);
+	r = check_devices(tt, plan) ? : look_at_metadata(tt, plan);
 	/* A shorter length may end within a chunk, and cuts off the rest of it. */
 	recs->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
 	if (tt->ti->len < plan->info.length)

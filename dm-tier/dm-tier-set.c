@@ -619,28 +619,6 @@ static bool renamed(struct tier_set *set)
 	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
 }
 
-/*
- * The same table again: nobody may have taken sectors away.  A disk that is gone has
- * none at all; its I/O fails, and that of the others goes on.
- */
-static int recheck_sizes(struct tier_set *set)
-{
-	unsigned int i;
-
-	for (i = 0; i < set->nr_tiers; i++) {
-		struct tier *t = set->tiers[i];
-
-		if (tier_present(t) && bdev_nr_sectors(t->bdev) &&
-		    bdev_nr_sectors(t->bdev) < t->rec.size) {
-			DMERR("%s: tier %u (%pg) has shrunk from %llu to %llu sectors",
-			      dm_device_name(set->md), i, t->bdev, t->rec.size,
-			      (u64)bdev_nr_sectors(t->bdev));
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
 /* A chunk or more has been added to a tier, and can be adopted. */
 static bool grown(struct tier_set *set)
 {
@@ -731,15 +709,16 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	bool fresh;
 	int r;
 
-	if (set->active && old == tt) {
-		r = recheck_sizes(set);
-		if (r || (!grown(set) && !renamed(set)))
-			return r;
-	}
-
 	plan = kvzalloc(sizeof(*plan), GFP_KERNEL);
 	if (!plan)
 		return -ENOMEM;
+	if (set->active && old == tt) {
+		r = tier_plan_recheck(tt, plan);
+		if (r)
+			report(set, r, plan->reason);
+		if (r || (!grown(set) && !renamed(set)))
+			goto out;
+	}
 	/* What has never written has nothing to lose, and may know another length. */
 	if (set->active && set->read_only_activation && old != tt)
 		deactivate(set);

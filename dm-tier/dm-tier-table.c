@@ -223,11 +223,26 @@ static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 	return 0;
 }
 
+int tier_device_unfit(const struct tier_target *tt, struct block_device *bdev, const char **why)
+{
+	if (bdev_is_zoned(bdev)) {
+		*why = "is a zoned device, which cannot be written at random";
+		return -EINVAL;
+	}
+	if (tier_writes_wanted(tt) && bdev_read_only(bdev)) {
+		*why = "is write-protected";
+		return -EROFS;
+	}
+	return 0;
+}
+
 /* what: "metadata device" or "tier". */
 static int open_device(struct tier_target *tt, const char *what, const char *path,
 		       struct dm_dev **dev, char **error)
 {
 	tier_open_mode_t mode = dm_table_get_mode(tt->ti->table);
+	const char *why;
+	int r;
 
 	/* A read-only activation must not be able to write by mistake. */
 	if (tt->read_only)
@@ -237,11 +252,10 @@ static int open_device(struct tier_target *tt, const char *what, const char *pat
 		tier_reason(error, "Cannot open %s '%s'", what, path);
 		return -ENODEV;
 	}
-	if (tier_writes_wanted(tt) && bdev_read_only((*dev)->bdev)) {
-		tier_reason(error, "The %s %s is write-protected", what, path);
-		return -EROFS;
-	}
-	return 0;
+	r = tier_device_unfit(tt, (*dev)->bdev, &why);
+	if (r)
+		tier_reason(error, "The %s %s %s", what, path, why);
+	return r;
 }
 
 static int open_devices(struct tier_target *tt, const char *metadata, char **paths,
@@ -267,14 +281,6 @@ static int open_devices(struct tier_target *tt, const char *metadata, char **pat
 				return -EINVAL;
 			}
 		}
-		if (bdev_is_zoned(tt->devs[i]->bdev)) {
-			*error = "A tier is a zoned device, which cannot be written at random";
-			return -EINVAL;
-		}
-	}
-	if (!r && bdev_is_zoned(tt->metadata->bdev)) {
-		*error = "The metadata device is a zoned device";
-		r = -EINVAL;
 	}
 	return r;
 }

@@ -833,6 +833,8 @@ bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id);
 void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan);
 /* Reads only.  Fills *plan; on error plan->reason is one clear line. */
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan);
+/* The same for the table in force: whether I/O still reaches what it is meant for. */
+int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan);
 /* Writes: formats the set, or bumps the generation and changes the list. */
 int tier_plan_format(struct tier_target *tt, struct tier_plan *plan);
 int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan);
@@ -842,6 +844,8 @@ int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan);
 /* ---- dm-tier-table.c ---- */
 
 int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, char **error);
+/* What no device of a set may be, whenever it is looked at; *why goes behind its name. */
+int tier_device_unfit(const struct tier_target *tt, struct block_device *bdev, const char **why);
 /* Composes a line for ti->error. */
 __printf(2, 3) void tier_reason(char **error, const char *fmt, ...);
 /* Index of the key and its rank (-1 for a target tunable); -EINVAL. */

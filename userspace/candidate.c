@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fit.h"
 #include "lvm-part.h"
 #include "signature.h"
 #include "twin.h"
@@ -100,8 +101,9 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 	}
 	if (!is_apart(d->typed, d->dev.dev, above))
 		goto out;
-	if (d->dev.read_only) {
-		err("%s: is read-only.", d->typed);
+	text = fit_kind(&d->dev, true);
+	if (text) {
+		err("%s: %s.", d->typed, text);
 		goto out;
 	}
 	text = device_usage(&d->dev);
@@ -109,9 +111,21 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 		err("%s: %s. Free it first, --force does not help.", d->typed, text);
 	else
 		good = !global.force || !is_second_path(d, sets);
+	if (good)
+		fit_warn(d->typed, &d->dev);
 out:
 	free(text);
 	return good;
+}
+
+bool candidate_blocks_fit(const struct candidate *d, const char *set, unsigned int block, const char *so)
+{
+	char *text = fit_blocks(&d->dev, set, block);
+
+	if (text)
+		err("%s: %s%s.", d->typed, text, so);
+	free(text);
+	return !text;
 }
 
 char *candidate_describe(const struct member *m)

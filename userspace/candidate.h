@@ -16,10 +16,12 @@ bool candidate_find(struct candidate *d);
 /* The same of a logical volume that was made for a set: nothing else may be wiped in its place. */
 bool candidate_find_made(struct candidate *d);
 /*
- * Whether it is free: not in use, not read-only, not a set, and not made of the device that is
- * to be made of it (0 for none).  No --force helps against that.
+ * Whether it is free: not in use, not read-only, of a kind that can be a part, not a set, and
+ * not made of the device that is to be made of it (0 for none).  No --force helps against that.
  */
 bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above);
+/* Whether fit_blocks() has nothing against it; so is put behind what it has. */
+bool candidate_blocks_fit(const struct candidate *d, const char *set, unsigned int block, const char *so);
 /* The same of a physical volume that a part is to be made on. */
 bool candidate_pv_apart(const char *pv, dev_t above);
 /* Fills in what it carries, which is refused without --force. */

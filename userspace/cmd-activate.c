@@ -9,6 +9,8 @@
 
 #include "commands.h"
 #include "convert.h"
+#include "fit.h"
+#include "lib/pd.h"
 #include "lock.h"
 #include "plan.h"
 #include "revert.h"
@@ -137,6 +139,71 @@ static bool write_over(const struct set *s)
 	return true;
 }
 
+/* What speaks against a tier as it is now; the caller frees. */
+static char *unfit_tier(const struct set *s, unsigned int rank, bool writes)
+{
+	const struct set_tier *t = &s->tier[rank];
+
+	return fit_kind(&t->dev, writes) ?: fit_blocks(&t->dev, s->name, s->info.logical_block_size) ?:
+	       fit_size(&t->dev, t->size);
+}
+
+/* In bytes, by its space map. */
+static uint64_t metadata_size(const struct set *s)
+{
+	struct md_space_map_root root;
+
+	memcpy(&root, s->roots.space_map, sizeof(root));
+	return le64_to_cpu(root.nr_blocks) * TIER_METADATA_BLOCK_SIZE;
+}
+
+/* None of this can be forced: it would be I/O that goes astray. */
+static bool fits(struct set *s, bool writes, bool degraded)
+{
+	char *text = fit_kind(&s->meta_dev, writes) ?: fit_size(&s->meta_dev, metadata_size(s));
+	unsigned int i;
+	bool protected;
+
+	if (text) {
+		protected = writes && s->meta_dev.read_only;
+		err("%s: its metadata device (%s) %s.%s%s", s->name, s->meta_dev.name, text,
+		    protected ? " To have a look: tierctl activate --read-only " : "", protected ? s->name : "");
+		free(text);
+		return false;
+	}
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		text = t->present && !t->stale ? unfit_tier(s, i, writes) : NULL;
+		if (!text)
+			continue;
+		if (degraded) {
+			warn("%s: tier %u (%s) is left out: it %s.", s->name, i, t->dev.name, text);
+			t->present = false;
+			t->state = '-';
+		} else {
+			protected = writes && t->dev.read_only;
+			err("%s: tier %u (%s) %s. Make it what it was; to leave it out: tierctl activate --degraded %s%s%s",
+			    s->name, i, t->dev.name, text, s->name,
+			    protected ? "; to have a look: tierctl activate --read-only " : "",
+			    protected ? s->name : "");
+		}
+		free(text);
+		if (!degraded)
+			return false;
+	}
+	return true;
+}
+
+static void warn_of_slow(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present)
+			fit_warn(s->tier[i].dev.name, &s->tier[i].dev);
+}
+
 /*
  * One that convert or revert left half-done, and that can go on from there.  A call by
  * itself waits for all that has to be cleaned up: nobody would come back for the rest.
@@ -194,7 +261,7 @@ static bool can_activate(struct set *s, const struct args *args)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
-	if (metadata_stale(s))
+	if (metadata_stale(s) || !fits(s, writes, args->given[OPT_DEGRADED]))
 		return false;
 	if (writes && !global.force && !keep_off(s, args->given[OPT_DEGRADED]))
 		return false;
@@ -203,6 +270,7 @@ static bool can_activate(struct set *s, const struct args *args)
 		return false;
 	}
 	leave_out_stale(s);
+	warn_of_slow(s);
 	if (writes && !global.test && !agree_to_write_over(s))
 		return false;
 	return members_unused(s, !writes);

@@ -97,11 +97,8 @@ static bool check_device(struct addition *a)
 
 	if (!candidate_usable(d, &a->list, a->s->dm.dev) || !check_size(a, d->typed, d->dev.size))
 		return false;
-	if (d->dev.logical_block > a->s->info.logical_block_size) {
-		err("%s: has blocks of %u bytes, %s of %u; it cannot join.", d->typed, d->dev.logical_block,
-		    a->s->name, a->s->info.logical_block_size);
+	if (!candidate_blocks_fit(d, a->s->name, a->s->info.logical_block_size, "; it cannot join"))
 		return false;
-	}
 	member_read(&d->dev, &m);
 	a->leftover = reshape_is_leftover(a->s, &m);
 	member_free(&m);

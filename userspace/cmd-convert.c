@@ -229,17 +229,6 @@ static bool check_origin_content(const struct request *q)
 	return q->lv || check_plain_device(q);
 }
 
-static bool check_zoned(const struct candidate *c)
-{
-	char *zoned = device_attribute(c->dev.dev, "queue/zoned");
-	bool good = !zoned || !strcmp(zoned, "none");
-
-	if (!good)
-		err("%s: is a zoned device, which cannot be a tier.", c->typed);
-	free(zoned);
-	return good;
-}
-
 static bool check_origin(struct request *q)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT];
@@ -255,8 +244,7 @@ static bool check_origin(struct request *q)
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}
-	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets, 0) && check_zoned(&q->origin) &&
-	       check_origin_content(q);
+	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets, 0) && check_origin_content(q);
 }
 
 /*
@@ -298,13 +286,10 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 			return false;
 		}
 	}
-	if (!metadata && d->logical_block > q->origin.dev.logical_block) {
-		err("%s: has blocks of %u bytes, %s of %u, so it cannot stand in for it.", p->c.typed,
-		    d->logical_block, q->c.name, q->origin.dev.logical_block);
+	if (!metadata && !candidate_blocks_fit(&p->c, q->c.name, q->origin.dev.logical_block,
+					       ", so it cannot stand in for it"))
 		return false;
-	}
-	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !check_zoned(&p->c) ||
-	    !candidate_look_inside(&p->c, metadata))
+	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !candidate_look_inside(&p->c, metadata))
 		return false;
 	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)

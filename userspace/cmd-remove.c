@@ -260,11 +260,8 @@ static bool check_new(struct replacement *r)
 		    format_size(a, d->dev.size), format_size(b, r->s->chunk_sectors * SECTOR_SIZE));
 		return false;
 	}
-	if (d->dev.logical_block > r->s->info.logical_block_size) {
-		err("%s: has blocks of %u bytes, %s of %u; it cannot join.", d->typed, d->dev.logical_block,
-		    r->s->name, r->s->info.logical_block_size);
+	if (!candidate_blocks_fit(d, r->s->name, r->s->info.logical_block_size, "; it cannot join"))
 		return false;
-	}
 	if (r->s->nr_tiers == TIER_MAX_TIERS) {
 		err("%s: has %u tiers, and more cannot be, not even for a while.", r->s->name, r->s->nr_tiers);
 		return false;
