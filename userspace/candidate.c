@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "fit.h"
 #include "lvm-part.h"
 #include "signature.h"
@@ -162,8 +163,18 @@ bool candidate_begins_blank(const struct device *d)
 	return zero;
 }
 
+/* --force asks about both. */
+static void add_reason(char **carries, const char *hidden)
+{
+	char *both = *carries ? xasprintf("%s; %s", *carries, hidden) : xstrdup(hidden);
+
+	free(*carries);
+	*carries = both;
+}
+
 bool candidate_look_inside(struct candidate *d, bool metadata)
 {
+	char *hidden = filter_reason(d->dev.dev);
 	bool good = false, unknown;
 	struct member m;
 	int error;
@@ -171,6 +182,7 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	if (!metadata && set_volume_is_origin(&d->dev)) {
 		err("%s: its name ends in " LVM_ORIGIN_SUFFIX ", by which a volume that was converted is known. Rename it first.",
 		    d->typed);
+		free(hidden);
 		return false;
 	}
 	member_read(&d->dev, &m);
@@ -190,6 +202,15 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	unknown = !d->carries && !(metadata ? candidate_begins_blank(&d->dev) : m.blank);
 	if (unknown)
 		d->carries = xstrdup("something unknown in its first 8 KiB");
+	/* Of the type that udev has found in its contents these say more. */
+	if (hidden && !(d->carries && strstr(hidden, "ID_FS_TYPE"))) {
+		good = global.force;
+		if (!good)
+			err("%s: is %s. Use what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
+			    d->typed, hidden, d->dev.path);
+		add_reason(&d->carries, hidden);
+		goto out;
+	}
 
 	if (!d->carries || global.force)
 		good = true;
@@ -203,6 +224,7 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 		err("%s: carries %s. Its data would be lost: %s it, or repeat with --force.", d->typed,
 		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a");
 out:
+	free(hidden);
 	member_free(&m);
 	return good;
 }

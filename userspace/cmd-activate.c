@@ -114,6 +114,43 @@ static bool keep_off(struct set *s, bool degraded)
 	return true;
 }
 
+static bool agree_to_hidden(const struct set *s, const char *part, const struct device *d, const char *hidden)
+{
+	if (global.force)
+		return global.test || ask("Use %s, which is %s, as the %s of %s?", d->name, hidden, part, s->name);
+	err("%s: %s (%s) is %s. What is made of it (the map, the array) is found by itself when it is there; if udev is wrong: udevadm trigger %s, or tierctl activate --force %s",
+	    s->name, part, d->name, hidden, d->path, s->name);
+	return false;
+}
+
+/*
+ * A path of multipath or a member of an array carries what the map or the array carries, and
+ * the set is to be made of these.
+ */
+static bool agree_to_all_hidden(struct set *s, const struct args *args)
+{
+	unsigned int i;
+
+	if (s->have_meta && s->meta_hidden && !agree_to_hidden(s, "metadata device", &s->meta_dev, s->meta_hidden))
+		return false;
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+		char part[16];
+
+		if (!t->present || !t->hidden)
+			continue;
+		snprintf(part, sizeof(part), "tier %u", i);
+		if (args->given[OPT_DEGRADED] && !global.force) {
+			warn("%s: %s (%s) is left out: it is %s.", s->name, part, t->dev.name, t->hidden);
+			t->present = false;
+			t->state = '-';
+		} else if (!agree_to_hidden(s, part, &t->dev, t->hidden)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* With --force, of those that are left. */
 static bool agree_to_write_over(const struct set *s)
 {
@@ -540,6 +577,16 @@ static bool complete(const struct set *s)
 	return !s->problem && !set_missing(s) && !set_stale(s);
 }
 
+static bool has_hidden(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].hidden)
+			return true;
+	return s->meta_hidden;
+}
+
 /* With --auto in silence, unless a complete set cannot be activated. */
 static int activate_if_meant(struct set *s, const struct args *args, const struct strings *features)
 {
@@ -604,6 +651,13 @@ static int activate_or_finish(struct set *s, const struct args *args, const stru
 		return EXIT_DONE;
 	if (activate_has_remains(s))
 		return activate_afresh(s, args, features);
+	if (!s->active && has_hidden(s)) {
+		/* Their event, or that of what is made of them, comes later. */
+		if (args->given[OPT_AUTO])
+			return EXIT_DONE;
+		if (!agree_to_all_hidden(s, args))
+			return EXIT_FAILED;
+	}
 	if (!interrupted_set(s, args) || args->given[OPT_READ_ONLY])
 		return activate_if_meant(s, args, features);
 	if (!global.test)
@@ -628,8 +682,14 @@ static int auto_activate(const u8 *uuid, const struct args *args, const struct s
 		say_late(hex);
 		return EXIT_FAILED;
 	}
-	sets_load(&list, true);
+	/* Whatever a device of another set does now, it delays none that is complete without it. */
+	sets_load_for(&list, hex);
 	s = sets_find(&list, hex);
+	if (!s || !complete(s)) {
+		sets_free(&list);
+		sets_load(&list, true);
+		s = sets_find(&list, hex);
+	}
 	if (s)
 		code = activate_or_finish(s, args, features);
 	sets_free(&list);
@@ -647,6 +707,7 @@ static int auto_activate_named(const char *name, const struct args *args, const 
 	struct set *s;
 
 	if (!device_from_name(name, &d)) {
+		/* Without a time limit: it is this set's, and nobody comes back for a device that is slow. */
 		member_read(&d, &m);
 		device_free(&d);
 		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)

@@ -11,6 +11,7 @@
 #include "candidate.h"
 #include "commands.h"
 #include "convert.h"
+#include "filter.h"
 #include "lib/build.h"
 #include "lock.h"
 #include "lvm-check.h"
@@ -196,7 +197,7 @@ static bool check_plain_device(const struct request *q)
 static bool check_origin_content(const struct request *q)
 {
 	const struct device *d = &q->origin.dev;
-	char *found, size[SIZE_TEXT];
+	char *found, *hidden, size[SIZE_TEXT];
 	struct member m;
 	int error;
 
@@ -225,6 +226,16 @@ static bool check_origin_content(const struct request *q)
 		free(found);
 		return false;
 	}
+	/* A physical volume within it is what it carries. */
+	hidden = filter_reason(d->dev);
+	if (hidden && !global.force && !(found && strstr(found, "LVM2_member") && strstr(hidden, "LVM2_member"))) {
+		err("%s: is %s. Convert what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
+		    q->c.name, hidden, d->path);
+		free(hidden);
+		free(found);
+		return false;
+	}
+	free(hidden);
 	free(found);
 	return q->lv || check_plain_device(q);
 }

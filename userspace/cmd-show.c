@@ -147,10 +147,30 @@ static void scan_named(const struct args *args, struct member_list *list, bool *
 			*found_all = false;
 			continue;
 		}
-		list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
-		member_read(&d, &list->member[list->nr++]);
-		device_free(&d);
+		members_add(list, &d);
 	}
+	members_look(list);
+}
+
+static bool is_hidden(const struct member *m, const struct set_list *sets)
+{
+	struct role role;
+
+	role_of(m, sets, &role);
+	return role.state && !strcmp(role.state, "hidden");
+}
+
+static void leave_out_hidden(struct member_list *devices, const struct set_list *sets)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < devices->nr; i++) {
+		if (is_hidden(&devices->member[i], sets))
+			member_free(&devices->member[i]);
+		else
+			devices->member[kept++] = devices->member[i];
+	}
+	devices->nr = kept;
 }
 
 /* Among devices: what should not be there.  Among sets: what is not there. */
@@ -161,6 +181,9 @@ static bool scan_needs_attention(const struct member_list *devices, const struct
 	for (i = 0; i < devices->nr; i++) {
 		struct role role;
 
+		/* That a path is there is as it should be. */
+		if (is_hidden(&devices->member[i], sets))
+			continue;
 		role_of(&devices->member[i], sets, &role);
 		if (!strcmp(role.role, "damaged"))
 			return true;
@@ -182,6 +205,8 @@ int cmd_scan(const struct args *args)
 
 	members_scan(&all, args->given[OPT_ALL]);
 	sets_load_members(&sets, &all);
+	if (!args->given[OPT_ALL])
+		leave_out_hidden(&all, &sets);
 	if (args->nr) {
 		scan_named(args, &named, &found);
 		shown = &named;

@@ -117,13 +117,10 @@ void member_judge(int fd, struct member *m)
 	free(head);
 }
 
-void member_read(const struct device *dev, struct member *m)
+void member_look(const struct device *dev, struct member *m)
 {
-	int fd;
+	int fd = device_open(dev, O_RDONLY);
 
-	memset(m, 0, sizeof(*m));
-	device_copy(&m->dev, dev);
-	fd = device_open(dev, O_RDONLY);
 	if (fd < 0) {
 		m->kind = MEMBER_UNREADABLE;
 		m->reason = "cannot be opened";
@@ -136,6 +133,13 @@ void member_read(const struct device *dev, struct member *m)
 	if (m->kind == MEMBER_TIER)
 		make_printable(m->label.name);
 	close(fd);
+}
+
+void member_read(const struct device *dev, struct member *m)
+{
+	memset(m, 0, sizeof(*m));
+	device_copy(&m->dev, dev);
+	member_look(dev, m);
 }
 
 int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label)
@@ -165,6 +169,8 @@ int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label)
 void member_free(struct member *m)
 {
 	device_free(&m->dev);
+	free(m->hidden);
+	m->hidden = NULL;
 }
 
 const u8 *member_set_uuid(const struct member *m)

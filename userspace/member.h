@@ -21,7 +21,8 @@ struct member {
 	bool is_label;		/* MEMBER_DAMAGED: a tier's label, else metadata */
 	bool is_whole;		/* MEMBER_DAMAGED: in order, but of a version that is not known */
 	bool foreign;		/* MEMBER_TIER: beside its label, where zeroes were, is something else */
-	const char *reason;
+	const char *reason;	/* constant */
+	char *hidden;		/* found by a scan: why it is not to be taken for a member, or NULL */
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;
 	struct tier_label_info label;	/* MEMBER_TIER */
@@ -33,7 +34,10 @@ struct member {
 /* Judges an open device or file; sets all but dev. */
 void member_judge(int fd, struct member *m);
 
-/* The same, with names that can be printed.  Takes a copy of dev, which member_free() frees. */
+/* The same of a device, with names that can be printed. */
+void member_look(const struct device *dev, struct member *m);
+
+/* The same of all of *m.  Takes a copy of dev, which member_free() frees. */
 void member_read(const struct device *dev, struct member *m);
 void member_free(struct member *m);
 

@@ -297,7 +297,9 @@ void show_scan(const struct member_list *devices, const struct set_list *sets)
 
 		role_of(m, sets, &role);
 		is = role.tier >= 0 ? xasprintf("tier %d", role.tier) : xstrdup(role.role);
-		if (!role.set)
+		if (m->hidden)
+			about = xstrdup(m->hidden);
+		else if (!role.set)
 			about = other_content(m);
 		columns_row(&c, m->dev.name, format_size(size, m->dev.size), is,
 			    role.set ? role.set->name : "-", role.state ? role.state : "-", about);

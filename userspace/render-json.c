@@ -352,6 +352,7 @@ void json_add_scan(const struct member_list *devices, const struct set_list *set
 				       m->kind == MEMBER_METADATA ?
 				       json_object_new_uint64(m->meta.generation) : NULL);
 		put_string(o, "state", role.state);
+		put_string(o, "hidden", m->hidden);
 		json_object_array_add(devices_array, o);
 	}
 }

@@ -121,6 +121,8 @@ static void attend_tiers(struct report *r)
 		} else if (t->foreign) {
 			attend(r, "tier_foreign", i, "tier %u (%s) carries %s beside its label", i, t->dev.name,
 			       t->foreign);
+		} else if (t->hidden) {
+			attend(r, "tier_hidden", i, "tier %u (%s) is %s", i, t->dev.name, t->hidden);
 		}
 	}
 }
@@ -246,6 +248,9 @@ static void make(struct report *r, struct set *s)
 			attend(r, "incomplete", -1, "%s", s->problem);
 		if (s->info.flags & TIER_SB_NEEDS_CHECK)
 			attend(r, "needs_check", -1, "its metadata needs a check");
+		if (s->meta_hidden)
+			attend(r, "metadata_hidden", -1, "its metadata device %s is %s", s->meta_dev.name,
+			       s->meta_hidden);
 		r->have_chunks = set_count_chunks(s, r->used, &r->mapped, &r->pinned);
 		r->chunks = s->info.nr_chunks;
 	}

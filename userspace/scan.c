@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "aside.h"
+#include "filter.h"
 #include "signature.h"
 #include "size.h"
 #include "util.h"
@@ -72,31 +74,109 @@ static bool is_leg(const struct member *m)
 	return (m->kind == MEMBER_METADATA || m->kind == MEMBER_TIER) && signatures_array(m->dev.path, own);
 }
 
+/* These two run in processes of their own. */
+static void look(const struct device *dev, void *result)
+{
+	member_look(dev, result);
+}
+
+static void look_but_at_legs(const struct device *dev, void *result)
+{
+	struct member *m = result;
+
+	member_look(dev, m);
+	if (is_leg(m))
+		m->kind = MEMBER_NONE;
+}
+
+/* Each device is complained of once. */
+static void complain_of_late(const struct member *m)
+{
+	static dev_t *said;
+	static unsigned int nr;
+	unsigned int i;
+
+	for (i = 0; i < nr && said[i] != m->dev.dev; i++)
+		;
+	if (i < nr)
+		return;
+	said = xrealloc(said, nr + 1, sizeof(*said));
+	said[nr++] = m->dev.dev;
+	warn("%s: does not answer within %u s, and is left out.", m->dev.name, ASIDE_MS / 1000);
+}
+
+static void look_at_all(struct member_list *list, void (*fn)(const struct device *dev, void *result))
+{
+	struct reading *r = xcalloc(list->nr, sizeof(*r));
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		r[i] = (struct reading){ .dev = &list->member[i].dev, .result = &list->member[i] };
+	read_aside(r, list->nr, sizeof(struct member), fn);
+	for (i = 0; i < list->nr; i++) {
+		struct member *m = &list->member[i];
+
+		if (r[i].late) {
+			m->kind = MEMBER_UNREADABLE;
+			m->reason = "does not answer";
+		}
+		if (m->kind != MEMBER_NONE)
+			m->hidden = filter_reason(m->dev.dev);
+		if (r[i].late && !m->hidden)
+			complain_of_late(m);
+	}
+	free(r);
+}
+
+void members_look(struct member_list *list)
+{
+	look_at_all(list, look);
+}
+
+void members_add(struct member_list *list, struct device *d)
+{
+	list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
+	/* Each byte is set, as a process that reads hands on all of them. */
+	memset(&list->member[list->nr], 0, sizeof(*list->member));
+	list->member[list->nr++].dev = *d;
+}
+
 struct scan {
 	struct member_list *list;
-	bool all;
+	const char *set_hex;	/* NULL: all sets */
 };
 
-static int scan_device(void *context, dev_t dev)
+static int add_device(void *context, dev_t dev)
 {
 	struct scan *scan = context;
-	struct member_list *list = scan->list;
 	struct device d;
-	struct member m;
 
-	if (!worth_reading(dev) || device_from_number(dev, &d))
-		return 0;
-	member_read(&d, &m);
-	if (is_leg(&m))
-		m.kind = MEMBER_NONE;
-	device_free(&d);
-	if (!scan->all && (m.kind == MEMBER_NONE || m.kind == MEMBER_UNREADABLE)) {
-		member_free(&m);
-		return 0;
-	}
-	list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
-	list->member[list->nr++] = m;
+	if ((!scan->set_hex || filter_may_be_of(dev, scan->set_hex)) && worth_reading(dev) &&
+	    !device_from_number(dev, &d))
+		members_add(scan->list, &d);
 	return 0;
+}
+
+static void drop(struct member_list *list, bool (*unwanted)(const struct member_list *list, const struct member *m))
+{
+	bool *gone = xcalloc(list->nr, sizeof(*gone));
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < list->nr; i++)
+		gone[i] = unwanted(list, &list->member[i]);
+	for (i = 0; i < list->nr; i++) {
+		if (gone[i])
+			member_free(&list->member[i]);
+		else
+			list->member[kept++] = list->member[i];
+	}
+	list->nr = kept;
+	free(gone);
+}
+
+static bool is_part(const struct member *m)
+{
+	return m->kind == MEMBER_METADATA || m->kind == MEMBER_TIER;
 }
 
 static bool same_member(const struct member *a, const struct member *b)
@@ -110,6 +190,7 @@ static bool same_member(const struct member *a, const struct member *b)
 struct same_above {
 	const struct member_list *list;
 	const struct member *m;
+	const struct member *unreadable;
 };
 
 static int is_same(void *context, dev_t holder)
@@ -127,9 +208,52 @@ static bool shown_above(const struct member_list *list, const struct member *m)
 {
 	struct same_above s = { .list = list, .m = m };
 
-	if (m->kind != MEMBER_METADATA && m->kind != MEMBER_TIER)
-		return false;
-	return device_for_each_holder(m->dev.dev, is_same, &s);
+	return is_part(m) && device_for_each_holder(m->dev.dev, is_same, &s);
+}
+
+static int is_unreadable(void *context, dev_t holder)
+{
+	struct same_above *s = context;
+	unsigned int i;
+
+	for (i = 0; i < s->list->nr; i++) {
+		if (s->list->member[i].dev.dev == holder && s->list->member[i].kind == MEMBER_UNREADABLE) {
+			s->unreadable = &s->list->member[i];
+			return 1;
+		}
+	}
+	return device_for_each_holder(holder, is_unreadable, s);
+}
+
+/* The device above may carry the same. */
+static void hide_below_unreadable(struct member_list *list)
+{
+	struct same_above s = { .list = list };
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++) {
+		struct member *m = &list->member[i];
+
+		if (is_part(m) && !m->hidden && device_for_each_holder(m->dev.dev, is_unreadable, &s))
+			m->hidden = xasprintf("below %s, which %s", s.unreadable->dev.name, s.unreadable->reason);
+	}
+}
+
+/* The map is there, and need not be made of this path. */
+static bool shown_elsewhere(const struct member_list *list, const struct member *m)
+{
+	unsigned int i;
+
+	for (i = 0; m->hidden && is_part(m) && i < list->nr; i++)
+		if (!list->member[i].hidden && same_member(m, &list->member[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_no_set(const struct member_list *list, const struct member *m)
+{
+	(void)list;
+	return m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE;
 }
 
 static int by_device(const void *a, const void *b)
@@ -139,29 +263,31 @@ static int by_device(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void members_scan(struct member_list *list, bool all)
+static void scan(struct member_list *list, const char *set_hex, bool all)
 {
-	struct scan scan = { .list = list, .all = all };
-	unsigned int i, kept = 0;
-	bool *above;
+	struct scan which = { .list = list, .set_hex = set_hex };
 
 	memset(list, 0, sizeof(*list));
-	devices_for_each(scan_device, &scan);
+	devices_for_each(add_device, &which);
 	if (!list->nr)
 		return;
-
+	look_at_all(list, look_but_at_legs);
+	hide_below_unreadable(list);
+	if (!all)
+		drop(list, is_of_no_set);
 	qsort(list->member, list->nr, sizeof(*list->member), by_device);
-	above = xcalloc(list->nr, sizeof(*above));
-	for (i = 0; i < list->nr; i++)
-		above[i] = shown_above(list, &list->member[i]);
-	for (i = 0; i < list->nr; i++) {
-		if (above[i])
-			member_free(&list->member[i]);
-		else
-			list->member[kept++] = list->member[i];
-	}
-	list->nr = kept;
-	free(above);
+	drop(list, shown_above);
+	drop(list, shown_elsewhere);
+}
+
+void members_scan(struct member_list *list, bool all)
+{
+	scan(list, NULL, all);
+}
+
+void members_scan_for(struct member_list *list, const char *set_hex)
+{
+	scan(list, set_hex, false);
 }
 
 void members_free(struct member_list *list)

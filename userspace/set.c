@@ -30,6 +30,7 @@ static void free_tiers(struct set *s)
 		device_free(&s->tier[i].dev);
 		free(s->tier[i].foreign);
 		free(s->tier[i].back);
+		free(s->tier[i].hidden);
 	}
 	s->nr_tiers = 0;
 }
@@ -47,6 +48,7 @@ static void set_free(struct set *s)
 	status_free(&s->status);
 	device_free(&s->meta_dev);
 	free(s->meta_back);
+	free(s->meta_hidden);
 	free(s->problem);
 }
 
@@ -413,6 +415,12 @@ static const char *state_problem(u32 state)
 	}
 }
 
+static void copy_reason(char **to, const char *from)
+{
+	free(*to);
+	*to = from ? xstrdup(from) : NULL;
+}
+
 static void use_metadata(struct set *s, const struct member *m)
 {
 	const char *problem = state_problem(m->meta.state);
@@ -431,6 +439,7 @@ static void use_metadata(struct set *s, const struct member *m)
 	}
 	s->have_meta = s->have_info = true;
 	device_copy(&s->meta_dev, &m->dev);
+	copy_reason(&s->meta_hidden, m->hidden);
 	s->info = m->meta;
 	s->roots = m->roots;
 	s->length = m->meta.length;
@@ -528,6 +537,7 @@ static void use_label(struct set *s, const struct member *m)
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
+	copy_reason(&t->hidden, m->hidden);
 	t->label_generation = m->label.generation;
 	t->stale = stale;
 	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
@@ -787,6 +797,17 @@ void set_look_for_missing(struct set *s, const struct member_list *members)
 	}
 }
 
+int sets_load_for(struct set_list *list, const char *set_hex)
+{
+	struct member_list members;
+	int r;
+
+	members_scan_for(&members, set_hex);
+	r = sets_load_members(list, &members);
+	members_free(&members);
+	return r;
+}
+
 static bool is_named(const struct set *s, const char *name)
 {
 	return !strcmp(s->name, name) || (s->dm_name && !strcmp(s->dm_name, name));
@@ -881,7 +902,7 @@ static void role_of_metadata(const struct set *s, const struct tier_meta_info *i
 	role->newer = device_waits(s->meta_dev.dev) || set_read_info(&now) || metadata_compare(info, &now.info) > 0;
 }
 
-void role_of(const struct member *m, const struct set_list *sets, struct role *role)
+static void find_role(const struct member *m, const struct set_list *sets, struct role *role)
 {
 	const struct set *s;
 	unsigned int i;
@@ -915,6 +936,14 @@ void role_of(const struct member *m, const struct set_list *sets, struct role *r
 		role_of_label(s, &m->label, role);
 	else
 		role_of_metadata(s, &m->meta, role);
+}
+
+void role_of(const struct member *m, const struct set_list *sets, struct role *role)
+{
+	find_role(m, sets, role);
+	/* A set that uses it all the same is what matters. */
+	if (m->hidden && role->state && strcmp(role->state, "active"))
+		role->state = "hidden";
 }
 
 /* The active set that a file or a directory lies on right away, NULL if there is none. */

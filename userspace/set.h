@@ -27,6 +27,7 @@ struct set_tier {
 	bool slot_lost;		/* and what cannot be read of the label may be newer */
 	char *foreign;		/* what somebody else has put beside the label, or NULL */
 	char *back;		/* not present, but here is another device that has its label; or NULL */
+	char *hidden;		/* why the device is not to be taken for the tier (filter.h), or NULL */
 	bool doubled;		/* another device, a stray, says that it is this tier */
 	bool newest;		/* this one is it, or newer, rather than any other */
 	bool erring;		/* it had errors between the last two looks; of events alone */
@@ -53,6 +54,7 @@ struct set {
 	struct device meta_dev;
 	bool meta_hangs;	/* it was read, and did not answer */
 	char *meta_back;	/* as of a tier */
+	char *meta_hidden;	/* why it is not to be taken for that (filter.h), or NULL */
 	bool have_info;		/* its superblock could be read */
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
@@ -75,6 +77,8 @@ struct set_list {
 
 /* The active sets alone, or with those found by a scan of the devices. */
 int sets_load(struct set_list *list, bool scan);
+/* With those found on devices that may be a part of that set, see members_scan_for(). */
+int sets_load_for(struct set_list *list, const char *set_hex);
 /* From a scan made before. */
 int sets_load_members(struct set_list *list, const struct member_list *members);
 void sets_free(struct set_list *list);
@@ -166,8 +170,8 @@ char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner
 struct role {
 	const char *role;	/* metadata, tier, stray, damaged, unreadable, other */
 	/*
-	 * active, inactive, stale, unused, duplicate or NULL.  A tier's label that is none of
-	 * the last two may be needed, whether its rank is known or not.
+	 * active, inactive, stale, hidden (see filter.h), unused, duplicate or NULL.  A tier's
+	 * label that is none of the last two may be needed, whether its rank is known or not.
 	 */
 	const char *state;
 	bool newer;		/* than what the set goes by, or its metadata knows */
