@@ -5,7 +5,7 @@
 #
 # Devices that carry what a member carries and are none: what udev's database marks as a path of
 # multipath or as part of something else, or hides, and what a map holds.  A set waits for what
-# is made of them.
+# is made of them.  And events that `udevadm trigger` makes.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -247,5 +247,31 @@ not_joined()
 	ctl_code 0 add --force -y -q "$set" "$third"
 }
 test_case "none is joined to a set" not_joined
+
+# What was deactivated by hand; at boot nothing is known before.
+trigger()
+{
+	udevadm trigger --action=add --settle "$meta" "$fast" "$slow" "$@"
+	settle
+}
+triggered()
+{
+	local disk
+	make_inactive
+	trigger
+	fails active
+	for disk in "$meta" "$fast" "$slow"; do rm "/run/udev/data/b$(majmin "$disk")"; done
+	trigger
+	active
+	ctl destroy -q -y "$set"
+	settle
+	wrap mapped "0 $(sectors_of "$slow") linear $slow 0"
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" /dev/mapper/tt_mapped
+	settle
+	ctl deactivate -q "$set"
+	trigger "$(readlink -f /dev/mapper/tt_mapped)"
+	fails active
+}
+test_case "udevadm trigger activates what was never seen, and nothing else" triggered
 
 run_tests
