@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libdevmapper.h>
 #include <linux/dm-ioctl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,44 @@ static int run(struct dm_task *task)
 	return e ? -e : -EIO;
 }
 
+/*
+ * What udev does when it is there, it does in a moment; at boot, with many devices, it may
+ * take longer.  A udevd that hangs does nothing any more.
+ */
+#define UDEV_MS		30000
+#define UDEV_HANGS_MS	1000
+
+/* As dm_udev_wait(), which would wait for ever. */
+static void wait_for_udev(uint32_t cookie)
+{
+	static unsigned int limit = UDEV_MS;
+	uint64_t end = now_ms() + limit;
+	unsigned int pause = 1;
+	int ready = 0, known;
+
+	if (!cookie || !dm_udev_get_sync_support())
+		return;
+	for (;;) {
+		known = dm_udev_wait_immediate(cookie, &ready);
+		if (!known)
+			verbose("waiting for udev failed");
+		if (!known || ready)
+			return;
+		if (now_ms() >= end)
+			break;
+		poll(NULL, 0, pause);
+		if (pause < 16)
+			pause *= 2;
+	}
+	if (limit == UDEV_MS)
+		warn("udev has not handled an event within %u s, and is not waited for any more. Does udevd hang? If it does: systemctl restart systemd-udevd",
+		     UDEV_MS / 1000);
+	limit = UDEV_HANGS_MS;
+	/* In its place, or the semaphore would stay in the kernel. */
+	if (!dm_udev_complete(cookie) || !dm_udev_wait(cookie))
+		verbose("waiting for udev failed");
+}
+
 /* Runs a task that ends in a uevent, and waits for udev, if there is one. */
 static int run_with_udev(struct dm_task *task)
 {
@@ -91,8 +130,7 @@ static int run_with_udev(struct dm_task *task)
 	if (!dm_task_set_cookie(task, &cookie, 0))
 		return -EIO;
 	r = run(task);
-	if (!dm_udev_wait(cookie))
-		verbose("waiting for udev failed");
+	wait_for_udev(cookie);
 	return r;
 }
 

@@ -140,6 +140,24 @@ static ssize_t read_within(int fd, void *buf, size_t size, int ms)
 	return n;
 }
 
+/*
+ * LVM waits for udev without end, and must not be killed while it changes a volume; so whoever
+ * waits for LVM is told how to free it.
+ */
+#define PATIENCE_MS	60000
+
+static ssize_t read_patiently(int fd, void *buf, size_t size, const char *command, bool *told)
+{
+	ssize_t n = read_within(fd, buf, size, *told ? -1 : PATIENCE_MS);
+
+	if (n >= 0 || errno != ETIMEDOUT)
+		return n;
+	warn("%s: takes more than %u s. If udevd hangs, LVM waits for it: dmsetup udevcomplete_all", command,
+	     PATIENCE_MS / 1000);
+	*told = true;
+	return read_within(fd, buf, size, -1);
+}
+
 /* As lvm_run_within(), but *why says why it failed; the caller frees. */
 static int run(const char *const *argv, char **output, int ms, char **why)
 {
@@ -147,13 +165,13 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 	struct text said = { 0 };
 	int fds[2], status = 0, r = -1;
 	ssize_t n = 0;
-	bool late;
+	bool late, told = false;
 	pid_t pid;
 
 	verbose("running: %s", command);
-	free(command);
 	if (pipe(fds)) {
 		*why = xstrdup(strerror(errno));
+		free(command);
 		return -1;
 	}
 	fflush(NULL);
@@ -162,7 +180,8 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 		become(argv, fds[1]);
 	close(fds[1]);
 	text_add(&said, "%s", "");
-	while (pid > 0 && (n = read_within(fds[0], buf, sizeof(buf), ms)) > 0)
+	while (pid > 0 && (n = ms < 0 ? read_patiently(fds[0], buf, sizeof(buf), command, &told) :
+					read_within(fds[0], buf, sizeof(buf), ms)) > 0)
 		text_add(&said, "%.*s", (int)n, buf);
 	late = n < 0 && errno == ETIMEDOUT;
 	close(fds[0]);
@@ -177,6 +196,7 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 		r = 0;
 	else
 		*why = lvm_reason(said.s);
+	free(command);
 	if (!r && output)
 		*output = said.s;
 	else

@@ -434,4 +434,28 @@ for step in committed renamed live; do
 	test_case "killed: convert at $step, finished by the events of the volumes" left_by_convert "$step"
 done
 
+udevd_goes_on() { kill -CONT "$udevd"; }
+udevd_hangs()
+{
+	local start
+	make_disks
+	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$slow"
+	write_chunks 0 20 1
+	settle
+	ctl deactivate -q "$set"
+	udevd=$(pgrep -o systemd-udevd || pgrep -o udevd)
+	trap udevd_goes_on EXIT
+	kill -STOP "$udevd"
+	start=$SECONDS
+	ctl_code 0 activate "$set"
+	matches "^tierctl: udev has not handled an event within 30 s" "$errors" "what is said"
+	same 1 "$(wc -l <"$tmp/stderr")" "lines on stderr"
+	note "udevd hangs: $((SECONDS - start)) s"
+	check_chunks 0 20 1
+	udevd_goes_on
+	settle
+	ctl deactivate -q "$set"
+}
+test_case "a udevd that hangs" udevd_hangs
+
 run_tests
