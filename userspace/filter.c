@@ -125,7 +125,7 @@ bool filter_may_be_of(dev_t dev, const char *set_hex)
 	if (d && has(d, "DM_TIER_SET"))
 		may = is_set(d, "DM_TIER_SET", set_hex);
 	else if (d)
-		may = !is_set(d, "DM_TIER_READABLE", "1");
+		may = !is_set(d, "TIER_ID_READ", "1");
 	udev_device_unref(d);
 	return may;
 }
