@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "convert.h"
 #include "fit.h"
+#include "hint.h"
 #include "lib/pd.h"
 #include "lock.h"
 #include "plan.h"
@@ -22,14 +23,14 @@
 static void say_lacking(struct set *s)
 {
 	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
-	bool counted = set_count_chunks(s, used, &mapped, &pinned);
+	bool counted = set_count_chunks(s, used, &mapped, &pinned), hinted = false;
 	struct text which = { 0 };
 	char size[SIZE_TEXT];
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
-		char *numbers = set_tier_age(t);
+		char *numbers = set_tier_age(t), *hint = relabel_hint(s, i);
 
 		if (!t->present || t->stale) {
 			text_add(&which, "%stier %u", which.len ? ", " : "", i);
@@ -37,20 +38,23 @@ static void say_lacking(struct set *s)
 		}
 		if (t->stale)
 			text_add(&which, " (%s) %s %s", t->dev.name, t->slot_lost ? "which" : "stale, it", numbers);
+		else if (hint)
+			text_add(&which, " is missing, or has lost its label: %s", hint);
 		else if (!t->present && *t->last_seen)
 			text_add(&which, " (last seen as /dev/%s) missing", t->last_seen);
 		else if (!t->present)
 			text_add(&which, " missing");
+		hinted |= hint != NULL;
+		free(hint);
 		free(numbers);
 	}
-	err("%s: %s. Connect %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
-	    which.s, set_stale(s) ? "what is current" : "it", s->name,
+	err("%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	    which.s, hinted ? "; else connect" : ". Connect", set_stale(s) ? "what is current" : "it", s->name,
 	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
 	text_free(&which);
 }
 
-/* A label from the metadata's future: it is the metadata that is an old copy. */
-static bool metadata_stale(const struct set *s)
+bool activate_metadata_stale(const struct set *s)
 {
 	unsigned int i;
 	char *numbers;
@@ -298,7 +302,7 @@ static bool can_activate(struct set *s, const struct args *args)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
-	if (metadata_stale(s) || !fits(s, writes, args->given[OPT_DEGRADED]))
+	if (activate_metadata_stale(s) || !fits(s, writes, args->given[OPT_DEGRADED]))
 		return false;
 	if (writes && !global.force && !keep_off(s, args->given[OPT_DEGRADED]))
 		return false;

@@ -199,6 +199,7 @@ static bool check_origin_content(const struct request *q)
 	const struct device *d = &q->origin.dev;
 	char *found, *hidden, size[SIZE_TEXT];
 	struct member m;
+	uint64_t at;
 	int error;
 
 	member_read(d, &m);
@@ -207,7 +208,7 @@ static bool check_origin_content(const struct request *q)
 	member_free(&m);
 	if (m.kind != MEMBER_NONE)
 		return false;
-	found = signatures_beyond(d->path, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE, &error);
+	found = signatures_beyond(d->path, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE, &at, &error);
 	if (error) {
 		err("%s: cannot be read.", q->c.name);
 		return false;

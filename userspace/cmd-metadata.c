@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "lock.h"
 #include "metadata-check.h"
+#include "relabel.h"
 #include "render.h"
 #include "reshape.h"
 #include "signature.h"
@@ -552,6 +553,10 @@ int cmd_repair(const struct args *args)
 	unsigned int i;
 	int code = EXIT_FAILED;
 
+	if (args->given[OPT_LABEL] && (args->given[OPT_TIERS] || args->nr != 2))
+		wrong = "with --label RANK goes DEV SET, nothing else";
+	if (!wrong && args->given[OPT_LABEL])
+		return relabel(args->value[OPT_LABEL], args->word[0], args->word[1]);
 	if (wrong) {
 		err("repair: %s. Try: tierctl repair --help", wrong);
 		return EXIT_USAGE;

@@ -51,6 +51,9 @@ struct set *need_active(struct set_list *list, const char *name);
 /* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
 int activate_uuid(const char *set_hex);
 
+/* A label is from the metadata's future, so the metadata is an old copy; with the error said. */
+bool activate_metadata_stale(const struct set *s);
+
 /* An activation that was killed leaves its device without a table: the set is not active. */
 bool activate_has_remains(const struct set *s);
 /* Takes that away and calls fn with the set as it is then, for that command.  An exit code. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "hint.h"
 #include "layer.h"
 #include "plan.h"
 #include "size.h"
@@ -434,17 +435,21 @@ static void tell_missing(struct look *l)
 	const char *back = t ? t->back : s->meta_back, *last = t ? t->last_seen : "";
 	char *part = t ? xasprintf("tier %d", l->rank) : xstrdup("its metadata device");
 	char *seen = *last ? xasprintf(" (last seen as /dev/%s)", last) : xstrdup("");
+	char *hint = t && !back ? relabel_hint(s, l->rank) : NULL;
 
 	if (back)
 		add(l, PROBLEM_MISSING, NULL,
 		    "%s%s is missing, and back as %s, which the set takes when it is activated: tierctl deactivate %s && tierctl activate %s",
 		    part, seen, back, s->name, s->name);
+	else if (hint)
+		add(l, PROBLEM_MISSING, NULL, "%s is missing, or has lost its label: %s", part, hint);
 	else if (t)
 		add(l, PROBLEM_MISSING, NULL, "%s%s is missing", part, seen);
 	else
 		add(l, PROBLEM_MISSING, NULL,
 		    "%s is gone, and the next change of the metadata ends in failure. When it is back: tierctl deactivate %s && tierctl activate %s",
 		    part, s->name, s->name);
+	free(hint);
 	free(seen);
 	free(part);
 }

@@ -166,12 +166,14 @@ const struct command commands[] = {
 		"discarded since are wrong.\n",
 		B(TEST), 2, 2, cmd_restore,
 	}, {
-		"repair", "SET|DEV|FILE NEWDEV|NEWFILE [--tiers DEV...]",
-		"save what can be read of damaged metadata",
+		"repair", "SET|DEV|FILE NEWDEV|NEWFILE [--tiers DEV...] | --label RANK DEV SET",
+		"save what can be read of damaged metadata, or write a tier's label anew",
 		"The damaged metadata is only read; NEWDEV becomes the metadata device.\n"
 		"Chunks whose mapping cannot be read are named, and read as zeroes afterwards.\n"
-		"Where records are lost, --force gives up the chunks on tiers that are not named.\n",
-		B(TIERS) | B(TEST), 2, 2 + TIER_MAX_TIERS, cmd_repair,
+		"Where records are lost, --force gives up the chunks on tiers that are not named.\n"
+		"--label RANK: DEV is the missing tier of that rank, and its label was overwritten. It\n"
+		"is said what speaks for that and against it, and asked.\n",
+		B(LABEL) | B(TIERS) | B(TEST), 2, 2 + TIER_MAX_TIERS, cmd_repair,
 	}, {
 		"add", "SET DEV | SET --size SIZE --pv PV", "add a tier to a set in use",
 		"The set stays as large as it is: tierctl resize makes it larger. With --size and\n"

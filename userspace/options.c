@@ -62,6 +62,7 @@ static const struct option_def defs[NR_OPTIONS] = {
 	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
 	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
 	[OPT_TIERS]	 = { "tiers", 0, NULL, "compare labels, make lost records of them: DEV..., fastest first" },
+	[OPT_LABEL]	 = { "label", 0, "RANK", "write the label of this tier to DEV, which lost it" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
 };
 

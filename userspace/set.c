@@ -711,7 +711,7 @@ static void finish_inactive(struct set *s)
 			s->tier[i].state = '-';
 	name_after_volume(s);
 	if (!s->have_meta)
-		add_problem(s, "its metadata device is missing");
+		add_problem(s, "its metadata device is missing, or its superblock was overwritten");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
 		name_after_unlabelled(s);
 	if (s->lv)

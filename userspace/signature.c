@@ -72,22 +72,23 @@ static uint64_t magic_offset(blkid_probe pr)
 	return strtoull(text, NULL, 10);
 }
 
-/* The first that begins between the two. */
-static char *find_between(const char *path, uint64_t from, uint64_t end, bool arrays, int *error)
+/* The first that begins between the two, at *at, of such a use (BLKID_USAGE_*, 0 for any). */
+static char *find_between(const char *path, uint64_t from, uint64_t end, int usage, uint64_t *at, int *error)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
 	struct text found = { 0 };
 	int r = -1;
 
-	if (pr && arrays) {
+	if (pr && usage) {
 		blkid_probe_enable_partitions(pr, 0);
-		blkid_probe_filter_superblocks_usage(pr, BLKID_FLTR_ONLYIN, BLKID_USAGE_RAID);
+		blkid_probe_filter_superblocks_usage(pr, BLKID_FLTR_ONLYIN, usage);
 	}
 	if (pr) {
 		/* What was seen is hidden, on no disk, so that what it hides is seen, too. */
 		while (!found.s && !(r = blkid_do_probe(pr))) {
-			if (magic_offset(pr) >= from && magic_offset(pr) < end)
+			*at = magic_offset(pr);
+			if (*at >= from && *at < end)
 				describe(pr, &found);
 			else if (blkid_do_wipe(pr, 1))
 				r = -1;
@@ -102,23 +103,29 @@ static char *find_between(const char *path, uint64_t from, uint64_t end, bool ar
 	return found.s;
 }
 
-char *signatures_beyond(const char *path, uint64_t bytes, int *error)
+char *signatures_beyond(const char *path, uint64_t bytes, uint64_t *at, int *error)
 {
-	return find_between(path, bytes, UINT64_MAX, false, error);
+	return find_between(path, bytes, UINT64_MAX, 0, at, error);
 }
 
 char *signatures_within(const char *path, uint64_t bytes, int *error)
 {
-	return find_between(path, 0, bytes, false, error);
+	return find_between(path, 0, bytes, 0, &(uint64_t){ 0 }, error);
 }
 
 bool signatures_array(const char *path, uint64_t bytes)
 {
-	char *found = find_between(path, bytes, UINT64_MAX, true, &(int){ 0 });
+	char *found = find_between(path, bytes, UINT64_MAX, BLKID_USAGE_RAID, &(uint64_t){ 0 }, &(int){ 0 });
 	bool is = found;
 
 	free(found);
 	return is;
+}
+
+char *signatures_data(const char *path, uint64_t bytes)
+{
+	return find_between(path, 0, bytes, BLKID_USAGE_FILESYSTEM | BLKID_USAGE_CRYPTO, &(uint64_t){ 0 },
+			    &(int){ 0 });
 }
 
 int signatures_wipe(int fd)

@@ -156,6 +156,8 @@ for shell in bash zsh fish; do
 	offers rank pin photos --tier ''
 	offers rank add photos /dev/sdc --at ''
 	offers rank wait --evacuated ''
+	offers rank repair --label ''
+	offers set repair --label 1 /dev/sdb ''
 	offers format dump photos --format ''
 	for option in -o --output; do
 		offers file dump photos $option ''

@@ -24,7 +24,7 @@ _tierctl_volumes()
 }
 
 # Options with a value: one of a few, a file, and what nobody can guess.
-_tierctl_choice='--policy|--feature|--format|--tier|--at|--evacuated'
+_tierctl_choice='--policy|--feature|--format|--tier|--at|--evacuated|--label'
 _tierctl_file='-m|--metadata|--pv|--fast|--fast-pv|-o|--output|--svg|--png|--auto'
 _tierctl_other='-c|--chunksize|-L|--size|--fast-size|--set|-n|--name|-i|--interval|--timeout'
 _tierctl_other+='|--offset|--length|--exec'
@@ -84,10 +84,10 @@ _tierctl()
 		mapfile -t COMPREPLY < <(compgen -W 'xml json' -- "$cur")
 		return
 		;;
-	--tier|--at|--evacuated)
+	--tier|--at|--evacuated|--label)
 		_tierctl_given
 		words=
-		[ "$prev" = --at ] || [ ${#given[@]} = 0 ] || words=$(_tierctl_ranks "${given[0]}")
+		[[ $prev == @(--at|--label) ]] || [ ${#given[@]} = 0 ] || words=$(_tierctl_ranks "${given[0]}")
 		mapfile -t COMPREPLY < <(compgen -W "${words:-0 1 2 3}" -- "$cur")
 		return
 		;;

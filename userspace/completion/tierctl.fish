@@ -33,7 +33,7 @@ function __tierctl_volumes
 end
 
 # Options with a value: one of a few, a file, and what nobody can guess.
-set -g __tierctl_choice --policy --feature --format --tier --at --evacuated
+set -g __tierctl_choice --policy --feature --format --tier --at --evacuated --label
 set -g __tierctl_file -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
 set -g __tierctl_other -c --chunksize -L --size --fast-size --set -n --name -i --interval --timeout \
 	--offset --length --exec
@@ -78,7 +78,7 @@ function __tierctl_values
 		test (count $given) -eq 0; or set ranks (__tierctl_ranks)
 		test (count $ranks) -gt 0; or set ranks 0 1 2 3
 		printf '%s\n' $ranks
-	case --at
+	case --at --label
 		printf '%s\n' 0 1 2 3
 	end
 end
