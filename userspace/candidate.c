@@ -221,8 +221,9 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 		err("%s: carries %s. Its data would be lost: dd if=/dev/zero of=%s%s bs=8k count=1 oflag=direct, or repeat with --force.",
 		    d->typed, d->carries, *d->dev.name == '/' ? "" : "/dev/", d->dev.name);
 	else
-		err("%s: carries %s. Its data would be lost: %s it, or repeat with --force.", d->typed,
-		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a");
+		err("%s: carries %s. Its data would be lost: %s it%s, or repeat with --force.", d->typed,
+		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a",
+		    m.is_label && !m.is_whole ? " (or, if it is a tier that is missing, see tierctl repair --label)" : "");
 out:
 	free(hidden);
 	member_free(&m);

@@ -426,7 +426,9 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		text_add(&asked, "%s%s", asked.len ? ", " : "", args->word[i]);
 		if (m[i].kind == MEMBER_DAMAGED)
 			text_add(&asked, " (%s%s)", m[i].reason,
-				 m[i].is_label || m[i].is_whole ? "" : "; tierctl repair may read it still");
+				 m[i].is_whole ? "" :
+				 m[i].is_label ? "; tierctl repair --label writes that of a tier anew" :
+				 "; tierctl repair may read it still");
 		device_free(&d);
 	}
 	if (!code && global.test)

@@ -25,6 +25,11 @@ damaged_label()
 		printf damage | dd of="$slow" bs=1 seek="$at" conv=notrunc,fsync status=none
 	done
 	hinted 1 "$slow" "a damaged label"
+	dd if="$meta" of="$tmp/meta" bs=1M iflag=direct status=none
+	fails "$here/../../userspace/tier_check" -i "$tmp/meta" --tiers "$fast" "$slow"
+	matches "$slow: tier label is damaged\. If it is a tier of the set all the same: tierctl repair --label RANK $slow SET" "$output"
+	fails "$here/../../userspace/tier_repair" -i "$tmp/meta" -o "$tmp/new" --tiers "$fast" "$slow"
+	matches "$slow: tier label is damaged\. .*: tierctl repair --label RANK $slow SET" "$output"
 	back 1 "$slow"
 	ctl deactivate -q "$set"
 	# One slot alone does not matter.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "labels.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -86,9 +87,16 @@ const struct tier_meta_tier *md_check_label(const struct tier_meta_info *info, c
 	const char *reason;
 	off_t size = lseek(fd, 0, SEEK_END);
 	bool lost;
+	int r;
 
-	if (read_label(fd, &label, &lost, &reason)) {
+	r = read_label(fd, &label, &lost, &reason);
+	if (r == -EIO) {
 		md_error(p, "%s: %s", name, reason);
+		return NULL;
+	}
+	if (r) {
+		md_error(p, "%s: %s. If it is a tier of the set all the same: tierctl repair --label RANK %s SET",
+			 name, reason, name);
 		return NULL;
 	}
 	if (memcmp(label.set_uuid, info->uuid, sizeof(info->uuid))) {

@@ -28,7 +28,8 @@ static bool read_labels(const struct repair_run *run, struct md_label_source *la
 			return false;
 		labels[i].name = run->tiers[i];
 		if (md_read_label(fd, &labels[i].label, &reason)) {
-			err("%s: %s.", run->tiers[i], reason);
+			err("%s: %s. Repair the metadata without it, which works unless the records of tiers are lost; then, if it is a tier: tierctl repair --label RANK %s SET",
+			    run->tiers[i], reason, run->tiers[i]);
 			close(fd);
 			return false;
 		}
