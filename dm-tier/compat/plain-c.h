@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <linux/types.h>
-#include "crc32c.h"
+#include "format/crc32c.h"
 
 typedef __u8 u8;
 typedef __u16 u16;

@@ -3,7 +3,7 @@
 #ifndef CONTENT_RAW_H
 #define CONTENT_RAW_H
 
-#include "content.h"
+#include "format/content.h"
 
 #define NR_CHUNKS	1100
 #define PLACES		800

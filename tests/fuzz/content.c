@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "build.h"
+#include "format/build.h"
 #include "fuzz.h"
 
 void make_content(struct md_content *c)

@@ -25,12 +25,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "format/check.h"
 #include "content-raw.h"
-#include "record.h"
-#include "repair.h"
-#include "../unit/reseal.h"
-#include "../unit/same-content.h"
+#include "format/record.h"
+#include "format/repair.h"
+#include "../unit/userspace/reseal.h"
+#include "../unit/userspace/same-content.h"
 
 /* The tools go through all that a superblock claims: seconds, if it is a billion. */
 #define MAX_CHUNKS	(1U << 20)

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "check-run.h"
+#include "tools/check-run.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/check.h"
-#include "../lib/labels.h"
-#include "tool.h"
+#include "base/util.h"
+#include "format/check.h"
+#include "format/labels.h"
+#include "format/pd.h"
+#include "format/problems.h"
+#include "format/source.h"
+#include "tools/tool.h"
 
 static bool write_superblock(int fd, void *block)
 {

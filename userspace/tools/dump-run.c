@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "dump-run.h"
+#include "tools/dump-run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/record.h"
-#include "output.h"
-#include "tool.h"
+#include "base/util.h"
+#include "format/record.h"
+#include "tools/output.h"
+#include "tools/tool.h"
 
 /* All of it, or false with the errors said. */
 static bool read_whole(const struct dump_run *run, struct md_source *src, struct md_content *c)

@@ -3,7 +3,7 @@
 #ifndef TIER_TOOLS_DUMP_RUN_H
 #define TIER_TOOLS_DUMP_RUN_H
 
-#include "../lib/content.h"
+#include "format/content.h"
 
 struct dump_run {
 	const char *input;

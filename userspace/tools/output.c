@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output.h"
+#include "tools/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/build.h"
-#include "../member.h"
-#include "../plan.h"
-#include "tool.h"
+#include "base/util.h"
+#include "block/device.h"
+#include "format/build.h"
+#include "format/geometry.h"
+#include "set/member.h"
 
 #define LL(n)	((unsigned long long)(n))
 
@@ -151,7 +153,7 @@ static int open_output(const char *path, const char *input, bool *created)
 /* Bytes; 0 with the error said. */
 static u64 make_room(int fd, const char *path, u64 nr_chunks)
 {
-	u64 needed = md_build_needs(nr_chunks) * MD_BLOCK, good = plan_metadata_good(nr_chunks);
+	u64 needed = md_build_needs(nr_chunks) * MD_BLOCK, good = geometry_metadata_good(nr_chunks);
 	off_t size = lseek(fd, 0, SEEK_END);
 
 	if (size < 0) {

@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "../lib/content.h"
+#include "format/content.h"
 
 /* Whether a file that is missing may be made: in /dev it would be a name misspelt. */
 bool output_may_create(const char *path);

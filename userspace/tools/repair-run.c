@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../lib/check.h"
-#include "../lib/labels.h"
-#include "../lib/repair.h"
-#include "dump-run.h"
-#include "output.h"
-#include "tool.h"
+#include "base/util.h"
+#include "format/check.h"
+#include "format/content.h"
+#include "format/labels.h"
+#include "format/problems.h"
+#include "format/repair.h"
+#include "format/source.h"
+#include "tools/dump-run.h"
+#include "tools/output.h"
+#include "tools/tool.h"
 
 static bool read_labels(const struct repair_run *run, struct md_label_source *labels)
 {

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check-run.h"
-#include "tool.h"
+#include "base/util.h"
+#include "tools/check-run.h"
+#include "tools/tool.h"
 
 static const char help[] =
 "tier_check: check the metadata of a tiered set\n"

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dump-run.h"
-#include "tool.h"
+#include "base/util.h"
+#include "tools/dump-run.h"
+#include "tools/tool.h"
 
 static const char help[] =
 "tier_dump: write the metadata of a tiered set as text\n"

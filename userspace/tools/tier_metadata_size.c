@@ -2,11 +2,13 @@
 /* tier_metadata_size: how large a metadata device should be. */
 #include <stdio.h>
 
-#include "../../dm-tier/dm-tier-format.h"
-#include "../lib/build.h"
-#include "../plan.h"
-#include "../size.h"
-#include "tool.h"
+#include "base/size.h"
+#include "base/util.h"
+#include "dm-tier/dm-tier-format.h"
+#include "format/build.h"
+#include "format/geometry.h"
+#include "format/pd.h"
+#include "tools/tool.h"
 
 static const char help[] =
 "tier_metadata_size: tell how large the metadata device of a tiered set should be\n"
@@ -60,7 +62,7 @@ static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 		    "there is no device without a size");
 		return TOOL_FAILED;
 	}
-	bytes = minimum ? plan_metadata_min(chunks) : plan_metadata_good(chunks);
+	bytes = minimum ? geometry_metadata_min(chunks) : geometry_metadata_good(chunks);
 	if (bytes < needed)
 		bytes = needed;
 	/* Devices have no part of a block. */

@@ -2,8 +2,9 @@
 /* tier_repair: what can be read of damaged metadata. */
 #include <stdio.h>
 
-#include "dump-run.h"
-#include "tool.h"
+#include "base/util.h"
+#include "tools/dump-run.h"
+#include "tools/tool.h"
 
 static const char help[] =
 "tier_repair: save what can be read of damaged metadata\n"

@@ -2,9 +2,11 @@
 /* tier_restore: metadata from a dump. */
 #include <stdio.h>
 
-#include "dump-run.h"
-#include "output.h"
-#include "tool.h"
+#include "base/util.h"
+#include "format/content.h"
+#include "tools/dump-run.h"
+#include "tools/output.h"
+#include "tools/tool.h"
 
 static const char help[] =
 "tier_restore: make metadata of a dump\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "tool.h"
+#include "tools/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../device.h"
+#include "block/device.h"
 
 int tool_option(int argc, char **argv, const char *letters, const struct option *options,
 		const char *help)

@@ -5,9 +5,9 @@
 
 #include <getopt.h>
 
-#include "../lib/problems.h"
-#include "../lib/source.h"
-#include "../util.h"
+#include "format/problems.h"
+#include "format/source.h"
+#include "base/util.h"
 
 /* What every tool has. */
 #define TOOL_OPTIONS						\

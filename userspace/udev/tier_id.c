@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/state.h"
-#include "../member.h"
-#include "../util.h"
+#include "base/util.h"
+#include "block/device.h"
+#include "format/state.h"
+#include "set/member.h"
 
 static const char help[] =
 "tier_id: tell udev what a device is to a tiered set\n"

@@ -15,10 +15,10 @@
 
 #include "../content-raw.h"
 #include "../fuzz.h"
-#include "check.h"
-#include "metadata.h"
-#include "repair.h"
-#include "../../unit/reseal.h"
+#include "format/check.h"
+#include "format/metadata.h"
+#include "format/repair.h"
+#include "../../unit/userspace/reseal.h"
 
 #define BLOCK		TIER_METADATA_BLOCK_SIZE
 /* The repair goes through all that a superblock claims: seconds, if it is a billion. */

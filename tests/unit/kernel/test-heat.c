@@ -1,0 +1,1008 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of the heat engine, TAP on stdout.  A small set of tiers stands in
+ * for the target: moves happen when the test says so.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "heat-engine.h"
+#include "../tap.h"
+
+#define CHUNK_SECTORS	2048
+
+/* ---- a set of tiers ---- */
+
+struct set {
+	u8 *rank;
+	u32 *heat;
+	u32 nr_chunks;
+	struct tier_view tiers[TIER_MAX_TIERS];
+	unsigned int nr_tiers;
+	u64 random;
+	u64 wheres;		/* calls of where() */
+	unsigned int (*where)(struct set *s, u32 chunk);
+	struct heat_engine engine;
+};
+
+static unsigned int set_where(void *context, u32 chunk)
+{
+	struct set *s = context;
+
+	s->wheres++;
+	return s->where ? s->where(s, chunk) : s->rank[chunk];
+}
+
+static u32 set_random(void *context, u32 ceiling)
+{
+	struct set *s = context;
+
+	s->random = s->random * 6364136223846793005 + 1442695040888963407;
+	return ((s->random >> 32) * ceiling) >> 32;
+}
+
+static u32 roll(struct set *s, u32 ceiling)
+{
+	return set_random(s, ceiling);
+}
+
+/* A policy made anew: of another array, or for other tiers. */
+static void init_engine(struct set *s, u32 *heat, u32 nr_chunks)
+{
+	struct tier_policy_env env = {
+		.context = s,
+		.where = set_where,
+		.random = set_random,
+		.tiers = s->tiers,
+		.nr_tiers = &s->nr_tiers,
+		.chunk_sectors = CHUNK_SECTORS,
+	};
+
+	heat_engine_init(&s->engine, &env, heat, nr_chunks);
+}
+
+/* places[] by rank; chunks fill the slowest tier first. */
+static struct set *make_set(u32 nr_chunks, unsigned int nr_tiers, const u64 places[])
+{
+	struct set *s = calloc(1, sizeof(*s));
+	unsigned int rank;
+	u32 chunk;
+
+	s->nr_chunks = nr_chunks;
+	s->nr_tiers = nr_tiers;
+	s->rank = malloc(nr_chunks);
+	s->heat = calloc(nr_chunks, sizeof(*s->heat));
+	s->random = 42;
+	for (rank = 0; rank < nr_tiers; rank++) {
+		s->tiers[rank].places = places[rank];
+		s->tiers[rank].free = places[rank];
+		s->tiers[rank].open = true;
+	}
+	for (chunk = 0, rank = nr_tiers - 1; chunk < nr_chunks; chunk++) {
+		while (!s->tiers[rank].free)
+			rank--;
+		s->rank[chunk] = rank;
+		s->tiers[rank].free--;
+	}
+	init_engine(s, s->heat, nr_chunks);
+	return s;
+}
+
+/* Two tiers; the first fast chunks lie on the fast one. */
+static struct set *make_pair(u32 nr_chunks, u64 fast)
+{
+	const u64 places[] = { fast, nr_chunks };
+	struct set *s = make_set(nr_chunks, 2, places);
+	u32 chunk;
+
+	for (chunk = 0; chunk < fast; chunk++)
+		s->rank[chunk] = 0;
+	s->tiers[0].free = 0;
+	s->tiers[1].free = fast;
+	return s;
+}
+
+static void free_set(struct set *s)
+{
+	free(s->rank);
+	free(s->heat);
+	free(s);
+}
+
+static void access_chunk(struct set *s, u32 chunk, bool write)
+{
+	struct tier_access a = {
+		.sector = (u64)chunk * CHUNK_SECTORS + 8 * roll(s, CHUNK_SECTORS / 8),
+		.sectors = 8,
+		.write = write,
+	};
+
+	heat_engine_observe(&s->engine, &a, 1);
+}
+
+/* Random reads that no stream detection takes for a sequence. */
+static void hammer(struct set *s, u32 chunk, unsigned int times)
+{
+	unsigned int i;
+
+	for (i = 0; i < times; i++) {
+		struct tier_access a = {
+			.sector = (u64)chunk * CHUNK_SECTORS + (i * 1024 + 512) % 2048,
+			.sectors = 8,
+		};
+
+		memset(s->engine.streams, 0xff, sizeof(s->engine.streams));
+		heat_engine_observe(&s->engine, &a, 1);
+	}
+}
+
+static void apply(struct set *s, const struct tier_move *m)
+{
+	s->tiers[s->rank[m->chunk]].free++;
+	s->tiers[m->to].free--;
+	s->rank[m->chunk] = m->to;
+	heat_engine_done(&s->engine, m, true);
+}
+
+/* Carry out all that is proposed; the number of moves. */
+static unsigned int settle(struct set *s)
+{
+	struct tier_move m;
+	unsigned int nr = 0;
+
+	while (nr < 100000 && heat_engine_next(&s->engine, 1, 0, &m)) {
+		apply(s, &m);
+		nr++;
+	}
+	return nr;
+}
+
+/* The chunk proposed next if it is to go to that rank, else -1. */
+static long proposed(struct set *s, unsigned int to, struct tier_move *m)
+{
+	return heat_engine_next(&s->engine, 1, 0, m) && m->to == to ? (long)m->chunk : -1;
+}
+
+static void put_heat(struct set *s, u32 chunk, u32 accesses)
+{
+	s->heat[chunk] = accesses * HEAT_ONE;
+}
+
+static bool near(double value, double expected, double percent)
+{
+	double error = value > expected ? value - expected : expected - value;
+
+	return error <= expected * percent / 100;
+}
+
+/* ---- counting ---- */
+
+static void test_counting(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_access a = { .sector = 500 * CHUNK_SECTORS, .sectors = 8 };
+	u32 i, one, sum = 0;
+
+	hammer(s, 500, 1);
+	one = heat_engine_heat(&s->engine, 500);
+	ok(one >= HEAT_ONE && one <= HEAT_ONE + 1, "a random access weighs one (%u/16)", one);
+
+	a.sector = 600 * CHUNK_SECTORS + 8;
+	for (i = 0; i < 201; i++, a.sector += 8)
+		heat_engine_observe(&s->engine, &a, 1);
+	for (i = 600; i < 602; i++)
+		sum += heat_engine_heat(&s->engine, i);
+	/* (0.08 ms + 4 KiB at 180 MB/s less 2 GB/s) / 7.91 ms = 0.0127, 201 times */
+	ok(sum > 2 * HEAT_ONE && sum < 5 * HEAT_ONE,
+	   "a stream of 201 accesses weighs one and 200 small parts (%u/16)", sum);
+
+	a.sector = 700 * CHUNK_SECTORS;
+	a.write = 1;
+	heat_engine_observe(&s->engine, &a, 1);
+	ok(TIER_HEAT_WRITES(s->heat[700]) && !TIER_HEAT_READS(s->heat[700]),
+	   "a write counts as a write");
+	ok(TIER_HEAT_READS(s->heat[500]) && !TIER_HEAT_WRITES(s->heat[500]),
+	   "a read counts as a read");
+
+	hammer(s, 10, 20000);
+	ok(TIER_HEAT_READS(s->heat[10]) > 60000 && !TIER_HEAT_WRITES(s->heat[10]),
+	   "a counter saturates and does not spill into the other (%x)", s->heat[10]);
+	ok(heat_engine_heat(&s->engine, 10) <= 0xffff, "nor into the heat");
+
+	a.sector = 1000ULL * CHUNK_SECTORS;
+	heat_engine_observe(&s->engine, &a, 1);
+	ok(heat_engine_heat(&s->engine, 1000) == 0, "an access past the end is ignored");
+	free_set(s);
+}
+
+static void test_streams(void)
+{
+	struct set *s = make_pair(4000, 100);
+	u32 random = 0, interleaved = 0;
+	int i, k;
+
+	for (i = 0; i < 100; i++)
+		for (k = 0; k < 9; k++) {
+			struct tier_access a = {
+				.sector = (k < 8 ? k * 400 : 3600) * CHUNK_SECTORS + 8 * i,
+				.sectors = 8,
+			};
+
+			if (k < 8)
+				heat_engine_observe(&s->engine, &a, 1);
+		}
+	for (k = 0; k < 8; k++)
+		interleaved += heat_engine_heat(&s->engine, k * 400);
+	ok(interleaved < 8 * 4 * HEAT_ONE, "eight interleaved streams are told apart (%u/16)",
+	   interleaved);
+
+	for (i = 0; i < 100; i++)
+		for (k = 0; k < 9; k++) {
+			struct tier_access a = {
+				.sector = (200 + k * 400) * CHUNK_SECTORS + 8 * i,
+				.sectors = 8,
+			};
+
+			heat_engine_observe(&s->engine, &a, 1);
+		}
+	for (k = 0; k < 9; k++)
+		random += heat_engine_heat(&s->engine, 200 + k * 400);
+	ok(random > 9 * 80 * HEAT_ONE, "nine are too many (%u/16)", random);
+
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < 100; i++) {
+			struct tier_access a = {
+				.sector = (1010 + k * 100) * CHUNK_SECTORS +
+					  i * (8 + (k ? 257 : 256)),
+				.sectors = 8,
+			};
+
+			heat_engine_observe(&s->engine, &a, 1);
+		}
+	for (random = 0, interleaved = 0, i = 0; i < 20; i++) {
+		interleaved += heat_engine_heat(&s->engine, 1010 + i);
+		random += heat_engine_heat(&s->engine, 1110 + i);
+	}
+	ok(interleaved < 5 * HEAT_ONE, "gaps of 256 sectors do not break a stream (%u/16)",
+	   interleaved);
+	ok(random > 98 * HEAT_ONE, "gaps of 257 do (%u/16)", random);
+	free_set(s);
+}
+
+static void test_decay(void)
+{
+	struct set *s = make_pair(1000, 100);
+	u32 half = 64 * 100, i, before[1000];
+	double worst = 0, mean = 0;
+	u64 sum;
+
+	for (i = 100; i < 1000; i++)
+		s->heat[i] = 20000U << 16 | 20000;
+	for (i = 100; i < 1000; i++)
+		before[i] = heat_engine_heat(&s->engine, i);
+	for (i = 0; i < half; i++)
+		access_chunk(s, roll(s, 100), false);
+	for (i = 100; i < 1000; i++)
+		mean += heat_engine_heat(&s->engine, i) / (double)before[i] / 900;
+	ok(near(mean, 0.5, 1), "heat halves in one half-life (to %.3f)", mean);
+
+	for (i = 100; i < 1000; i++)
+		before[i] = heat_engine_heat(&s->engine, i);
+	for (i = 0; i < half * 13 / 8; i++)
+		access_chunk(s, roll(s, 100), false);
+	for (i = 100; i < 1000; i++) {
+		double want = before[i] * 0.32421;	/* 2^-13/8 */
+		double error = heat_engine_heat(&s->engine, i) / want - 1;
+
+		worst = error > worst ? error : -error > worst ? -error : worst;
+	}
+	ok(worst < 0.015, "decay is exponential within 1.5%% at any phase (%.2f%%)",
+	   worst * 100);
+	free_set(s);
+
+	/* Small counters: probabilistic rounding keeps the mean. */
+	s = make_pair(20000, 200);
+	for (i = 200; i < 20000; i++)
+		s->heat[i] = 3;
+	s->engine.hand = 0;
+	for (i = 0; i < 64 * 200; i++)
+		access_chunk(s, roll(s, 200), false);
+	for (sum = 0, i = 200; i < 20000; i++)
+		sum += TIER_HEAT_READS(s->heat[i]);
+	ok(near(sum / 19800.0, 1.5, 3), "small counters decay by chance, right on average (%.3f)",
+	   sum / 19800.0);
+	free_set(s);
+}
+
+static void test_equal_additions(void)
+{
+	struct set *s = make_pair(1000, 100);
+	u32 i, low = ~0U, high = 0;
+
+	/* Twenty accesses to each, whatever the phase of the sweep is. */
+	s->engine.hand = 500;
+	heat_engine_set(&s->engine, HEAT_KEY_HALF_LIFE, 1024);
+	for (i = 100; i < 1000; i += 50)
+		hammer(s, i, 20);
+	for (i = 100; i < 1000; i += 50) {
+		u32 h = heat_engine_heat(&s->engine, i);
+
+		low = min_t(u32, low, h);
+		high = max_t(u32, high, h);
+	}
+	ok(low >= 20 * HEAT_ONE * 97 / 100 && high <= 20 * HEAT_ONE * 103 / 100,
+	   "equal accesses give equal heat on both sides of the sweep (%u..%u)", low, high);
+	free_set(s);
+}
+
+/* ---- moving ---- */
+
+static void test_swap(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_move m, again;
+	long victim;
+	u32 i;
+
+	for (i = 0; i < 100; i++)
+		put_heat(s, i, 50 + i);
+	put_heat(s, 37, 2);
+	hammer(s, 99, 200);		/* probes to spend */
+	hammer(s, 500, 30);
+	victim = proposed(s, 1, &m);
+	ok(victim == 37, "the coldest fast chunk makes way first (chunk %ld)", victim);
+	ok(!heat_engine_next(&s->engine, 1, 0, &again),
+	   "no second victim, no promotion while the place is being made");
+	s->rank[victim] = 1;
+	s->tiers[1].free--;
+	heat_engine_done(&s->engine, &m, true);
+	ok(!heat_engine_next(&s->engine, 1, 0, &again),
+	   "no promotion and no other victim before the place is free");
+	s->tiers[0].free++;
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.chunk == 500 && m.to == 0,
+	   "then the hot chunk is promoted");
+	ok(!heat_engine_next(&s->engine, 1, 0, &again), "not proposed again before done");
+	hammer(s, 500, 30);
+	ok(!heat_engine_next(&s->engine, 1, 0, &again), "not even if it gets hotter");
+	apply(s, &m);
+	ok(s->rank[500] == 0 && s->rank[37] == 1 && !settle(s), "then all is quiet");
+	free_set(s);
+}
+
+static void test_admission(void)
+{
+	static const struct { u32 victim, chunk; bool moves; const char *why; } cases[] = {
+		{ 0, 3, false, "3 accesses do not pay for a swap (3.65)" },
+		{ 0, 5, true, "5 do" },
+		{ 40, 52, false, "52 is not 125% of 40 and a swap" },
+		{ 40, 56, true, "56 is" },
+		{ 40, 40, false, "equals stay" },
+	};
+	struct tier_move m;
+	unsigned int i;
+	u32 c;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct set *s = make_pair(1000, 100);
+
+		/* Chunk 99 against the others of 0..98, all just swept. */
+		hammer(s, 0, 200);
+		s->rank[99] = 1;
+		for (c = 0; c < 100; c++)
+			put_heat(s, c, cases[i].victim);
+		s->heat[99] = (cases[i].chunk - 1) * HEAT_ONE;
+		s->engine.hand = 100;
+		hammer(s, 99, 1);
+		ok(heat_engine_next(&s->engine, 1, 0, &m) == cases[i].moves, "%s",
+		   cases[i].why);
+		free_set(s);
+	}
+}
+
+static void test_price(void)
+{
+	struct tier_move m;
+	struct set *s = make_pair(1000, 100);
+
+	hammer(s, 0, 200);
+	hammer(s, 500, 10);
+	ok(!heat_engine_next(&s->engine, 0, 100, &m), "no move without a token");
+	ok(!heat_engine_next(&s->engine, 1, 100, &m), "a scarce token is not for the lukewarm");
+	hammer(s, 500, 1);
+	ok(heat_engine_next(&s->engine, 100, 100, &m), "a plentiful one is");
+	free_set(s);
+
+	s = make_pair(1000, 100);
+	hammer(s, 0, 200);
+	hammer(s, 500, 30);
+	ok(heat_engine_next(&s->engine, 1, 100, &m), "a hot chunk gets the last token");
+	free_set(s);
+
+	s = make_pair(1000, 100);
+	hammer(s, 0, 200);
+	hammer(s, 500, 10);
+	ok(heat_engine_next(&s->engine, 0, 0, &m), "no cap, no price");
+	free_set(s);
+}
+
+/* Nothing on the fast tier: the first chunks need no victim. */
+static void test_room(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_move m;
+	u32 i;
+
+	for (i = 0; i < 1000; i++)
+		s->rank[i] = 1;
+	s->tiers[0].free = 100;
+	hammer(s, 500, 1);
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "one access does not pay for one move (1.8)");
+	hammer(s, 500, 2);
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.chunk == 500 && m.to == 0,
+	   "three do where there is room");
+	s->tiers[0].open = false;
+	heat_engine_done(&s->engine, &m, false);
+	hammer(s, 600, 10);
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "nothing goes to a closed tier");
+	free_set(s);
+}
+
+static void test_failed_moves(void)
+{
+	struct set *s = make_pair(1000, 100);
+	unsigned int proposals = 0, i;
+	struct tier_move m;
+
+	for (i = 0; i < 1000; i++)
+		s->rank[i] = 1;
+	s->tiers[0].free = 100;
+	for (i = 0; i < 4000; i++) {
+		hammer(s, 500, 1);
+		while (heat_engine_next(&s->engine, 1, 0, &m)) {
+			proposals++;
+			heat_engine_done(&s->engine, &m, false);
+		}
+	}
+	ok(proposals == 1, "a failed move is left alone for 4000 accesses (%u)", proposals);
+	for (i = 0; i < 1000; i++) {
+		hammer(s, 500, 1);
+		if (heat_engine_next(&s->engine, 1, 0, &m)) {
+			proposals++;
+			heat_engine_done(&s->engine, &m, false);
+		}
+	}
+	ok(proposals == 2, "and tried again after some thousand (%u)", proposals);
+
+	for (proposals = 0, i = 0; i < 40; i++) {
+		hammer(s, 600 + i, 5);
+		while (heat_engine_next(&s->engine, 1, 0, &m)) {
+			proposals++;
+			heat_engine_done(&s->engine, &m, false);
+		}
+	}
+	ok(proposals == 40, "40 failures are remembered at once (%u)", proposals);
+	free_set(s);
+
+	s = make_pair(1000, 100);
+	for (i = 0; i < 100; i++)
+		put_heat(s, i, 50 + i);
+	put_heat(s, 37, 2);
+	put_heat(s, 38, 4);
+	hammer(s, 99, 200);
+	hammer(s, 500, 30);
+	ok(proposed(s, 1, &m) == 37, "a victim that cannot be moved");
+	heat_engine_done(&s->engine, &m, false);
+	for (i = 0; i < 5000 && !heat_engine_next(&s->engine, 1, 0, &m); i += 20)
+		hammer(s, 500, 20);
+	ok(m.chunk == 38 && m.to == 1 && i < 4096, "is replaced by the next coldest (%u)", m.chunk);
+	free_set(s);
+}
+
+static void test_headroom(void)
+{
+	struct set *s = make_pair(2000, 500);
+	u32 i, k;
+
+	/* First writes that are used afterwards. */
+	for (i = 0; i < 500; i++)
+		put_heat(s, i, i < 60 ? 0 : 30);
+	ok(!settle(s), "no headroom is made before first writes have been seen");
+	for (i = 0; i < 12000; i++) {
+		u32 chunk = 1000 + i / 12;
+
+		memset(s->engine.streams, 0xff, sizeof(s->engine.streams));
+		access_chunk(s, chunk, true);
+		for (k = 60; k < 500 && i % 400 == 0; k++)
+			put_heat(s, k, 30);
+	}
+	s->engine.nr_candidates = 0;
+	settle(s);
+	ok(s->tiers[0].free == 10, "2%% of the places are kept free (%llu)",
+	   (unsigned long long)s->tiers[0].free);
+	for (k = 0, i = 60; i < 500; i++)
+		k += s->rank[i] != 0;
+	ok(!k, "only what is cold makes way (%u hot ones moved)", k);
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 8);
+	for (i = 0; i < 64; i++)
+		heat_engine_tick(&s->engine);
+	for (i = 0; i < 64; i++) {
+		heat_engine_tick(&s->engine);
+		settle(s);
+	}
+	ok(s->tiers[0].free >= 30 && s->tiers[0].free <= 40,
+	   "8%% as far as it finds cold ones, also while idle (%llu)",
+	   (unsigned long long)s->tiers[0].free);
+	free_set(s);
+
+	/* First writes in a stream, never used again. */
+	s = make_pair(2000, 500);
+	for (i = 0; i < 500 * 32; i++) {
+		struct tier_access a = {
+			.sector = 1000ULL * CHUNK_SECTORS + i * 64,
+			.sectors = 64,
+			.write = 1,
+		};
+
+		heat_engine_observe(&s->engine, &a, 1);
+		settle(s);
+	}
+	ok(s->tiers[0].free == 0, "streams of writes are not worth any (%llu)",
+	   (unsigned long long)s->tiers[0].free);
+	free_set(s);
+}
+
+/* What the policy must not do: move the same chunks back and forth. */
+static void test_quiet(void)
+{
+	const u64 places[] = { 50, 150, 300, 1000 };
+	struct set *s = make_set(1400, 4, places);
+	unsigned int i, early = 0, late = 0;
+	u32 *moved = calloc(1400, sizeof(*moved)), most = 0;
+
+	/* A stationary load: 1/rank popularity by rejection. */
+	for (i = 0; i < 600000; i++) {
+		u32 chunk;
+		struct tier_move m;
+
+		do {
+			chunk = roll(s, 1400);
+		} while (roll(s, chunk + 1) > 8);
+		access_chunk(s, chunk * 997U % 1400, i % 3 == 0);
+		while (heat_engine_next(&s->engine, 1, 0, &m)) {
+			apply(s, &m);
+			if (i < 300000) {
+				early++;
+			} else {
+				late++;
+				most = max_t(u32, most, ++moved[m.chunk]);
+			}
+		}
+	}
+	ok(early > 100, "four tiers get sorted (%u moves)", early);
+	ok(late < early / 4, "then moves get rare (%u in as many accesses)", late);
+	ok(most <= 12, "no chunk goes to and fro (%u moves at most)", most);
+	free(moved);
+	free_set(s);
+}
+
+static void test_uniform(void)
+{
+	struct set *s = make_pair(1000, 100);
+	unsigned int i, moves = 0;
+
+	for (i = 0; i < 200000; i++) {
+		access_chunk(s, roll(s, 1000), false);
+		moves += settle(s);
+	}
+	/* 20 moves in 1000 accesses are what a budget allows. */
+	ok(moves < 400, "uniform accesses are not chased (%u moves in 200000)", moves);
+	ok(s->engine.audits.wariness > 4 * HEAT_WARINESS_ONE,
+	   "because audits taught it (%u/256)", s->engine.audits.wariness);
+	free_set(s);
+}
+
+/* ---- many tiers ---- */
+
+static void test_ranks(void)
+{
+	static const u32 random_us[] = { 20, 100, 8000 };
+	const u64 places[] = { 10, 20, 200 };
+	struct set *s = make_set(220, 3, places);
+	struct tier_move m;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		s->tiers[i].random_ns = random_us[i] * 1000;
+		s->tiers[i].stream_ns = random_us[i] * 500;
+		s->tiers[i].chunk_ns = 500000 * (1 + 10 * (i == 2));
+	}
+	for (i = 0; i < 220; i++)
+		s->rank[i] = i < 10 ? 0 : i < 30 ? 1 : 2;
+	s->tiers[0].free = 0;
+	s->tiers[1].free = 1;
+	s->tiers[2].free = 9;
+	for (i = 0; i < 10; i++)
+		put_heat(s, i, 100);
+	for (i = 10; i < 30; i++)
+		put_heat(s, i, 50);
+	hammer(s, 5, 100);
+	hammer(s, 100, 80);
+	ok(proposed(s, 1, &m) == 100,
+	   "a warm chunk goes to the middle tier, where it saves most for its cost");
+	apply(s, &m);
+	settle(s);
+	ok(s->rank[100] == 1, "and stays there");
+
+	/* The saving of 80 us against moves of 1 ms: 30 accesses do not pay. */
+	hammer(s, 10, 65);
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "little is gained between near ranks");
+	hammer(s, 10, 400);
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.to > 0 && s->rank[m.chunk] == 0,
+	   "enough accesses pay: the fastest tier makes way");
+	free_set(s);
+}
+
+static void test_best_rank(void)
+{
+	const u64 places[] = { 10, 20, 200 };
+	struct set *s = make_set(200, 3, places);
+	u32 i;
+
+	for (i = 0; i < 30; i++)
+		s->rank[i] = i >= 10;
+	s->tiers[0].free = s->tiers[1].free = 0;
+	s->tiers[2].free = 30;
+	for (i = 0; i < 30; i++)
+		put_heat(s, i, 50);
+	hammer(s, 5, 200);
+	hammer(s, 101, 300);
+	settle(s);
+	ok(s->rank[101] == 0, "a hot chunk goes to the fastest tier at once (%u)",
+	   s->rank[101]);
+	s->tiers[0].open = false;
+	hammer(s, 102, 300);
+	settle(s);
+	ok(s->rank[102] == 1, "or to the next if that is closed (%u)", s->rank[102]);
+	free_set(s);
+}
+
+static void test_sixteen(void)
+{
+	u64 places[TIER_MAX_TIERS];
+	unsigned int i, hot = 0;
+	struct set *s;
+
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		places[i] = 20;
+	s = make_set(300, TIER_MAX_TIERS, places);
+	for (i = 0; i < 120000; i++) {
+		access_chunk(s, i % 4 ? roll(s, 20) : roll(s, 300), false);
+		settle(s);
+	}
+	for (i = 0; i < 20; i++)
+		hot += s->rank[i] <= 1;
+	ok(hot >= 18, "sixteen tiers: %u of 20 hot chunks on the two fastest", hot);
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		hot += s->tiers[i].free > s->tiers[i].places;
+	ok(hot <= 20, "no tier was overfilled");
+	free_set(s);
+}
+
+static void test_full_below(void)
+{
+	const u64 places[] = { 10, 100 };
+	struct set *s = make_set(108, 2, places);
+	struct tier_move m;
+
+	/* The slow tier is full, two places of the fast one are all there is. */
+	ok(s->tiers[0].free == 2 && s->tiers[1].free == 0, "a set as full as can be");
+	hammer(s, 100, 5);
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 50);
+	hammer(s, 5, 20);
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.chunk == 5 && m.to == 0,
+	   "where no victim can go down the hot chunk goes up first");
+	free_set(s);
+}
+
+/* ---- victims ---- */
+
+static void test_victim(void)
+{
+	struct set *s = make_pair(10000, 1000);
+	unsigned int i, good = 0, sum = 0;
+	u32 chunk;
+
+	for (i = 0; i < 1000; i++)
+		put_heat(s, i, 1 + i);
+	s->heat[0] = 0xffff;
+	for (i = 0; i < 100; i++) {
+		if (!heat_engine_victim(&s->engine, 0, &chunk) || s->rank[chunk])
+			continue;
+		good++;
+		sum += chunk;
+		s->rank[chunk] = 1;
+	}
+	ok(good == 100, "a victim is found each time (%u)", good);
+	/* A full sort gives 50, samples of 16 without a memory about 100. */
+	ok(sum / 100 < 80, "they are about the coldest there are (mean rank %u)", sum / 100);
+	ok(heat_engine_victim(&s->engine, 1, &chunk) && s->rank[chunk] == 1,
+	   "the slowest tier has one too");
+	ok(!heat_engine_victim(&s->engine, 2, &chunk), "a rank that is not there has none");
+	memset(s->rank, TIER_NOWHERE, 10000);
+	ok(!heat_engine_victim(&s->engine, 0, &chunk), "nor one whose chunks cannot move");
+	free_set(s);
+}
+
+/* A set of 2^32 - 1 chunks of which every 1000th lies on the fast tier. */
+static unsigned int sparse_where(struct set *s, u32 chunk)
+{
+	(void)s;
+	return chunk % 1000 == 0 ? 0 : 1;
+}
+
+static void test_huge(void)
+{
+	struct set *s = make_pair(1, 1);
+	u32 nr = 0xffffffff, i, victim = 1;
+	u64 wheres;
+	size_t size = nr * sizeof(u32);
+	u32 *heat = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct tier_move m;
+	long chunk;
+
+	if (heat == MAP_FAILED) {
+		ok(true, "2^32 - 1 chunks # SKIP no address space");
+		free_set(s);
+		return;
+	}
+	s->where = sparse_where;
+	s->tiers[0].places = nr / 1000;
+	s->tiers[1].places = 1ULL << 40;
+	s->tiers[0].free = 0;
+	s->tiers[1].free = 1ULL << 39;
+	init_engine(s, heat, nr);
+	s->wheres = 0;
+	for (i = 0; i < 20000; i++)
+		access_chunk(s, roll(s, nr), false);
+	wheres = s->wheres;
+	ok(wheres < 20000 * 20, "an access costs few looks at 2^32 chunks (%llu in 20000)",
+	   (unsigned long long)wheres);
+	ok(s->engine.pools[0].nr == HEAT_POOL, "the sweep finds cold chunks of a 0.1%% tier");
+	s->wheres = 0;
+	hammer(s, nr - 1, 20);
+	ok(heat_engine_heat(&s->engine, nr - 1) > 19 * HEAT_ONE, "the last chunk has its heat");
+	chunk = proposed(s, 1, &m);
+	ok(chunk >= 0 && chunk % 1000 == 0, "a victim is found (%ld)", chunk);
+	ok(s->wheres < 4096, "with few looks (%llu)", (unsigned long long)s->wheres);
+	ok(heat_engine_victim(&s->engine, 0, &victim) && victim % 1000 == 0,
+	   "and for the target too");
+	for (s->wheres = 0, i = 0; i < 100000; i++)
+		heat_engine_next(&s->engine, 1, 0, &m);
+	ok(s->wheres < 100000, "asking again and again costs nothing (%llu looks in 100000)",
+	   (unsigned long long)s->wheres);
+	munmap(heat, size);
+	free_set(s);
+}
+
+static void test_idle(void)
+{
+	struct set *s = make_pair(10000, 1000);
+	struct tier_move m;
+	unsigned int i, any = 0;
+
+	hammer(s, 5000, 1);
+	for (i = 0; i < 1000; i++) {
+		heat_engine_tick(&s->engine);
+		any += heat_engine_next(&s->engine, 1, 0, &m);
+	}
+	s->wheres = 0;
+	for (i = 0; i < 1000; i++) {
+		heat_engine_tick(&s->engine);
+		any += heat_engine_next(&s->engine, 1, 0, &m);
+	}
+	ok(!any && !s->wheres, "idle is idle (%u moves, %llu looks)", any,
+	   (unsigned long long)s->wheres);
+	free_set(s);
+
+	/* Headroom is wanted, but nothing on the fast tier is cold. */
+	s = make_pair(10000, 1000);
+	for (i = 0; i < 1000; i++)
+		put_heat(s, i, 100);
+	s->engine.audits.newcomer = 1000 << 8;
+	for (i = 0; i < 1000; i++) {
+		heat_engine_tick(&s->engine);
+		any += heat_engine_next(&s->engine, 1, 0, &m);
+	}
+	s->wheres = 0;
+	for (i = 0; i < 1000; i++) {
+		heat_engine_tick(&s->engine);
+		any += heat_engine_next(&s->engine, 1, 0, &m);
+	}
+	ok(!any && s->wheres <= 1000 * HEAT_POOL, "also if it would like to move (%llu looks)",
+	   (unsigned long long)s->wheres);
+	s->tiers[0].open = false;
+	for (i = 0; i < 1000; i++)
+		put_heat(s, i, 0);
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "a closed tier needs no headroom");
+	s->tiers[0].open = true;
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.to == 1, "an open one does");
+	free_set(s);
+}
+
+/* ---- life ---- */
+
+/* The set was changed: a new policy takes over the heat, in an array of another size. */
+static void test_another_size(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_move n;
+	u32 *larger = calloc(3000, sizeof(*larger)), i;
+
+	hammer(s, 0, 200);
+	hammer(s, 500, 30);
+	memcpy(larger, s->heat, 1000 * sizeof(*larger));
+	s->rank = realloc(s->rank, 3000);
+	memset(s->rank + 1000, 1, 2000);
+	s->tiers[1].places = s->tiers[1].free = 3000;
+	init_engine(s, larger, 3000);
+	i = heat_engine_heat(&s->engine, 500);
+	ok(i > 25 * HEAT_ONE && i < 31 * HEAT_ONE, "heat stays with the array (%u)", i);
+	hammer(s, 2999, 40);
+	ok(heat_engine_heat(&s->engine, 2999) > 39 * HEAT_ONE, "new chunks have heat");
+
+	init_engine(s, larger, 50);
+	ok(heat_engine_heat(&s->engine, 50) == 0, "shrunk: what is gone has no heat");
+	for (i = 0; i < 2000; i++) {
+		access_chunk(s, roll(s, 60), false);
+		if (heat_engine_next(&s->engine, 1, 0, &n) && n.chunk >= 50)
+			break;
+	}
+	ok(i == 2000, "nor is it proposed");
+
+	s->nr_tiers = 1;
+	init_engine(s, larger, 50);
+	hammer(s, 40, 100);
+	ok(!heat_engine_next(&s->engine, 1, 0, &n), "one tier alone needs no moves");
+	init_engine(s, larger, 0);
+	hammer(s, 0, 3);
+	ok(!heat_engine_next(&s->engine, 1, 0, &n) && !heat_engine_victim(&s->engine, 0, &i),
+	   "an empty set neither");
+	free(larger);
+	free_set(s);
+}
+
+static void test_keys(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_move m;
+	u32 i, count = 0;
+
+	for (i = 0; heat_engine_keys[i].name; i++)
+		count += heat_engine_keys[i].min <= heat_engine_keys[i].initial &&
+			 heat_engine_keys[i].initial <= heat_engine_keys[i].max;
+	ok(i == HEAT_NR_KEYS && count == i, "every tunable's initial value is in range");
+	for (i = 0; i < 100; i++)
+		put_heat(s, i, 20);
+	heat_engine_set(&s->engine, HEAT_KEY_ADMIT, 1000);
+	hammer(s, 0, 100);
+	hammer(s, 500, 100);
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "admit 1000: 100 is not ten times 20");
+	heat_engine_set(&s->engine, HEAT_KEY_ADMIT, 125);
+	hammer(s, 500, 1);
+	ok(heat_engine_next(&s->engine, 1, 0, &m), "admit 125: it is more than enough");
+	free_set(s);
+}
+
+static void test_latencies(void)
+{
+	struct set *s = make_pair(1000, 100);
+	u32 assumed, measured;
+
+	hammer(s, 500, 1);
+	assumed = s->engine.costs.swap_cost[1][0];
+	/* 2 x (8 + 5.82 + 0.09 + 0.52) / 7.91 = 3.65 */
+	ok(assumed >= 3.6 * HEAT_ONE && assumed <= 3.7 * HEAT_ONE,
+	   "a disk and an SSD are assumed: a swap costs 3.65 accesses (%u/16)", assumed);
+	s->tiers[0].random_ns = 20000;
+	s->tiers[0].chunk_ns = 350000;
+	s->tiers[1].random_ns = 90000;
+	s->tiers[1].chunk_ns = 2000000;
+	hammer(s, 500, 1);
+	measured = s->engine.costs.swap_cost[1][0];
+	/* 2 x (90 + 2000 + 20 + 350) / 70 = 70.3 */
+	ok(measured >= 69 * HEAT_ONE && measured <= 71 * HEAT_ONE,
+	   "NVMe and SATA: measured latencies make it 70 (%u/16)", measured);
+	s->tiers[0].random_ns = 90000;
+	hammer(s, 500, 1);
+	ok(s->engine.costs.swap_cost[1][0] < 0x8000 && s->engine.costs.weight_random == HEAT_ONE << 16,
+	   "tiers that measure alike keep their order (%u/16)", s->engine.costs.swap_cost[1][0]);
+	s->tiers[0].random_ns = s->tiers[1].random_ns = 50000;
+	s->tiers[0].chunk_ns = s->tiers[1].chunk_ns = 0;
+	hammer(s, 500, 1);
+	/* 2 x (50 + 36 + 50 + 291) / 6.25 = 137 */
+	ok(s->engine.costs.swap_cost[1][0] < 140 * HEAT_ONE,
+	   "what is not measured is assumed in proportion (%u/16)", s->engine.costs.swap_cost[1][0]);
+	s->tiers[0].random_ns = 0xffffffff;
+	s->tiers[0].chunk_ns = 0xffffffff;
+	s->tiers[1].random_ns = 1;
+	s->tiers[1].chunk_ns = 0xffffffff;
+	hammer(s, 500, 1);
+	ok(s->engine.costs.swap_cost[1][0] == 0x8000, "absurd ones are bounded");
+	free_set(s);
+}
+
+/*
+ * Two minutes from cold: a zipf working set that fits the fast tier ends up
+ * there, at the speed of a disk, with 64 chunks a second for moves.
+ */
+static void test_two_minutes(void)
+{
+	struct set *s = make_pair(4000, 400);
+	double now = 0, tokens = 0, sums[300] = { 0 };
+	u64 late = 0, late_fast = 0, all = 0;
+	const unsigned int set_size = 300;
+	struct tier_move m;
+	unsigned int i;
+
+	for (i = 0; i < 4000; i++)
+		s->rank[i] = 1;
+	s->tiers[0].free = 400;
+	s->tiers[1].free = 0;
+	for (i = 0; i < set_size; i++)
+		sums[i] = 1.0 / (i + 1) + (i ? sums[i - 1] : 0);
+	while (now < 120) {
+		double x = roll(s, 1 << 30) / (double)(1 << 30) * sums[set_size - 1];
+		double took;
+
+		for (i = 0; sums[i] < x; i++)
+			;
+		access_chunk(s, 1000 + i * 7, all % 4 == 0);
+		took = s->rank[1000 + i * 7] ? 0.0082 : 0.0001;
+		all++;
+		if (now > 110) {
+			late++;
+			late_fast += took < 0.001;
+		}
+		now += took;
+		tokens = min_t(double, tokens + took * 64, 64);
+		while (tokens >= 1 && heat_engine_next(&s->engine, tokens, 64, &m)) {
+			apply(s, &m);
+			tokens--;
+			now += 0.015;
+		}
+	}
+	ok(late && late_fast * 100 >= late * 90,
+	   "after two minutes %.1f%% of a zipf load are served from the fast tier",
+	   late ? 100.0 * late_fast / late : 0.0);
+	free_set(s);
+}
+
+int main(void)
+{
+	test_counting();
+	test_streams();
+	test_decay();
+	test_equal_additions();
+	test_swap();
+	test_admission();
+	test_price();
+	test_room();
+	test_failed_moves();
+	test_headroom();
+	test_quiet();
+	test_uniform();
+	test_ranks();
+	test_best_rank();
+	test_sixteen();
+	test_full_below();
+	test_victim();
+	test_huge();
+	test_idle();
+	test_another_size();
+	test_keys();
+	test_latencies();
+	test_two_minutes();
+	return tap_done();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is refused before a commit point, by what LVM says of its groups and of lvm.conf. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lvm/lvm-check.h"
+#include "../tap.h"
+#include "base/util.h"
+
+/* What LVM says: of the groups a and b, by lvmconfig, and to --test. */
+static const char *group_a, *config, *test;
+static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n  warning: is no volume\n";
+
+int __wrap_lvm_run(const char *const *argv, char **output);
+int __wrap_lvm_run(const char *const *argv, char **output)
+{
+	unsigned int i;
+
+	if (!strcmp(argv[0], "lvmconfig")) {
+		*output = xstrdup(config);
+		return 0;
+	}
+	for (i = 0; argv[i + 1]; i++)
+		;
+	*output = xstrdup(strcmp(argv[i], "b") ? group_a : group_b);
+	return 0;
+}
+
+int __wrap_lvm_try(const char *const *argv, char **why);
+int __wrap_lvm_try(const char *const *argv, char **why)
+{
+	if (!test || strcmp(argv[0], test))
+		return 0;
+	*why = xstrdup("the reason");
+	return -1;
+}
+
+static const struct lvm_steps blank = { .set = "a/data" };
+
+static void usual(struct lvm_steps *s)
+{
+	group_a = "  a|data|||-wi-a-----|wz--n-|||0|2|520192\n"
+		  "  a|m|||rwi-a-r---|wz--n-|||0|2|520192\n"
+		  "  a|[m_rimage_0]|m||iwi-aor---|wz--n-|||0|2|520192\n"
+		  "  a|[m_rmeta_0]|[m]||ewi-aor---|wz--n-|||0|2|520192\n";
+	config = "";
+	test = NULL;
+	*s = blank;
+}
+
+/* want is a part of the one error, NULL if there is to be none. */
+static void outcome(const char *name, struct lvm_steps *s, const char *want)
+{
+	bool possible = lvm_steps_possible(s);
+	const char *said = nr_errors() ? error_text(nr_errors() - 1) : "";
+
+	ok(want ? !possible && nr_errors() == 1 && strstr(said, want) : possible && !nr_errors(), "%s: %s", name, said);
+	ok(!s->nr && !s->step, "the steps are freed");
+	free_errors();
+}
+
+static char *letters(unsigned int n, char c)
+{
+	char *s = xcalloc(n + 1, 1);
+
+	memset(s, c, n);
+	return s;
+}
+
+/* As long as can be, and longer by one. */
+static void length(const char *what, const char *vg, const char *lv, unsigned int most, char c)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct lvm_steps s;
+		char *name = letters(most + i, c);
+
+		usual(&s);
+		lvm_steps_rename(&s, vg, lv, name);
+		outcome(what, &s, i ? "1 characters too long" : NULL);
+		free(name);
+	}
+}
+
+static void words(const char *what, const char *setting, bool back, const char *want)
+{
+	struct lvm_steps s;
+
+	usual(&s);
+	config = setting;
+	s.back = back;
+	lvm_steps_rename(&s, "a", "data", "data_torig");
+	outcome(what, &s, want);
+}
+
+int main(void)
+{
+	struct lvm_steps s;
+
+	usual(&s);
+	outcome("no step", &s, NULL);
+	length("a volume", "a", "data", 123, 'x');
+	length("a mirror", "a", "m", 104, 'x');
+	length("hyphens", "a", "data", 62, '-');
+
+	usual(&s);
+	lvm_steps_rename(&s, "a", "data", "m");
+	outcome("a name that is taken", &s, "a/m: exists");
+	usual(&s);
+	lvm_steps_rename(&s, "b", "y", "m");
+	outcome("in another group", &s, NULL);
+	usual(&s);
+	s.back = true;
+	lvm_steps_rename(&s, "a", "data", "m");
+	outcome("on the way back", &s, "lvrename a m OTHER");
+	usual(&s);
+	lvm_steps_rename(&s, "a", "m", "n");
+	lvm_steps_rename(&s, "a", "data", "m");
+	outcome("one that makes way", &s, NULL);
+
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wz--n-|||2|1|520192\n";
+	lvm_steps_placeholder(&s, "a", "data", "data_torig");
+	outcome("room for one more", &s, NULL);
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wz--n-|||2|1|520192\n";
+	lvm_steps_placeholder(&s, "a", "data", "data_torig");
+	lvm_steps_make(&s, "a", "x", false);
+	outcome("for two", &s, "vgchange -l 3 a");
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wz--n-|||0|1|512\n";
+	lvm_steps_placeholder(&s, "a", "data", "data_torig");
+	outcome("no room for LVM's metadata", &s, "512 bytes left");
+
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|rz--n-|||0|1|520192\n";
+	lvm_steps_change(&s, "a", "data");
+	outcome("a read-only group", &s, "read-only");
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wzx-n-|||0|1|520192\n";
+	lvm_steps_change(&s, "a", "data");
+	outcome("exported", &s, "vgimport");
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wz-pn-|||0|1|520192\n";
+	lvm_steps_change(&s, "a", "data");
+	outcome("incomplete", &s, "missing");
+	usual(&s);
+	group_a = "  a|data|||-wi-a-----|wz--ns|||0|1|520192\n";
+	lvm_steps_change(&s, "b", "y");
+	lvm_steps_change(&s, "a", "data");
+	outcome("shared, the second", &s, "a/data: its volume group is shared");
+
+	usual(&s);
+	group_a = "  a|data|||owi---s--k|wz--n-|||0|2|520192\n  a|snap||data|swi---s---|wz--n-|||0|2|520192\n";
+	lvm_steps_remove(&s, "a", "data");
+	outcome("a snapshot", &s, "lvremove a/snap");
+
+	words("another setting", "activation {\n\tvolume_list_of_others=[\"b\"]\n}\n", false, NULL);
+	words("the group", "activation {\n\tvolume_list=[\"b\",\"a\"]\n}\n", false, NULL);
+	words("the old name", "activation {\n\tvolume_list=[\"a/data\"]\n}\n", false, "volume_list in lvm.conf");
+	words("both names", "activation {\n\tvolume_list=[\"a/data\",\"a/data_torig\"]\n}\n", false, NULL);
+	words("none", "activation {\n\tvolume_list=[]\n}\n", false, "volume_list");
+	words("our tag", "activation {\n\tvolume_list=[\"@dm-tier\"]\n}\n", false, NULL);
+	words("our tag when it goes", "activation {\n\tvolume_list=[\"@dm-tier\"]\n}\n", true, "volume_list");
+	words("tags of the host", "activation {\n\tvolume_list=\"@*\"\n}\n", false, NULL);
+	words("at boot", "activation {\n\tauto_activation_volume_list=\"a/data\"\n}\n", false, "auto_activation_volume_list");
+	words("read-only by the host", "activation {\n\tread_only_volume_list=[\"@*\"]\n}\n", false, NULL);
+	words("read-only", "activation {\n\tread_only_volume_list=\"a\"\n}\n", false, "read-only");
+
+	usual(&s);
+	test = "lvrename";
+	lvm_steps_rename(&s, "a", "data", "x");
+	outcome("what LVM tries", &s, "the reason");
+	usual(&s);
+	test = "lvrename";
+	s.back = true;
+	lvm_steps_rename(&s, "a", "data", "x");
+	outcome("is not asked while the name is taken", &s, NULL);
+	return tap_done();
+}

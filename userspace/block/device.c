@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "block/device.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "block/mounts.h"
+
+#define ZERO_BYTES	(1U << 20)	/* at once */
+
+static char *sysfs_path(dev_t dev, const char *attribute)
+{
+	return xasprintf("/sys/dev/block/%u:%u/%s", major(dev), minor(dev), attribute);
+}
+
+static char *read_line(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	if (!f)
+		return NULL;
+	len = getline(&line, &room, f);
+	fclose(f);
+	if (len < 0) {
+		free(line);
+		return NULL;
+	}
+	if (len && line[len - 1] == '\n')
+		line[len - 1] = '\0';
+	return line;
+}
+
+char *device_attribute(dev_t dev, const char *attribute)
+{
+	char *path = sysfs_path(dev, attribute);
+	char *line = read_line(path);
+
+	free(path);
+	return line;
+}
+
+uint64_t device_attribute_number(dev_t dev, const char *attribute)
+{
+	char *text = device_attribute(dev, attribute);
+	uint64_t n = 0;
+
+	if (text && parse_number(text, &n))
+		n = 0;
+	free(text);
+	return n;
+}
+
+/* A number "major:minor" as sysfs writes it. */
+static bool parse_devno(const char *s, dev_t *dev)
+{
+	unsigned int maj, min;
+	char end;
+
+	if (!s || sscanf(s, "%u:%u%c", &maj, &min, &end) != 2)
+		return false;
+	*dev = makedev(maj, min);
+	return true;
+}
+
+/* The kernel's name: the last part of the directory in sysfs. */
+static char *kernel_name(dev_t dev)
+{
+	char *path = xasprintf("/sys/dev/block/%u:%u", major(dev), minor(dev));
+	char target[PATH_MAX], *slash, *name, *c;
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+
+	free(path);
+	if (len < 0)
+		return NULL;
+	target[len] = '\0';
+	slash = strrchr(target, '/');
+	name = xstrdup(slash ? slash + 1 : target);
+	/* sysfs cannot have the slash of cciss/c0d0. */
+	for (c = name; *c; c++)
+		if (*c == '!')
+			*c = '/';
+	return name;
+}
+
+/*
+ * LVM joins vg and lv by a hyphen and doubles the hyphens in them.  Returns
+ * NULL for a name that is not one of vg and lv, "vg-lv-real" for example.
+ */
+char *lv_name_from_dm(const char *dm_name)
+{
+	char *name = xcalloc(strlen(dm_name) + 1, 1), *to = name;
+	unsigned int parts = 1;
+	const char *c;
+
+	for (c = dm_name; *c; c++) {
+		if (*c != '-') {
+			*to++ = *c;
+		} else if (c[1] == '-') {
+			*to++ = '-';
+			c++;
+		} else {
+			*to++ = '/';
+			parts++;
+		}
+	}
+	if (parts == 2)
+		return name;
+	free(name);
+	return NULL;
+}
+
+char *dm_name_from_lv(const char *lv)
+{
+	char *name = xcalloc(2 * strlen(lv) + 1, 1), *to = name;
+
+	for (; *lv; lv++) {
+		if (*lv == '-')
+			*to++ = '-';
+		*to++ = *lv == '/' ? '-' : *lv;
+	}
+	return name;
+}
+
+static char *user_name(dev_t dev, const char *kname)
+{
+	char *dm_name = device_attribute(dev, "dm/name");
+	char *uuid = device_attribute(dev, "dm/uuid");
+	char *name = NULL;
+
+	/* Also a set that has a logical volume's name. */
+	if (dm_name && uuid && (!strncmp(uuid, "LVM-", 4) ||
+				(!strncmp(uuid, "TIER-", 5) && strlen(uuid) > 3 &&
+				 !strcmp(uuid + strlen(uuid) - 3, "-lv"))))
+		name = lv_name_from_dm(dm_name);
+	if (!name)
+		name = dm_name ? xasprintf("/dev/mapper/%s", dm_name) : xasprintf("/dev/%s", kname);
+	free(dm_name);
+	free(uuid);
+	return name;
+}
+
+int device_from_number(dev_t dev, struct device *d)
+{
+	char *kname = kernel_name(dev);
+	dev_t whole;
+	char *text;
+
+	memset(d, 0, sizeof(*d));
+	if (!kname)
+		return -ENOENT;
+	d->dev = dev;
+	d->path = xasprintf("/dev/%s", kname);
+	d->name = user_name(dev, kname);
+	free(kname);
+	d->size = device_attribute_number(dev, "size") * SECTOR_SIZE;
+	d->read_only = device_attribute_number(dev, "ro");
+
+	/* A partition has no queue of its own. */
+	text = device_attribute(dev, "../dev");
+	if (device_attribute_number(dev, "partition") && parse_devno(text, &whole))
+		d->logical_block = device_attribute_number(whole, "queue/logical_block_size");
+	else
+		d->logical_block = device_attribute_number(dev, "queue/logical_block_size");
+	free(text);
+	return 0;
+}
+
+static bool is_path(const char *name)
+{
+	return *name == '/' || !strncmp(name, "./", 2) || !strncmp(name, "../", 3);
+}
+
+int device_from_name(const char *name, struct device *d)
+{
+	struct stat st;
+	dev_t dev;
+	int r = -ENOENT;
+
+	memset(d, 0, sizeof(*d));
+	if (parse_devno(name, &dev))
+		return device_from_number(dev, d);
+	if (is_path(name) && !stat(name, &st))
+		return S_ISBLK(st.st_mode) ? device_from_number(st.st_rdev, d) : -ENOTBLK;
+
+	/*
+	 * VG/LV: udev's link, or the node that is there without udev.  Never what has that name
+	 * in the working directory, which anybody may have put there.
+	 */
+	if (!is_path(name) && strchr(name, '/')) {
+		char *link = xasprintf("/dev/%s", name);
+		char *dm_name = dm_name_from_lv(name);
+		char *node = xasprintf("/dev/mapper/%s", dm_name);
+
+		if ((!stat(link, &st) && S_ISBLK(st.st_mode)) ||
+		    (!stat(node, &st) && S_ISBLK(st.st_mode)))
+			r = device_from_number(st.st_rdev, d);
+		free(link);
+		free(dm_name);
+		free(node);
+	}
+	return r;
+}
+
+void device_not_found(const char *name, int error)
+{
+	char *path = xasprintf("/dev/%s", name);
+	struct stat st;
+
+	if (error == -ENOTBLK)
+		err("%s: is no block device.", name);
+	else if (!strchr(name, '/') && !stat(path, &st) && S_ISBLK(st.st_mode))
+		err("%s: no such device. Did you mean %s?", name, path);
+	else if (!is_path(name) && strchr(name, '/') && !stat(name, &st) && S_ISBLK(st.st_mode))
+		err("%s: no such device. Did you mean ./%s?", name, name);
+	else
+		err("%s: no such device.", name);
+	free(path);
+}
+
+void device_copy(struct device *to, const struct device *from)
+{
+	*to = *from;
+	to->path = xstrdup(from->path);
+	to->name = xstrdup(from->name);
+}
+
+void device_free(struct device *d)
+{
+	free(d->path);
+	free(d->name);
+	memset(d, 0, sizeof(*d));
+}
+
+/* The disk that a partition belongs to, or the device itself. */
+static dev_t whole_disk(dev_t dev)
+{
+	char *partition = device_attribute(dev, "partition");
+	char *text = partition ? device_attribute(dev, "../dev") : NULL;
+	dev_t whole;
+
+	if (!parse_devno(text, &whole))
+		whole = dev;
+	free(partition);
+	free(text);
+	return whole;
+}
+
+bool device_overlaps(const struct device *a, const struct device *b)
+{
+	return a->dev != b->dev && (whole_disk(a->dev) == b->dev || whole_disk(b->dev) == a->dev);
+}
+
+int devices_for_each(int (*fn)(void *context, dev_t dev), void *context)
+{
+	DIR *dir = opendir("/sys/dev/block");
+	struct dirent *e;
+	int r = 0;
+	dev_t dev;
+
+	if (!dir)
+		return -errno;
+	while (!r && (e = readdir(dir)))
+		if (parse_devno(e->d_name, &dev) && device_attribute_number(dev, "size"))
+			r = fn(context, dev);
+	closedir(dir);
+	return r;
+}
+
+/* Calls fn for each entry of a directory of sysfs that is a block device. */
+static int for_each_below(const char *path, int (*fn)(void *context, dev_t dev), void *context)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int r = 0;
+
+	if (!dir)
+		return 0;
+	while (!r && (e = readdir(dir))) {
+		char *file = xasprintf("%s/%s/dev", path, e->d_name);
+		char *text = *e->d_name == '.' ? NULL : read_line(file);
+		dev_t dev;
+
+		if (parse_devno(text, &dev))
+			r = fn(context, dev);
+		free(text);
+		free(file);
+	}
+	closedir(dir);
+	return r;
+}
+
+int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context)
+{
+	char *path = sysfs_path(dev, "holders");
+	int r = for_each_below(path, fn, context);
+
+	free(path);
+	return r;
+}
+
+/* What a loop device shows; false if it is none. */
+static bool loop_info(dev_t dev, struct loop_info64 *info)
+{
+	char *file = device_attribute(dev, "loop/backing_file");
+	struct device d = { 0 };
+	bool known = false;
+	int fd;
+
+	if (file && !device_from_number(dev, &d)) {
+		/* A look at the file itself may wait for what is below it. */
+		fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0) {
+			known = !ioctl(fd, LOOP_GET_STATUS64, info);
+			close(fd);
+		}
+		device_free(&d);
+	}
+	free(file);
+	return known;
+}
+
+/* The device that a loop device shows, or that the file it shows is on; 0 if it is none. */
+static dev_t behind_loop(dev_t dev)
+{
+	struct loop_info64 info;
+	struct mounts mounts;
+	dev_t behind;
+	char *file;
+
+	if (!loop_info(dev, &info))
+		return 0;
+	behind = info.lo_rdevice ? info.lo_rdevice : info.lo_device;
+	if (major(behind))
+		return behind;
+	/* A look at the file itself may wait for what is below it. */
+	file = device_attribute(dev, "loop/backing_file");
+	mounts_read(&mounts);
+	behind = file ? mounts_device_of(&mounts, file) : 0;
+	mounts_free(&mounts);
+	free(file);
+	return behind;
+}
+
+int device_for_each_under(dev_t dev, int (*fn)(void *context, dev_t under), void *context)
+{
+	dev_t whole = whole_disk(dev), behind;
+	char *path;
+	int r;
+
+	if (whole != dev)
+		return fn(context, whole);
+	behind = behind_loop(dev);
+	if (behind)
+		return fn(context, behind);
+	path = sysfs_path(dev, "slaves");
+	r = for_each_below(path, fn, context);
+	free(path);
+	return r;
+}
+
+static int waits(void *context, dev_t dev)
+{
+	(void)context;
+	return device_waits(dev);
+}
+
+bool device_waits(dev_t dev)
+{
+	return device_attribute_number(dev, "dm/suspended") || device_for_each_under(dev, waits, NULL);
+}
+
+static int stands_on(void *context, dev_t dev)
+{
+	return device_stands_on(dev, *(dev_t *)context);
+}
+
+bool device_stands_on(dev_t dev, dev_t on)
+{
+	return dev == on || device_for_each_under(dev, stands_on, &on);
+}
+
+static char *find_mount(dev_t dev)
+{
+	struct mounts mounts;
+	char *found = NULL;
+	unsigned int i;
+
+	mounts_read(&mounts);
+	for (i = 0; i < mounts.nr && !found; i++)
+		if (mount_device(&mounts.mount[i]) == dev)
+			found = xstrdup(mounts.mount[i].point);
+	mounts_free(&mounts);
+	return found;
+}
+
+static int mount_of_partition(void *context, dev_t dev)
+{
+	*(char **)context = find_mount(dev);
+	return *(char **)context != NULL;
+}
+
+char *device_mount_point(dev_t dev)
+{
+	char *point = find_mount(dev);
+
+	if (!point) {
+		char *path = sysfs_path(dev, "");
+
+		for_each_below(path, mount_of_partition, &point);
+		free(path);
+	}
+	return point;
+}
+
+static bool is_swap(dev_t dev)
+{
+	FILE *f = fopen("/proc/swaps", "re");
+	char *line = NULL, *end;
+	bool found = false;
+	struct stat st;
+	size_t room = 0;
+
+	if (!f)
+		return false;
+	while (!found && getline(&line, &room, f) > 0) {
+		end = strchr(line, ' ');
+		if (!end || *line != '/')
+			continue;
+		*end = '\0';
+		found = !stat(line, &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+static int describe_holder(void *context, dev_t holder)
+{
+	struct device d;
+
+	if (device_from_number(holder, &d))
+		return 0;
+	*(char **)context = xasprintf("in use by %s", d.name);
+	device_free(&d);
+	return 1;
+}
+
+/* What a loop device shows it does not hold, nor has any process it open. */
+struct shown {
+	dev_t dev;		/* a device, or the one that the file is on */
+	uint64_t ino;		/* of the file, 0: a device */
+	char *text;
+};
+
+static int shown_by(void *context, dev_t loop)
+{
+	struct shown *s = context;
+	struct loop_info64 info;
+	bool same;
+
+	if (!loop_info(loop, &info) || !s->ino != !!info.lo_rdevice)
+		return 0;
+	if (s->ino)
+		same = info.lo_device == s->dev && info.lo_inode == s->ino;
+	else
+		same = info.lo_rdevice == s->dev || whole_disk(info.lo_rdevice) == s->dev ||
+		       info.lo_rdevice == whole_disk(s->dev);
+	return same && describe_holder(&s->text, loop);
+}
+
+char *file_held(const struct stat *st)
+{
+	struct shown s = { .dev = st->st_dev, .ino = st->st_ino };
+
+	devices_for_each(shown_by, &s);
+	return s.text;
+}
+
+static int holder_of_partition(void *context, dev_t dev)
+{
+	return device_for_each_holder(dev, describe_holder, context);
+}
+
+/* The mode of its link there tells what a file is open for. */
+static bool is_open(int fds, const char *fd, bool writing)
+{
+	struct stat st;
+
+	return *fd != '.' && !fstatat(fds, fd, &st, AT_SYMLINK_NOFOLLOW) &&
+	       (!writing || (st.st_mode & S_IWUSR));
+}
+
+static bool process_has_open(const char *pid, dev_t dev, bool writing)
+{
+	char *path = xasprintf("/proc/%s/fd", pid);
+	DIR *dir = opendir(path);
+	bool found = false;
+	struct dirent *e;
+	struct stat st;
+
+	while (dir && !found && (e = readdir(dir)))
+		found = is_open(dirfd(dir), e->d_name, writing) && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
+			S_ISBLK(st.st_mode) && (st.st_rdev == dev || whole_disk(st.st_rdev) == dev);
+	if (dir)
+		closedir(dir);
+	free(path);
+	return found;
+}
+
+char *device_opener(dev_t dev, bool writing)
+{
+	DIR *dir = opendir("/proc");
+	char *path, *name, *text = NULL;
+	struct dirent *e;
+
+	while (dir && !text && (e = readdir(dir))) {
+		if (!isdigit((unsigned char)*e->d_name) || !process_has_open(e->d_name, dev, writing))
+			continue;
+		path = xasprintf("/proc/%s/comm", e->d_name);
+		name = read_line(path);
+		text = xasprintf("%s (pid %s)", name ? name : "a process", e->d_name);
+		free(name);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	return text;
+}
+
+char *device_held(const struct device *d)
+{
+	struct shown shown = { .dev = d->dev };
+	char *text = NULL, *path, *point;
+	int fd;
+
+	point = device_mount_point(d->dev);
+	if (point) {
+		text = xasprintf("mounted on %s", point);
+		free(point);
+		return text;
+	}
+	if (is_swap(d->dev))
+		return xstrdup("in use as swap");
+	if (holder_of_partition(&text, d->dev))
+		return text;
+	path = sysfs_path(d->dev, "");
+	for_each_below(path, holder_of_partition, &text);
+	free(path);
+	if (text)
+		return text;
+	if (devices_for_each(shown_by, &shown) > 0)
+		return shown.text;
+
+	fd = open(d->path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return NULL;
+	}
+	if (errno != EBUSY)
+		return xasprintf("cannot be opened: %s", strerror(errno));
+	point = device_opener(d->dev, false);
+	text = point ? xasprintf("open by %s", point) : xstrdup("in use");
+	free(point);
+	return text;
+}
+
+int device_open(const struct device *d, int flags)
+{
+	int fd;
+
+	if ((flags & O_ACCMODE) != O_RDONLY) {
+		fd = open(d->path, flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	fd = open(d->path, flags | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == EINVAL)
+		fd = open(d->path, flags | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool device_is_volume(dev_t dev)
+{
+	char *uuid = device_attribute(dev, "dm/uuid");
+	bool is = uuid && !strncmp(uuid, "LVM-", 4);
+
+	free(uuid);
+	return is;
+}
+
+void *block_buffer(size_t len)
+{
+	void *buf;
+
+	if (posix_memalign(&buf, 4096, len)) {
+		fputs("tierctl: out of memory\n", stderr);
+		exit(EXIT_FAILED);
+	}
+	memset(buf, 0, len);
+	return buf;
+}
+
+int read_blocks(int fd, uint64_t offset, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, (char *)buf + done, len - done, offset + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -EIO;
+		if (!n)
+			return -ENODATA;
+		done += n;
+	}
+	return 0;
+}
+
+int write_durably(int fd, uint64_t offset, const void *buf, size_t len)
+{
+	int r = write_fully(fd, offset, buf, len);
+
+	return !r && fsync(fd) ? -errno : r;
+}
+
+int zero_blocks(int fd, uint64_t offset, uint64_t len)
+{
+	size_t piece = len < ZERO_BYTES ? len : ZERO_BYTES;
+	void *buf = block_buffer(piece);
+	int r = 0;
+
+	while (!r && len) {
+		if (piece > len)
+			piece = len;
+		r = write_fully(fd, offset, buf, piece);
+		offset += piece;
+		len -= piece;
+	}
+	free(buf);
+	if (!r && fsync(fd))
+		r = -errno;
+	return r;
+}

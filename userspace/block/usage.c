@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "block/device.h"
+#include "dm/dm.h"
+
+/* udev looks at a device each time that a writer has closed it. */
+#define LOOK_TRIES	20
+#define LOOK_MS		100
+
+/*
+ * Who has a device open without O_EXCL, as a virtual machine or a database has, goes on
+ * writing to it.  Of those who are no processes only device-mapper knows.
+ */
+static char *opened_by(const struct device *d)
+{
+	char *name = device_attribute(d->dev, "dm/name"), *opener, *text = NULL;
+	int count = name ? dm_open_count(name) : -1;
+
+	if (count) {
+		opener = device_opener(d->dev, false);
+		if (opener)
+			text = xasprintf("open by %s", opener);
+		else if (count > 0)
+			text = xstrdup("in use");
+		free(opener);
+	}
+	free(name);
+	return text;
+}
+
+static char *written_by(const struct device *d)
+{
+	char *opener = device_opener(d->dev, true), *text = opener ? xasprintf("open by %s", opener) : NULL;
+
+	free(opener);
+	return text;
+}
+
+static char *usage(const struct device *d, char *(*used_by)(const struct device *d))
+{
+	char *text = device_held(d);
+	int tries;
+
+	if (text)
+		return text;
+	text = used_by(d);
+	for (tries = 0; text && tries < LOOK_TRIES; tries++) {
+		free(text);
+		sleep_ms(LOOK_MS);
+		text = used_by(d);
+	}
+	return text;
+}
+
+char *device_usage(const struct device *d)
+{
+	return usage(d, opened_by);
+}
+
+char *device_written(const struct device *d)
+{
+	return usage(d, written_by);
+}

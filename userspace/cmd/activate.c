@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* activate, deactivate */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/words.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "ops/activate.h"
+#include "set/find.h"
+#include "set/lock.h"
+#include "set/set.h"
+
+static int check_which(const struct args *args, const char *command)
+{
+	bool all = args->given[OPT_ALL] || args->given[OPT_AUTO];
+
+	if (all && args->given[OPT_ALL] && args->nr) {
+		err("%s: name sets or say --all, not both.", command);
+		return EXIT_USAGE;
+	}
+	if (!all && !args->nr) {
+		err("%s: name a set, or say --all.", command);
+		return EXIT_USAGE;
+	}
+	if (args->given[OPT_NAME] && args->nr != 1) {
+		err("%s: --name goes with one set.", command);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+/*
+ * Without systemd udev's rules start this within the event of a member.  Whoever made the
+ * member appear waits for the event, perhaps with LVM's lock, which is needed to finish what
+ * convert left: the event must not wait in turn.
+ */
+static void leave_event(void)
+{
+	if (getenv("SEQNUM") && daemon(1, 1))
+		err("activate: this goes on within the event of udev: %s.", strerror(errno));
+}
+
+static int activate_by_event(const struct args *args, const struct activation *how)
+{
+	int code = EXIT_DONE;
+	unsigned int i;
+
+	global.quiet = true;
+	leave_event();
+	for (i = 0; i < args->nr; i++)
+		code = worse_exit_code(code, activate_auto_named(args->word[i], how));
+	return args->nr ? code : activate_auto_all(how);
+}
+
+static int activate_by_user(const struct args *args, const struct activation *how)
+{
+	struct set_list list;
+	int code = EXIT_DONE;
+	unsigned int i;
+
+	sets_load(&list, true);
+	for (i = 0; i < args->nr; i++) {
+		struct set *s = sets_need(&list, args->word[i]);
+
+		code = worse_exit_code(code, s ? activate_or_finish(s, how) : EXIT_FAILED);
+	}
+	for (i = 0; !args->nr && i < list.nr; i++)
+		if (!list.set[i].dm.table)
+			code = worse_exit_code(code, activate_or_finish(&list.set[i], how));
+	sets_free(&list);
+	return code;
+}
+
+int cmd_activate(const struct args *args)
+{
+	struct activation how = {
+		.name = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL,
+		.read_only = args->given[OPT_READ_ONLY],
+		.degraded = args->given[OPT_DEGRADED],
+		.automatic = args->given[OPT_AUTO],
+		.unchecked = args->given[OPT_NO_CHECK],
+		.named = args->nr,
+	};
+	int code = check_which(args, "activate");
+
+	if (!code && how.name)
+		code = check_name(how.name, "activate");
+	if (!code)
+		code = parse_features(args, "activate", &how.features);
+	if (!code && how.read_only)
+		strings_add(&how.features, "read_only");
+	if (!code)
+		code = how.automatic ? activate_by_event(args, &how) : activate_by_user(args, &how);
+	strings_free(&how.features);
+	return code;
+}
+
+static int deactivate(const struct set *s)
+{
+	char *reason;
+
+	if (!check_closed(s, "deactivate"))
+		return EXIT_FAILED;
+	if (global.test) {
+		say("Would remove /dev/mapper/%s.\n", s->dm_name);
+		return EXIT_DONE;
+	}
+	if (dm_remove(s->dm_name, &reason)) {
+		err("%s: cannot be deactivated: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	say("%s: inactive.\n", s->name);
+	return EXIT_DONE;
+}
+
+/* Of one whose metadata cannot be read no UUID may be known. */
+static const struct set *find_again(const struct set_list *active, const struct set *before)
+{
+	bool known = !tier_all_zero(before->uuid, sizeof(before->uuid));
+	unsigned int i;
+
+	for (i = 0; i < active->nr; i++)
+		if (!strcmp(active->set[i].hex, before->hex) && (known || active->set[i].dm.dev == before->dm.dev))
+			return &active->set[i];
+	return NULL;
+}
+
+static int is_inactive(const struct set *s)
+{
+	say("%s: is inactive already.\n", s->name);
+	return EXIT_DONE;
+}
+
+/*
+ * Not while another command is in the middle of changing it.  By then it may have another
+ * name or be gone, and the name it had may be another device's.
+ */
+static int deactivate_alone(const struct set *before)
+{
+	struct set_list list;
+	const struct set *s;
+	int code;
+
+	if (!lock_set(before->hex, before->name))
+		return EXIT_FAILED;
+	sets_load(&list, false);
+	s = find_again(&list, before);
+	code = s ? deactivate(s) : is_inactive(before);
+	sets_free(&list);
+	unlock_set();
+	return code;
+}
+
+int cmd_deactivate(const struct args *args)
+{
+	struct set_list list;
+	int code = check_which(args, "deactivate");
+	unsigned int i;
+
+	if (code)
+		return code;
+	sets_load(&list, false);
+	for (i = 0; i < args->nr; i++)
+		if (!sets_find(&list, args->word[i])) {
+			sets_free(&list);
+			sets_load(&list, true);
+			break;
+		}
+	for (i = 0; i < args->nr; i++) {
+		struct set *s = sets_need(&list, args->word[i]);
+
+		if (!s)
+			code = EXIT_FAILED;
+		else
+			code = worse_exit_code(code, s->active ? deactivate_alone(s) : is_inactive(s));
+	}
+	for (i = 0; !args->nr && i < list.nr; i++)
+		if (list.set[i].active)
+			code = worse_exit_code(code, deactivate_alone(&list.set[i]));
+	sets_free(&list);
+	return code;
+}

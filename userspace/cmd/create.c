@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* create */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "base/size.h"
+#include "base/suggest.h"
+#include "base/util.h"
+#include "base/words.h"
+#include "block/device.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "dm/table.h"
+#include "dm/tunable.h"
+#include "format/build.h"
+#include "format/geometry.h"
+#include "set/candidate.h"
+#include "set/lock.h"
+#include "set/member.h"
+#include "set/message.h"
+#include "set/set.h"
+#include "set/tier.h"
+#include "set/wipe.h"
+
+struct creation {
+	const char *name;
+	struct candidate meta;
+	unsigned int nr_tiers;
+	struct candidate tier[TIER_MAX_TIERS];
+	uint64_t chunk_sectors;
+	uint64_t places;		/* usable, of all tiers */
+	uint64_t capacity;		/* chunks */
+	uint64_t length;		/* sectors */
+	bool wiped;
+	struct table table;
+	unsigned int nr_tunables;
+	struct tunable *tunables;
+};
+
+/*
+ * Arguments
+ */
+
+static int parse_length(const struct args *args, uint64_t *sectors)
+{
+	uint64_t bytes;
+	int r;
+
+	*sectors = 0;
+	if (!args->given[OPT_SIZE])
+		return 0;
+	r = parse_size(args->value[OPT_SIZE], &bytes);
+	if (r) {
+		err("create: --size %s %s.", args->value[OPT_SIZE], size_error(r));
+		return EXIT_USAGE;
+	}
+	if (!bytes || bytes % 4096) {
+		err("create: --size %s is not a multiple of 4k.", args->value[OPT_SIZE]);
+		return EXIT_USAGE;
+	}
+	*sectors = bytes / SECTOR_SIZE;
+	return 0;
+}
+
+/* False with the error said.  What is no assignment, and a key of a tier, are known to tunable_parse(). */
+static bool check_key(const char *assignment, const char *policy)
+{
+	size_t len = strcspn(assignment, "=");
+	char *key = xstrndup(assignment, len), *meant;
+	struct suggestion g;
+	bool good;
+
+	suggestion_init(&g, key);
+	tunable_offer(&g, policy);
+	good = !assignment[len] || !len || strchr(key, '.') || (g.best && !strcmp(g.best, key));
+	meant = suggestion_text(&g, "");
+	if (!good)
+		err("create: --set %s: %s is no key of a set with the policy %s.%s", assignment, key,
+		    strcmp(policy, "static") ? "heat" : policy, meant);
+	free(meant);
+	free(key);
+	return good;
+}
+
+/* They are in the table so that the kernel judges them before it formats anything. */
+static int parse_settings(const struct args *args, struct creation *c)
+{
+	unsigned int i;
+
+	c->tunables = xcalloc(args->settings.nr, sizeof(*c->tunables));
+	for (i = 0; i < args->settings.nr; i++) {
+		struct tunable *t = &c->tunables[i];
+		char value[SIZE_TEXT], *wrong;
+
+		if (!check_key(args->settings.s[i], c->table.policy))
+			return EXIT_USAGE;
+		wrong = tunable_parse(args->settings.s[i], c->chunk_sectors, c->nr_tiers, t);
+		if (wrong) {
+			err("create: --set %s %s.", args->settings.s[i], wrong);
+			free(wrong);
+			return EXIT_USAGE;
+		}
+		c->nr_tunables++;
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)t->value);
+		pairs_add(t->policy ? &c->table.policy_args : &c->table.core, t->key, value);
+	}
+	return 0;
+}
+
+static int parse_arguments(const struct args *args, struct creation *c)
+{
+	unsigned int i;
+	int code;
+
+	c->name = args->word[0];
+	if (!args->given[OPT_METADATA]) {
+		err("create: say where the metadata goes: --metadata DEV.");
+		return EXIT_USAGE;
+	}
+	c->meta.typed = args->value[OPT_METADATA];
+	for (i = 1; i < args->nr; i++)
+		c->tier[c->nr_tiers++].typed = args->word[i];
+
+	code = check_name(c->name, "create");
+	if (!code)
+		code = parse_chunk_size(args, "create", &c->chunk_sectors);
+	if (!code)
+		code = parse_length(args, &c->length);
+	if (!code)
+		code = parse_features(args, "create", &c->table.features);
+	if (!code)
+		code = parse_policy(args, "create", &c->table.policy);
+	if (!code)
+		code = parse_settings(args, c);
+	return code;
+}
+
+/*
+ * Devices: every refusal is said, then none is touched
+ */
+
+static struct candidate *nth(struct creation *c, unsigned int i)
+{
+	return i ? &c->tier[i - 1] : &c->meta;
+}
+
+static bool find_devices(struct creation *c)
+{
+	unsigned int i, j;
+	bool good = true;
+
+	for (i = 0; i <= c->nr_tiers; i++)
+		good &= candidate_find(nth(c, i));
+	if (!good)
+		return false;
+	for (i = 0; i <= c->nr_tiers; i++) {
+		for (j = 0; j < i; j++) {
+			const struct candidate *a = nth(c, i), *b = nth(c, j);
+
+			if (a->dev.dev == b->dev.dev)
+				err("%s: is listed twice (as %s too).", a->typed, b->typed);
+			else if (device_overlaps(&a->dev, &b->dev))
+				err("%s: overlaps %s.", a->typed, b->typed);
+			else
+				continue;
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* Part of it is one of the devices: it ends here. */
+static bool is_overwritten(struct creation *c, const struct set *other)
+{
+	unsigned int i, n;
+
+	for (i = 0; i <= c->nr_tiers; i++) {
+		dev_t dev = nth(c, i)->dev.dev;
+
+		if ((other->have_meta && other->meta_dev.dev == dev) || set_rank_of_device(other, dev) >= 0)
+			return true;
+		for (n = 0; n < other->nr_stray; n++)
+			if (other->stray[n].dev == dev)
+				return true;
+	}
+	return false;
+}
+
+/* A set that is not active, or not complete, wants its name back one day. */
+static bool is_name_free(struct creation *c)
+{
+	struct set_list all;
+	const struct set *other;
+	bool good;
+
+	sets_load(&all, true);
+	other = sets_find(&all, c->name);
+	good = !other || is_overwritten(c, other);
+	if (!good)
+		err("%s: a set that is not active has that name (%s). Choose another.", c->name, other->hex);
+	sets_free(&all);
+	return good;
+}
+
+static bool check_devices(struct creation *c)
+{
+	struct set_list sets;
+	bool good = true;
+	unsigned int i;
+
+	sets_load(&sets, false);
+	for (i = 0; i <= c->nr_tiers; i++)
+		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(nth(c, i), !i);
+	sets_free(&sets);
+	return good;
+}
+
+/*
+ * Sizes
+ */
+
+static bool check_tier_sizes(struct creation *c)
+{
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	bool good = true;
+	unsigned int i;
+
+	for (i = 0; i < c->nr_tiers; i++) {
+		uint64_t places = geometry_places(c->tier[i].dev.size / SECTOR_SIZE, c->chunk_sectors);
+
+		if (!places) {
+			err("%s: is too small (%s) for a chunk of %s beside the label.", c->tier[i].typed,
+			    format_size(a, c->tier[i].dev.size),
+			    format_size(b, c->chunk_sectors * SECTOR_SIZE));
+			good = false;
+		}
+		c->places += places;
+	}
+	return good;
+}
+
+static bool choose_length(struct creation *c)
+{
+	uint64_t reserve = geometry_reserve(c->places), chunks;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	c->capacity = c->places > reserve ? c->places - reserve : 0;
+	if (!c->capacity) {
+		err("create: the tiers have room for %llu chunks, %llu of them are needed for moving. "
+		    "Use larger devices or a smaller --chunksize.",
+		    (unsigned long long)c->places, (unsigned long long)reserve);
+		return false;
+	}
+	if (!c->length)
+		c->length = c->capacity * c->chunk_sectors;
+	chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
+	if (chunks > c->capacity) {
+		err("create: --size %s does not fit: at most %s (%llus).",
+		    format_size(a, c->length * SECTOR_SIZE),
+		    format_size(b, c->capacity * c->chunk_sectors * SECTOR_SIZE),
+		    (unsigned long long)c->capacity * c->chunk_sectors);
+		return false;
+	}
+	if (!md_build_fits(chunks)) {
+		err("create: metadata cannot hold %llu chunks. Use a larger --chunksize.", (unsigned long long)chunks);
+		return false;
+	}
+	return true;
+}
+
+static bool check_metadata_size(const struct creation *c)
+{
+	uint64_t chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
+	uint64_t min = geometry_metadata_min(chunks), good = geometry_metadata_good(chunks);
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (c->meta.dev.size < min) {
+		err("%s: is too small (%s) for the metadata of %llu chunks. Give it %s, or use a larger --chunksize.",
+		    c->meta.typed, format_size(a, c->meta.dev.size), (unsigned long long)chunks,
+		    format_size(b, good));
+		return false;
+	}
+	if (c->meta.dev.size < good)
+		warn("%s: %s of metadata will do, %s is better for %llu chunks.", c->meta.typed,
+		     format_size(a, c->meta.dev.size), format_size(b, good), (unsigned long long)chunks);
+	return true;
+}
+
+static bool plan(struct creation *c)
+{
+	return find_devices(c) && check_devices(c) && is_name_free(c) && check_tier_sizes(c) && choose_length(c) &&
+	       check_metadata_size(c);
+}
+
+/*
+ * Doing it
+ */
+
+static void say_plan(const struct creation *c)
+{
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	unsigned int i;
+
+	say("%s: %s, chunk %s\n", c->name, format_size(a, c->length * SECTOR_SIZE),
+	    format_size(b, c->chunk_sectors * SECTOR_SIZE));
+	for (i = 0; i < c->nr_tiers; i++)
+		say("  tier %u  %s  %s%s\n", i, c->tier[i].dev.name, format_size(a, c->tier[i].dev.size),
+		    c->nr_tiers == 1 ? "" : !i ? "  (fastest)" : i + 1 == c->nr_tiers ? "  (slowest)" : "");
+	say("  meta    %s  %s\n", c->meta.dev.name, format_size(a, c->meta.dev.size));
+}
+
+static void warn_of_loss(const struct creation *c)
+{
+	char *raid = device_attribute(c->meta.dev.dev, "md/level");
+
+	if (!raid || !strcmp(raid, "raid0") || !strcmp(raid, "linear"))
+		warn("if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
+		     c->meta.dev.name, c->name);
+	free(raid);
+}
+
+static char *device_number(const struct device *d)
+{
+	return xasprintf("%u:%u", major(d->dev), minor(d->dev));
+}
+
+static char *build_table(struct creation *c)
+{
+	unsigned int i;
+
+	c->table.metadata = device_number(&c->meta.dev);
+	c->table.chunk_sectors = c->chunk_sectors;
+	for (i = 0; i < c->nr_tiers; i++)
+		c->table.tier[c->table.nr_tiers++] = device_number(&c->tier[i].dev);
+	return table_build(&c->table);
+}
+
+/* One question for all that is in the way. */
+static bool agree_to_wipe(struct creation *c)
+{
+	struct text what = { 0 };
+	unsigned int i;
+	bool yes;
+
+	for (i = 0; i <= c->nr_tiers; i++) {
+		const struct candidate *d = nth(c, i);
+
+		if (d->carries)
+			text_add(&what, "%s%s (%s)", what.len ? ", " : "", d->typed, d->carries);
+	}
+	if (!what.len)
+		return true;
+	if (global.test) {
+		say("Would wipe %s.\n", what.s);
+		yes = true;
+	} else {
+		yes = ask("Wipe %s?", what.s);
+	}
+	text_free(&what);
+	return yes;
+}
+
+static bool wipe(struct creation *c)
+{
+	unsigned int i;
+
+	for (i = 0; i <= c->nr_tiers; i++) {
+		if (!nth(c, i)->carries)
+			continue;
+		if (wipe_candidate(nth(c, i), !i)) {
+			if (c->wiped)
+				err("What was wiped before that stays wiped.");
+			return false;
+		}
+		c->wiped = true;
+	}
+	return true;
+}
+
+/* The table's settings hold while it lives; messages make them last. */
+static bool store_settings(const struct creation *c)
+{
+	struct set s = { .active = true, .name = (char *)c->name, .dm.name = (char *)c->name };
+	unsigned int i;
+	bool good = true;
+
+	for (i = 0; i < c->nr_tunables; i++)
+		good &= !send_message(&s, "set %s %llu", c->tunables[i].key,
+				      (unsigned long long)c->tunables[i].value);
+	return good;
+}
+
+static int create_device(struct creation *c, const char *params)
+{
+	char uuid[sizeof(DM_UUID_PREFIX) + UUID_HEX], hex[UUID_HEX], *reason;
+	int lock, r;
+	uuid_t random;
+
+	uuid_generate(random);
+	snprintf(uuid, sizeof(uuid), "%s%s", DM_UUID_PREFIX, uuid_to_hex(hex, random));
+	verbose("table: 0 %llu tier %s", (unsigned long long)c->length, params);
+	lock = set_lock(hex, LOCK_DEVICE, true);
+	r = dm_create(c->name, uuid, c->length, params, false, &reason);
+	if (lock >= 0)
+		close(lock);
+	if (r) {
+		err("%s: the kernel refused it: %s.%s", c->name, reason,
+		    c->wiped ? " What was wiped stays wiped." : "");
+		free(reason);
+		return EXIT_FAILED;
+	}
+	if (!store_settings(c)) {
+		err("%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",
+		    c->name);
+		return EXIT_FAILED;
+	}
+	say("Created /dev/mapper/%s.\n", c->name);
+	return EXIT_DONE;
+}
+
+static int create(struct creation *c)
+{
+	char *params, *version = NULL, *reason;
+	int code = EXIT_FAILED;
+
+	if (dm_name_exists(c->name)) {
+		err("%s: a device of that name exists. Choose another.", c->name);
+		return EXIT_FAILED;
+	}
+	if (!global.test && dm_tier_target(&version, &reason)) {
+		err("%s.", reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	free(version);
+	if (!plan(c))
+		return EXIT_FAILED;
+
+	params = build_table(c);
+	say_plan(c);
+	warn_of_loss(c);
+	if (!agree_to_wipe(c))
+		goto out;
+	if (global.test) {
+		say("Would create %s with the table:\n0 %llu tier %s\n", c->name,
+		    (unsigned long long)c->length, params);
+		code = EXIT_DONE;
+	} else if (wipe(c)) {
+		code = create_device(c, params);
+	}
+out:
+	free(params);
+	return code;
+}
+
+int cmd_create(const struct args *args)
+{
+	struct creation c = { 0 };
+	unsigned int i;
+	int code = parse_arguments(args, &c);
+
+	if (!code)
+		code = create(&c);
+	for (i = 0; i <= c.nr_tiers; i++)
+		candidate_free(nth(&c, i));
+	for (i = 0; i < c.nr_tunables; i++)
+		tunable_free(&c.tunables[i]);
+	free(c.tunables);
+	table_free(&c.table);
+	return code;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* destroy */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/step.h"
+#include "base/util.h"
+#include "block/device.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "lvm/lvm-check.h"
+#include "lvm/lvm-part.h"
+#include "lvm/lvm.h"
+#include "ops/activate.h"
+#include "ops/convert.h"
+#include "ops/parts.h"
+#include "ops/revert.h"
+#include "ops/schedule.h"
+#include "set/find.h"
+#include "set/lock.h"
+#include "set/member.h"
+#include "set/scan.h"
+#include "set/set.h"
+#include "set/twin.h"
+#include "set/wipe.h"
+
+/* Everything of a set that is here; the metadata last. */
+static void say_what_goes(const struct set *s)
+{
+	const char *would = global.test ? "Would wipe" : "Wipe";
+	unsigned int i;
+
+	if (s->active)
+		say("%s the device /dev/mapper/%s\n", global.test ? "Would remove" : "Remove", s->dm_name);
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].present)
+			say("%s the label of tier %u on %s\n", would, i, s->tier[i].dev.name);
+		else
+			say("  (tier %u is missing and keeps its label)\n", i);
+	}
+	for (i = 0; i < s->nr_stray; i++) {
+		char *what = wipe_would_lose(&s->stray[i]);
+
+		if (what)
+			say("  (%s carries %s, too, and stays as it is)\n", s->stray[i].name, what);
+		else
+			say("%s what is left of it on %s\n", would, s->stray[i].name);
+		free(what);
+	}
+	if (s->have_meta)
+		say("%s the metadata on %s\n", would, s->meta_dev.name);
+}
+
+static bool is_free(const char *name, const struct device *d)
+{
+	char *usage = device_usage(d);
+	bool none = !usage;
+
+	if (usage)
+		err("%s: %s. Free it first.", name, usage);
+	free(usage);
+	return none;
+}
+
+static bool carries_nothing_else(const char *name, const struct device *d)
+{
+	char *what = wipe_would_lose(d);
+	bool nothing = !what;
+
+	if (what)
+		err("%s: carries %s, too. To lose that, repeat with --force.", name, what);
+	free(what);
+	return nothing;
+}
+
+/*
+ * A device that something else uses must stop it before anything is changed.  What has
+ * been begun on one that is not used now is not lost unasked, either.
+ */
+static bool check_members(const struct set *s)
+{
+	bool good = true;
+	unsigned int i;
+
+	/* The set itself holds the devices of an active one. */
+	for (i = 0; !s->active && i <= s->nr_tiers + s->nr_stray; i++) {
+		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :
+					 &s->stray[i - 1 - s->nr_tiers];
+
+		if (d->path)
+			good &= is_free(d->name, d) && (i > s->nr_tiers || carries_nothing_else(d->name, d));
+	}
+	return good;
+}
+
+static int wipe_set(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
+			return EXIT_FAILED;
+	for (i = 0; i < s->nr_stray; i++)
+		if (wipe_stray(&s->stray[i], s->uuid))
+			return EXIT_FAILED;
+	step_reached("destroy", "labels");
+	/* Without its metadata nothing would lead to it. */
+	schedule_forget(s->hex);
+	if (s->have_meta && wipe_superblock(&s->meta_dev, s->uuid))
+		return EXIT_FAILED;
+	step_reached("destroy", "metadata");
+	return EXIT_DONE;
+}
+
+/* A call that was killed may have left no tier that says so, so LVM is asked; not of any name. */
+static bool was_volume(const struct set *s)
+{
+	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
+	struct lvm_parts parts = { 0 };
+	bool was = name;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		was |= s->tier[i].present && set_volume_is_origin(&s->tier[i].dev);
+	was = was && lvm_installed() && !lvm_list_set(s->hex, &parts) &&
+	      lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	lvm_parts_free(&parts);
+	free(name);
+	return was;
+}
+
+/* Whatever is no LV does not make us run LVM; what an earlier call has wiped may be one. */
+static bool has_volumes(const struct set *s)
+{
+	bool has = false, missing = false;
+	struct lvm_parts parts = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		missing |= !s->tier[i].present;
+		has |= s->tier[i].present && device_is_volume(s->tier[i].dev.dev);
+	}
+	for (i = 0; i < s->nr_stray; i++)
+		has |= device_is_volume(s->stray[i].dev);
+	if (!has && missing && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
+		has = parts.nr;
+	lvm_parts_free(&parts);
+	return has && lvm_installed();
+}
+
+static void say_rest(const char *hex, const char *name)
+{
+	char *command = convert_rest_command(hex, name, "destroy");
+
+	err("%s: not all of it is gone. To go on, once the cause is gone: %s", name, command);
+	free(command);
+}
+
+static int destroy_set(void *unused, struct set *s)
+{
+	bool volumes;
+	char *reason;
+	int code, origin;
+
+	/* What an activation that was killed has left is no set: what is on its devices is. */
+	if (activate_has_remains(s))
+		return activate_without_remains(s, "destroy", destroy_set, unused);
+	if (s->active && !check_closed(s, "destroy"))
+		return EXIT_FAILED;
+	volumes = s->lv || was_volume(s);
+	origin = s->lv ? set_origin(s) : -1;
+	if (!check_members(s) || ((volumes || has_volumes(s)) &&
+				  !lvm_may_release(s->hex, s->name, origin < 0 ? NULL : s->tier[origin].dev.name)))
+		return EXIT_FAILED;
+	say_what_goes(s);
+	if (global.test)
+		return EXIT_DONE;
+	if (!ask("Destroy %s? What is in it is lost.", s->name))
+		return EXIT_FAILED;
+
+	if (s->active && dm_remove(s->dm_name, &reason)) {
+		err("%s: cannot be deactivated: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	code = wipe_set(s);
+	/* The volume that was converted gets its name back; those that were made go. */
+	if (!code && volumes)
+		code = revert_finish(s->hex);
+	else if (!code && has_volumes(s) && parts_release_all(s->hex, 0))
+		code = EXIT_FAILED;
+	if (!code)
+		say("%s: destroyed.\n", s->name);
+	else
+		say_rest(s->hex, s->name);
+	return code;
+}
+
+/* An inactive one cannot be looked at. */
+static bool has_no_label(const struct lvm_part *p)
+{
+	struct member m;
+	struct device d;
+	bool none;
+
+	if (device_from_name(p->name, &d))
+		return false;
+	member_read(&d, &m);
+	none = m.kind == MEMBER_NONE;
+	member_free(&m);
+	device_free(&d);
+	return none;
+}
+
+/*
+ * The volume that was converted, by its name now, has no label any more, or, if there was
+ * none, those that were made; and nothing else has one.
+ */
+static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	unsigned int i;
+	bool apart;
+
+	if (sets_find_hex(sets, set_hex) || lvm_list_set(set_hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	apart = origin ? has_no_label(origin) : parts.nr;
+	for (i = 0; !origin && apart && i < parts.nr; i++)
+		apart = has_no_label(&parts.part[i]);
+	lvm_parts_free(&parts);
+	return apart;
+}
+
+/*
+ * Of a set that was destroyed all but the names of its volumes and their tags: what is
+ * left then.  -1: it is no such name, else an exit code.
+ */
+static int finish_volumes(const struct set_list *sets, const char *name)
+{
+	struct lvm_parts all;
+	char *hex = NULL;
+	unsigned int i;
+	int code = -1;
+
+	if (*name == '/' || !strchr(name, '/') || !lvm_installed() || lvm_list_all(&all))
+		return -1;
+	for (i = 0; i < all.nr && !hex; i++)
+		if (!strcmp(all.part[i].name, name))
+			hex = lvm_tag(&all.part[i], "set");
+	lvm_parts_free(&all);
+	if (hex && is_taken_apart(sets, hex)) {
+		say("%s: was taken apart. What is left: names and tags of logical volumes, and those made for it.\n",
+		    name);
+		if (global.test)
+			code = EXIT_DONE;
+		else
+			code = ask("Finish that?") && lock_set(hex, name) ? revert_finish(hex) : EXIT_FAILED;
+		if (!code && !global.test)
+			say("%s: destroyed.\n", name);
+		else if (!global.test)
+			say_rest(hex, name);
+	}
+	free(hex);
+	return code;
+}
+
+/* A device that may hold what is left of a set's metadata, and why; NULL if none is there.  The caller frees. */
+static char *damaged_metadata(void)
+{
+	struct member_list members = { 0 };
+	char *text = NULL;
+	unsigned int i;
+
+	members_scan(&members, true);
+	for (i = 0; i < members.nr && !text; i++) {
+		const struct member *m = &members.member[i];
+
+		if (m->kind == MEMBER_UNREADABLE)
+			text = xasprintf("on %s, which cannot be read", m->dev.name);
+		else if (m->kind == MEMBER_DAMAGED && !m->is_label)
+			text = xasprintf("what is damaged on %s", m->dev.name);
+	}
+	members_free(&members);
+	return text;
+}
+
+/*
+ * What a set would lose with the device that says it is part of it; NULL for nothing.  The
+ * caller frees.  *whole: the set as a whole can be named instead.
+ */
+static char *what_needs_it(const struct set *s, const struct role *role, const struct member *m, bool *whole)
+{
+	const struct set_tier *t = role->tier >= 0 ? &s->tier[role->tier] : NULL;
+	bool is_main = s->have_meta && s->meta_dev.dev == m->dev.dev;
+	char *damaged, *text;
+
+	*whole = false;
+	if (!s->have_meta && s->active)
+		return xasprintf("may be a part of %s, which is active", s->name);
+	if (!s->have_meta) {
+		damaged = damaged_metadata();
+		text = damaged ? xasprintf("is a tier of %s, whose metadata may be %s: tierctl repair needs both",
+					   s->name, damaged) : NULL;
+		free(damaged);
+		return text;
+	}
+	if (t && s->active && !t->present)
+		return xasprintf("is tier %d of %s, which is active without it", role->tier, s->name);
+	*whole = (is_main && !s->meta_doubled) || (t && !t->doubled);
+	if (*whole)
+		return t ? xasprintf("is tier %d of %s", role->tier, s->name) :
+			   xasprintf("is the metadata of %s", s->name);
+	if ((is_main && s->meta_newest) || (t && t->newest))
+		return t ? xasprintf("is the newest of those that say they are tier %d of %s", role->tier, s->name) :
+			   xasprintf("is the newest of those that say they are the metadata of %s", s->name);
+	if (role->newer)
+		return xasprintf("is a part of %s, and newer than what the set goes by", s->name);
+	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "inactive"))
+		return xasprintf("is a tier of %s, whose metadata cannot be read to tell whether it is needed", s->name);
+	return NULL;
+}
+
+static bool same_part(const struct member *a, const struct member *b)
+{
+	if (a->kind != b->kind || (a->kind != MEMBER_METADATA && a->kind != MEMBER_TIER))
+		return false;
+	return !memcmp(member_set_uuid(a), member_set_uuid(b), TIER_UUID_SIZE) &&
+	       (a->kind == MEMBER_METADATA ||
+		!memcmp(a->label.tier_uuid, b->label.tier_uuid, sizeof(a->label.tier_uuid)));
+}
+
+/* Each of two copies may go as long as the other one stays. */
+static bool one_stays(const struct args *args, const struct member *m, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr && !global.force; i++) {
+		if (!same_part(&m[i], &m[nr]))
+			continue;
+		err("%s, %s: say that they are the same part of a set. Name one of them, or repeat with --force.",
+		    args->word[i], args->word[nr]);
+		return false;
+	}
+	return true;
+}
+
+/* A device may be wiped alone only if nothing depends on it. */
+static bool is_remains(const struct set_list *sets, const char *typed, const struct device *d,
+		       const struct member *m)
+{
+	struct role role;
+	bool whole = false, refused;
+	char *text;
+
+	if (m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE) {
+		err("%s: %s.", typed, m->reason ? m->reason : "is no device of a tiered set");
+		return false;
+	}
+	role_of(m, sets, &role);
+	text = role.set ? what_needs_it(role.set, &role, m, &whole) : NULL;
+	refused = text && (whole || !global.force);
+	if (refused && whole)
+		err("%s: %s. Name %s.", typed, text, role.set->name);
+	else if (refused)
+		err("%s: %s. To wipe it all the same, repeat with --force.", typed, text);
+	free(text);
+	return !refused && carries_nothing_else(typed, d) && is_free(typed, d);
+}
+
+static bool is_active(const struct set_list *sets, const struct member *m)
+{
+	struct role role;
+
+	role_of(m, sets, &role);
+	return role.set && role.set->active;
+}
+
+/*
+ * Of two names for one disk neither may be wiped as a copy.  The beginning of a copy is
+ * changed to see that, which is none of ours as long as the set is active.
+ */
+static bool is_copy(const struct set_list *sets, const struct member *m, const struct member *other)
+{
+	bool active = is_active(sets, other);
+	int r = active ? twins_alike(&m->dev, &other->dev) : twins(&m->dev, &other->dev);
+
+	if (r < 0)
+		err("%s, %s: cannot be compared: %s.", m->dev.name, other->dev.name, strerror(-r));
+	else if (r && active)
+		err("%s: may be the same disk as %s, which is in use. Deactivate the set first, to find out.", m->dev.name,
+		    other->dev.name);
+	else if (r)
+		err("%s: is the same disk as %s, and no copy of it. Nothing was wiped. Take one of the names away.",
+		    m->dev.name, other->dev.name);
+	return !r;
+}
+
+static bool have_no_twins(const struct set_list *sets, const struct member *m, unsigned int nr)
+{
+	struct member_list members = { 0 };
+	bool none = true;
+	unsigned int i, k;
+
+	members_scan(&members, false);
+	for (k = 0; k < nr; k++)
+		for (i = 0; i < members.nr && none; i++)
+			if (members.member[i].dev.dev != m[k].dev.dev && same_part(&members.member[i], &m[k]))
+				none = is_copy(sets, &m[k], &members.member[i]);
+	members_free(&members);
+	return none;
+}
+
+static int destroy_devices(const struct args *args, const struct set_list *sets)
+{
+	struct member *m = xcalloc(args->nr, sizeof(*m));
+	struct text names = { 0 }, asked = { 0 };
+	int code = EXIT_DONE;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++) {
+		struct device d;
+
+		if (device_from_name(args->word[i], &d)) {
+			err("%s: no such set or device.", args->word[i]);
+			code = EXIT_FAILED;
+			continue;
+		}
+		member_read(&d, &m[i]);
+		if (!is_remains(sets, args->word[i], &d, &m[i]) || !one_stays(args, m, i))
+			code = EXIT_FAILED;
+		text_add(&names, "%s%s", names.len ? ", " : "", args->word[i]);
+		text_add(&asked, "%s%s", asked.len ? ", " : "", args->word[i]);
+		if (m[i].kind == MEMBER_DAMAGED)
+			text_add(&asked, " (%s%s)", m[i].reason,
+				 m[i].is_whole ? "" :
+				 m[i].is_label ? "; tierctl repair --label writes that of a tier anew" :
+				 "; tierctl repair may read it still");
+		device_free(&d);
+	}
+	if (!code && global.test)
+		say("Would wipe what is left of a set on %s.\n", names.s);
+	else if (!code && !ask("Wipe what is left of a set on %s?", asked.s))
+		code = EXIT_FAILED;
+	if (!code && !global.test && !global.force && !have_no_twins(sets, m, args->nr))
+		code = EXIT_FAILED;
+	for (i = 0; i < args->nr; i++) {
+		if (!code && !global.test)
+			code = wipe_labels(&m[i].dev, member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;
+		member_free(&m[i]);
+	}
+	if (!code && !global.test)
+		say("Wiped %s.\n", names.s);
+	free(m);
+	text_free(&names);
+	text_free(&asked);
+	return code;
+}
+
+int cmd_destroy(const struct args *args)
+{
+	struct set_list list;
+	struct device d;
+	struct set *s;
+	int code;
+
+	if (!lock_named(args->word[0], true))
+		return EXIT_FAILED;
+	sets_load(&list, true);
+	s = sets_find(&list, args->word[0]);
+	if (s && args->nr > 1) {
+		err("destroy: one set at a time.");
+		code = EXIT_USAGE;
+	} else if (s) {
+		/* What cannot be undone does not choose the active one of two that have the name. */
+		code = sets_alone(&list, s, args->word[0]) ? destroy_set(NULL, s) : EXIT_FAILED;
+	} else if (args->nr == 1 && (code = finish_volumes(&list, args->word[0])) >= 0) {
+		/* that was it */
+	} else if (!device_from_name(args->word[0], &d)) {
+		device_free(&d);
+		code = destroy_devices(args, &list);
+	} else {
+		sets_need(&list, args->word[0]);
+		code = EXIT_FAILED;
+	}
+	sets_free(&list);
+	return code;
+}

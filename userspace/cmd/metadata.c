@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* check, dump, restore, repair */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/step.h"
+#include "base/util.h"
+#include "block/device.h"
+#include "block/signature.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "dm/status.h"
+#include "format/content.h"
+#include "ops/relabel.h"
+#include "set/candidate.h"
+#include "set/lock.h"
+#include "set/member.h"
+#include "set/message.h"
+#include "set/set.h"
+#include "tools/check-run.h"
+#include "tools/dump-run.h"
+#include "tools/output.h"
+#include "tools/tool.h"
+#include "view/render.h"
+
+/* Whose metadata a command is about: that of a set, or of a device or file. */
+struct target {
+	struct set_list list;
+	struct set *set;		/* NULL: path alone */
+	struct device dev;		/* that was named, if it is one */
+	const char *path;
+	int lock;			/* nobody else reserves a metadata snapshot, -1 */
+	bool reserved;			/* one, which is ours to release */
+	bool left;			/* it could not be released */
+	sigset_t before;		/* if reserved */
+};
+
+/* The set that the device is the metadata of; *member: it belongs to one, at least. */
+static struct set *set_of(struct target *t, dev_t dev, bool *member)
+{
+	const struct set *owner = NULL;
+	char *role = sets_role(&t->list, dev, &owner);
+
+	*member = role;
+	free(role);
+	return owner && owner->have_meta && owner->meta_dev.dev == dev ? (struct set *)owner : NULL;
+}
+
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISREG(st.st_mode);
+}
+
+/* It is named in messages: as users call it, if that can be opened. */
+static void call_by_name(struct device *d)
+{
+	char *path = xasprintf("%s%s", *d->name == '/' ? "" : "/dev/", d->name);
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == d->dev) {
+		free(d->path);
+		d->path = path;
+	} else {
+		free(path);
+	}
+}
+
+/* False with the error said. */
+static bool find_target(struct target *t, const char *name)
+{
+	bool is_device, by_name, member = false;
+	struct device *dev;
+	char *reason;
+
+	memset(t, 0, sizeof(*t));
+	t->lock = -1;
+	if (!dm_ask(&reason)) {
+		sets_load(&t->list, true);
+	} else {
+		/* A file is read without it; one that a loop device shows is refused anyway. */
+		if (!is_file(name))
+			err("%s: %s.", name, reason);
+		free(reason);
+		if (!is_file(name))
+			return false;
+	}
+	is_device = !device_from_name(name, &t->dev);
+	t->set = sets_find(&t->list, name);
+	by_name = t->set;
+	if (!t->set && is_device)
+		t->set = set_of(t, t->dev.dev, &member);
+	else if (t->set && !sets_need(&t->list, name))
+		return false;
+	if (t->set && !t->set->have_meta) {
+		err("%s: its metadata device is missing.", t->set->name);
+		return false;
+	}
+	if (by_name && t->set->meta_doubled && !t->set->active) {
+		err("%s: %s. Which of them? Name the device.", t->set->name, t->set->problem);
+		return false;
+	}
+	dev = t->set ? &t->set->meta_dev : is_device ? &t->dev : NULL;
+	if (dev)
+		call_by_name(dev);
+	t->path = dev ? dev->path : name;
+	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
+		return true;
+	/* A tier, or nothing at all: say so. */
+	return sets_need(&t->list, name);
+}
+
+/* Somebody's own snapshot, or one that a call left which was killed: it is used, and kept. */
+static void warn_of_held(const struct set *s)
+{
+	struct tier_superblock *sb = block_buffer(TIER_METADATA_BLOCK_SIZE);
+	u64 at = s->status.held_root;
+	const char *reason;
+	int fd = device_open(&s->meta_dev, O_RDONLY);
+
+	/* What cannot be read is complained of by who goes on. */
+	if (fd >= 0 && !read_blocks(fd, at * TIER_METADATA_BLOCK_SIZE, sb, TIER_METADATA_BLOCK_SIZE) &&
+	    !tier_superblock_verify(sb, at, &reason))
+		warn("%s: a metadata snapshot was there already, so this is the set as it was then, in transaction %llu. To have it as it is: dmsetup message %s 0 release_metadata_snap",
+		     s->name, (unsigned long long)le64_to_cpu(sb->trans_id), s->dm_name);
+	if (fd >= 0)
+		close(fd);
+	free(sb);
+}
+
+/*
+ * What a live set is read through.  old: it may be as it was some time ago.  Else a dump
+ * would be restored one day over what has happened since.
+ */
+static bool reserve(struct target *t, bool old)
+{
+	if (!t->set || !t->set->active)
+		return true;
+	/* What another call has reserved goes when that ends. */
+	t->lock = set_lock(t->set->hex, LOCK_SNAPSHOT, true);
+	if (t->lock < 0) {
+		err("%s: no lock can be had in /run/dm-tier: %s. To read it without: tierctl deactivate %s",
+		    t->set->name, strerror(errno), t->set->name);
+		return false;
+	}
+	if (!t->set->have_table || set_refresh(t->set) || t->set->status.kind != STATUS_OK) {
+		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
+		return false;
+	}
+	if (t->set->status.held && !old) {
+		err("%s: a metadata snapshot is held already, and shows the set as it was then. Release it: dmsetup message %s 0 release_metadata_snap; or repeat with --force, to have that.",
+		    t->set->name, t->set->dm_name);
+		return false;
+	}
+	if (t->set->status.held) {
+		warn_of_held(t->set);
+		return true;
+	}
+	/* Who is ended now leaves it behind. */
+	hold_signals(&t->before);
+	t->reserved = !send_message(t->set, "reserve_metadata_snap");
+	if (!t->reserved)
+		release_signals(&t->before);
+	step_reached("snapshot", "reserved");
+	return t->reserved;
+}
+
+/* Before anything is written to whoever may not read it. */
+static void release(void *context)
+{
+	struct target *t = context;
+
+	if (t->reserved) {
+		t->left = send_message(t->set, "release_metadata_snap");
+		release_signals(&t->before);
+		if (t->left)
+			err("%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
+			    t->set->name, t->set->dm_name);
+	}
+	t->reserved = false;
+	if (t->lock >= 0)
+		close(t->lock);
+	t->lock = -1;
+}
+
+static void free_target(struct target *t)
+{
+	release(t);
+	device_free(&t->dev);
+	sets_free(&t->list);
+}
+
+/* Paths of the tiers that are there, in order of rank. */
+static unsigned int tier_paths(struct set *s, const char *paths[TIER_MAX_TIERS])
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; s && i < s->nr_tiers; i++) {
+		if (!s->tier[i].present || !s->tier[i].dev.path)
+			continue;
+		call_by_name(&s->tier[i].dev);
+		paths[nr++] = s->tier[i].dev.path;
+	}
+	return nr;
+}
+
+/* What cannot be written to, a file on a read-only mount say, can be checked all the same. */
+static bool may_write(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno != EROFS && errno != EACCES && errno != EPERM;
+	close(fd);
+	return true;
+}
+
+static int run_check(struct target *t)
+{
+	const char *paths[TIER_MAX_TIERS];
+	struct check_run run = {
+		.input = t->path,
+		.clear_needs_check = true,
+		.tiers = paths,
+		.was_read = release,
+		.context = t,
+	};
+	bool live = t->set && t->set->active, fine;
+
+	if (global.test || live || !may_write(t->path))
+		run.clear_needs_check = false;
+	run.snapshot = live;
+	if (!live)
+		run.nr_tiers = tier_paths(t->set, paths);
+	fine = check_run(&run);
+	if (global.json)
+		json_add_check(t->set ? t->set->name : t->path, &run, fine);
+	if (fine && run.cleared)
+		say("%s: the flag needs_check was set, and is cleared now\n", t->path);
+	free(run.first);
+	if (fine)
+		return t->left ? EXIT_FAILED : EXIT_DONE;
+	return run.errors || run.minor ? EXIT_ATTENTION : EXIT_FAILED;
+}
+
+int cmd_check(const struct args *args)
+{
+	struct target t;
+	int code = EXIT_FAILED;
+
+	if (find_target(&t, args->word[0]) && reserve(&t, true)) {
+		if (global.test && t.reserved) {
+			say("Would check what that shows\n");
+			code = EXIT_DONE;
+		} else {
+			code = run_check(&t);
+		}
+	}
+	free_target(&t);
+	return code;
+}
+
+int cmd_dump(const struct args *args)
+{
+	struct dump_run run = { .output = args->value[OPT_OUTPUT] };
+	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : "xml";
+	struct target t;
+	int code = EXIT_FAILED;
+
+	if (strcmp(format, "xml") && strcmp(format, "json")) {
+		err("dump: no format %s: xml, json.", format);
+		return EXIT_USAGE;
+	}
+	run.json = !strcmp(format, "json");
+	if (find_target(&t, args->word[0]) && reserve(&t, global.force)) {
+		run.input = t.path;
+		run.snapshot = t.set && t.set->active;
+		run.was_read = release;
+		run.context = &t;
+		if (dump_run(&run) && !t.left)
+			code = EXIT_DONE;
+	}
+	free_target(&t);
+	return code;
+}
+
+/*
+ * What would be lost with the device but is not meant to be: a tier, metadata of another
+ * set than this one (32 hex digits or ""), or such as is damaged.  NULL for nothing; the
+ * caller frees.
+ */
+static char *part_of_set(const struct member *m, const char *own)
+{
+	char hex[UUID_HEX];
+
+	if (m->kind == MEMBER_TIER || m->kind == MEMBER_DAMAGED ||
+	    (m->kind == MEMBER_METADATA && strcmp(uuid_to_hex(hex, m->meta.uuid), own)))
+		return candidate_describe(m);
+	return NULL;
+}
+
+/* What is to be written: metadata of which set, 32 hex digits or "", and how new. */
+struct origin {
+	const char *name;
+	char hex[UUID_HEX];
+	struct tier_meta_info info;	/* generation and transaction */
+};
+
+/* What of a set it is, in words, with the age of metadata of that set (own); the caller frees. */
+static char *of_set(const struct member *m, const char *own)
+{
+	char *text = part_of_set(m, own), *age;
+
+	if (!text && m->kind == MEMBER_METADATA) {
+		age = metadata_age(&m->meta);
+		text = xasprintf("metadata of that set, %s", age);
+		free(age);
+	}
+	return text;
+}
+
+static bool ask_of_file(const char *path, const struct origin *from)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct member m = { 0 };
+	char *carries = NULL;
+	bool may;
+
+	if (fd < 0) {
+		err("%s: %s.", path, strerror(errno));
+		return false;
+	}
+	may = output_may_overwrite(fd, path);
+	if (may && !global.test) {
+		member_judge(fd, &m);
+		carries = of_set(&m, from->hex);
+		if (carries)
+			make_printable(carries);
+		may = ask("Overwrite the file %s%s%s%s?", path, carries ? " (" : "", carries ? carries : "",
+			  carries ? ")" : "");
+	}
+	free(carries);
+	close(fd);
+	return may;
+}
+
+/* Whether a file may be written over, or made. */
+static bool may_overwrite_file(const char *path, const struct origin *from)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return output_may_create(path);
+	if (S_ISBLK(st.st_mode)) {
+		err("%s: is a block device. Its path begins with / or ./", path);
+		return false;
+	}
+	if (!output_is_free(path, &st))
+		return false;
+	return !S_ISREG(st.st_mode) || !st.st_size || ask_of_file(path, from);
+}
+
+/* In words, NULL for nothing; the caller frees. */
+static char *contents(const struct device *d, const struct member *m, const char *own, int *error)
+{
+	char *text = of_set(m, own);
+
+	*error = 0;
+	return text ? text : signatures_find(d->path, error);
+}
+
+/* The question may have waited for its answer while the name became another device's. */
+static bool unchanged(const char *path, const struct device *then, const char *own, const char *carried)
+{
+	struct candidate c = { .typed = path, .dev = *then };
+	char *carries;
+	struct member m;
+	bool same;
+	int error;
+
+	step_reached("overwrite", "agreed");
+	if (!candidate_same(&c))
+		return false;
+	member_read(then, &m);
+	carries = contents(then, &m, own, &error);
+	member_free(&m);
+	same = !error && !strcmp(carries ?: "", carried ?: "");
+	if (!same)
+		err("%s: is not what it was any more, and stays as it is. Try again.", then->name);
+	free(carries);
+	return same;
+}
+
+/*
+ * Whether the device, which was called path, may be overwritten: asks if it carries
+ * something.  An error was said if not.
+ */
+static bool may_overwrite(const struct device *d, const char *path, const struct origin *from)
+{
+	char *usage, *carries, *age, hex[UUID_HEX];
+	struct member m;
+	bool may = true, blank, same, newer;
+	const char *advice;
+	int error = 0;
+
+	usage = device_usage(d);
+	if (usage) {
+		err("%s: is %s. Free it first.", d->name, usage);
+		free(usage);
+		return false;
+	}
+	member_read(d, &m);
+	blank = m.kind == MEMBER_NONE && m.blank;
+	carries = contents(d, &m, from->hex, &error);
+	same = m.kind == MEMBER_METADATA && !strcmp(uuid_to_hex(hex, m.meta.uuid), from->hex);
+	advice = m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA ? "tierctl destroy that set" :
+		 m.kind != MEMBER_DAMAGED ? "wipefs -a it" :
+		 m.is_label ? "tierctl destroy it" :
+		 m.is_whole ? "a newer version of this tool may know it" : "tierctl repair may read it still";
+	newer = same && metadata_compare(&m.meta, &from->info) > 0;
+	member_free(&m);
+	if (error) {
+		err("%s: cannot be read.", d->name);
+		may = false;
+	} else if (newer && !global.force) {
+		age = metadata_age(&from->info);
+		err("%s: carries %s, which is newer than %s (%s). To lose it, repeat with --force.", d->name, carries,
+		    from->name, age);
+		free(age);
+		may = false;
+	} else if (carries && !same && !global.force) {
+		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries, advice);
+		may = false;
+	} else if (!global.test && (carries || !blank)) {
+		may = ask("Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
+			  carries ? ")" : "") && unchanged(path, d, from->hex, carries);
+	}
+	free(carries);
+	return may;
+}
+
+/*
+ * False with the error said if the set has metadata already: of two devices with
+ * metadata of one set nobody knows which is right, and it cannot be activated.
+ */
+static bool may_restore(const struct origin *from, const struct device *d)
+{
+	struct set_list list;
+	const struct set *s;
+	bool may = false;
+	int r = sets_load(&list, true);
+
+	s = sets_find(&list, from->hex);
+	if (r)
+		may = false;	/* as was said */
+	else if (s && s->active)
+		err("%s: is active, and knows better than any dump. Type: tierctl deactivate %s", s->name, s->name);
+	else if (s && s->have_meta && s->meta_dev.dev != d->dev && !global.force)
+		err("%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
+		    s->name, s->meta_dev.name, s->meta_dev.name);
+	else
+		may = true;
+	sets_free(&list);
+	return may;
+}
+
+int cmd_restore(const struct args *args)
+{
+	const char *input = args->word[0], *output = args->word[1];
+	struct origin from = { .name = input };
+	struct md_content content;
+	struct device d;
+	bool is_device = !device_from_name(output, &d), may;
+	const char *path = is_device ? d.path : output;
+	int code = EXIT_FAILED;
+
+	if (restore_read(input, path, &content)) {
+		uuid_to_hex(from.hex, content.info.uuid);
+		from.info = content.info;
+		/* A file does not make a set incomplete. */
+		may = is_device ? may_restore(&from, &d) && may_overwrite(&d, output, &from) : may_overwrite_file(output, &from);
+		if (may && global.test)
+			say("Would restore %s to %s.\n", input, output);
+		if (may && (global.test || output_metadata(path, input, &content)))
+			code = EXIT_DONE;
+		if (!global.test && code == EXIT_DONE)
+			say("%s: restored.\n", output);
+		md_content_free(&content);
+	}
+	if (is_device)
+		device_free(&d);
+	return code;
+}
+
+/* Volumes may be given as VG/LV. */
+static unsigned int named_tiers(const struct args *args, struct device d[TIER_MAX_TIERS],
+				const char *paths[TIER_MAX_TIERS])
+{
+	unsigned int i, nr = args->nr - 2;
+
+	for (i = 0; i < nr; i++)
+		paths[i] = device_from_name(args->word[2 + i], &d[i]) ? args->word[2 + i] : d[i].path;
+	return nr;
+}
+
+/* The name of the output may have become another device's meanwhile. */
+static bool may_lose(const struct repair_run *run, unsigned long long chunks)
+{
+	const struct candidate *output = run->context;
+
+	return ask("%s: give up %llu chunks on tiers that are not named?", run->input, chunks) &&
+	       (!output || candidate_same(output));
+}
+
+int cmd_repair(const struct args *args)
+{
+	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
+	struct device named[TIER_MAX_TIERS] = { 0 };
+	struct candidate device = { .typed = output };
+	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .may_lose = may_lose };
+	struct origin from = { 0 };
+	bool is_device = false;
+	struct device d;
+	const char *wrong = tool_tiers_wrong(args->nr - 2, args->given[OPT_TIERS]);
+	struct target t;
+	unsigned int i;
+	int code = EXIT_FAILED;
+
+	if (args->given[OPT_LABEL] && (args->given[OPT_TIERS] || args->nr != 2))
+		wrong = "with --label RANK goes DEV SET, nothing else";
+	if (!wrong && args->given[OPT_LABEL])
+		return relabel(args->value[OPT_LABEL], args->word[0], args->word[1]);
+	if (wrong) {
+		err("repair: %s. Try: tierctl repair --help", wrong);
+		return EXIT_USAGE;
+	}
+	if (find_target(&t, args->word[0])) {
+		run.input = from.name = t.path;
+		if (t.set) {
+			copy_string(from.hex, sizeof(from.hex), t.set->hex);
+			if (t.set->have_info)
+				from.info = t.set->info;
+		}
+		is_device = !device_from_name(output, &d);
+		if (t.set && t.set->active)
+			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
+		else if (is_device ? may_overwrite(&d, output, &from) : may_overwrite_file(output, &from))
+			code = EXIT_DONE;
+	}
+	if (code == EXIT_DONE) {
+		if (is_device)
+			call_by_name(&d);
+		run.output = is_device ? d.path : output;
+		device.dev = d;
+		run.context = is_device ? &device : NULL;
+		/* Without records the order of the tiers is not known. */
+		run.nr_tiers = named_tiers(args, named, paths);
+		if (!run.nr_tiers && t.set && !set_missing(t.set))
+			run.nr_tiers = tier_paths(t.set, paths);
+		if (global.test)
+			say("Would repair %s to %s.\n", t.path, output);
+		else if (!repair_run(&run))
+			code = EXIT_FAILED;
+		else if (is_device && t.set)
+			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or, when a copy is kept (dd if=%s of=FILE bs=1M), wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
+			    t.set->name, t.path, t.path, t.path);
+	}
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		device_free(&named[i]);
+	if (is_device)
+		device_free(&d);
+	free_target(&t);
+	return code;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "base/util.h"
+
+struct option_def {
+	const char *name;
+	char letter;
+	const char *value;	/* what it takes, NULL for nothing */
+	const char *help;
+};
+
+static const struct option_def defs[NR_OPTIONS] = {
+	[OPT_HELP]	 = { "help", 'h', NULL, "say this" },
+	[OPT_VERSION]	 = { "version", 'V', NULL, "say the version" },
+	[OPT_QUIET]	 = { "quiet", 'q', NULL, "say errors only" },
+	[OPT_VERBOSE]	 = { "verbose", 'v', NULL, "say more" },
+	[OPT_YES]	 = { "yes", 'y', NULL, "answer yes to every question" },
+	[OPT_FORCE]	 = { "force", 'f', NULL, "go on in spite of what would be lost (still asks)" },
+	[OPT_TEST]	 = { "dry-run", 't', NULL, "say what would be done, change nothing" },
+	[OPT_JSON]	 = { "json", 0, NULL, "report as JSON" },
+	[OPT_METADATA]	 = { "metadata", 'm', "DEV", "the device for the metadata" },
+	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "of a chunk, a power of two from 64k to 1g (default 1m)" },
+	[OPT_SIZE]	 = { "size", 'L', "SIZE", "how large" },
+	[OPT_POLICY]	 = { "policy", 0, "POLICY", "what decides on moves: heat, static (default heat)" },
+	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "paused, no_discard_passdown, skip_zeroing; repeatable" },
+	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl set; repeatable" },
+	[OPT_ALL]	 = { "all", 'a', NULL, "all there are" },
+	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing or stale" },
+	[OPT_READ_ONLY]	 = { "read-only", 'r', NULL, "write nothing at all to the set" },
+	[OPT_AUTO]	 = { "auto", 0, NULL, "complete sets only, in silence (for udev)" },
+	[OPT_INTERVAL]	 = { "interval", 'i', "SECONDS", "measure rates for so long, then report" },
+	[OPT_TIER]	 = { "tier", 0, "RANK", "the tier, 0 is the fastest" },
+	[OPT_HOME]	 = { "home", 0, NULL, "put chunk N at place N of the tier" },
+	[OPT_OFFSET]	 = { "offset", 0, "SIZE", "where the range starts in the tiered device" },
+	[OPT_LENGTH]	 = { "length", 0, "SIZE", "how long it is" },
+	[OPT_EVACUATED]	 = { "evacuated", 0, "RANK", "wait until this tier is empty" },
+	[OPT_TIMEOUT]	 = { "timeout", 0, "SECONDS", "give up after so long" },
+	[OPT_BACKGROUND] = { "background", 'b', NULL, "do not wait until it is done" },
+	[OPT_ABORT]	 = { "abort", 0, NULL, "undo what an unfinished call of this command did" },
+	[OPT_AT]	 = { "at", 0, "RANK", "where in the order of tiers, 0 is the fastest (default: last)" },
+	[OPT_PV]	 = { "pv", 0, "PV", "make a logical volume on this physical volume" },
+	[OPT_FAST]	 = { "fast", 0, "DEV", "a device to put in front; repeatable, fastest first" },
+	[OPT_FAST_SIZE]	 = { "fast-size", 0, "SIZE", "make a logical volume of that size to put in front" },
+	[OPT_FAST_PV]	 = { "fast-pv", 0, "PV", "on this physical volume" },
+	[OPT_NAME]	 = { "name", 'n', "NAME", "call the device NAME" },
+	[OPT_WAIT]	 = { "wait", 'w', NULL, "wait until the chunks are there" },
+	[OPT_REFRESH]	 = { "refresh", 0, NULL, "pin again the files that were pinned, wherever they lie now" },
+	[OPT_BATCH]	 = { "batch", 0, NULL, "plain text, one screen after the other" },
+	[OPT_ONCE]	 = { "once", 0, NULL, "end after the first one" },
+	[OPT_FILES]	 = { "files", 0, NULL, "name the files that are hot" },
+	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG" },
+	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG" },
+	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
+	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
+	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
+	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
+	[OPT_TIERS]	 = { "tiers", 0, NULL, "compare labels, make lost records of them: DEV..., fastest first" },
+	[OPT_LABEL]	 = { "label", 0, "RANK", "write the label of this tier to DEV, which lost it" },
+	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
+};
+
+/* What they are to some commands. */
+static const struct {
+	const char *command;
+	int id;
+	const char *help;
+} special[] = {
+	{ "add", OPT_NAME, "what to call the logical volume" },
+	{ "add", OPT_SIZE, "make a logical volume of that size" },
+	{ "check", OPT_TEST, "leave the flag needs_check as it is" },
+	{ "create", OPT_SIZE, "of the tiered device, a multiple of 4k (default: all that fits)" },
+	{ "events", OPT_ONCE, "end once something has happened" },
+	{ "events", OPT_TIMEOUT, "end after so long" },
+	{ "resize", OPT_SIZE, "how large, a multiple of 4k (default: all that fits)" },
+	{ "revert", OPT_TIER, "the tier that takes the set's place, 0 is the fastest" },
+	{ "scan", OPT_ALL, "also the devices that belong to no set" },
+	{ "top", OPT_INTERVAL, "between two screens (default 2, with --once and --json 1)" },
+};
+
+/* Options that every command takes. */
+#define COMMON	(OPT_BIT(OPT_HELP) | OPT_BIT(OPT_VERSION) | OPT_BIT(OPT_QUIET) | OPT_BIT(OPT_VERBOSE) | \
+		 OPT_BIT(OPT_YES) | OPT_BIT(OPT_FORCE))
+
+const struct command *command_find(const char *name)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+static int find_long(const char *name, size_t len)
+{
+	int id;
+
+	if (len == 4 && !strncmp(name, "test", len))
+		return OPT_TEST;
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (strlen(defs[id].name) == len && !strncmp(defs[id].name, name, len))
+			return id;
+	return -1;
+}
+
+static int find_letter(char letter)
+{
+	int id;
+
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (defs[id].letter == letter)
+			return id;
+	return -1;
+}
+
+struct parser {
+	const struct command *c;
+	struct args *args;
+	int argc;
+	char **argv;
+	int next;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int usage_error(const struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = xvasprintf(fmt, ap);
+	va_end(ap);
+	err("%s: %s. Try: tierctl %s --help", c->name, s, c->name);
+	free(s);
+	return EXIT_USAGE;
+}
+
+/* The number of arguments is wrong. */
+static int count_error(const struct command *c, const char *what, const char *word)
+{
+	err("%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, c->synopsis);
+	return EXIT_USAGE;
+}
+
+static bool takes(const struct command *c, int id)
+{
+	return (c->options | COMMON) & OPT_BIT(id);
+}
+
+static int no_option(const struct command *c, const char *spelt, int spelt_len)
+{
+	char *word = xstrndup(spelt, spelt_len), *meant;
+	struct suggestion g;
+	int id;
+
+	suggestion_init(&g, word + strspn(word, "-"));
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (takes(c, id))
+			suggestion_offer(&g, defs[id].name);
+	meant = suggestion_text(&g, "--");
+	err("%s: no option %s.%s Try: tierctl %s --help", c->name, word, meant, c->name);
+	free(meant);
+	free(word);
+	return EXIT_USAGE;
+}
+
+/* value is what came with the option, NULL if nothing did. */
+static int take(struct parser *p, int id, const char *spelt, int spelt_len, const char *value)
+{
+	if (id < 0 || !takes(p->c, id))
+		return no_option(p->c, spelt, spelt_len);
+	if (!defs[id].value && value)
+		return usage_error(p->c, "%.*s takes no value", spelt_len, spelt);
+	if (defs[id].value && !value) {
+		if (p->next == p->argc)
+			return usage_error(p->c, "%.*s needs a value: %s", spelt_len, spelt, defs[id].value);
+		value = p->argv[p->next++];
+	}
+	p->args->given[id] = true;
+	p->args->value[id] = value;
+	if (id == OPT_FEATURE)
+		strings_add(&p->args->features, value);
+	if (id == OPT_SET)
+		strings_add(&p->args->settings, value);
+	if (id == OPT_FAST)
+		strings_add(&p->args->fast, value);
+	return 0;
+}
+
+static int take_long(struct parser *p, const char *word)
+{
+	size_t len = strcspn(word + 2, "=");
+	const char *value = word[2 + len] ? word + 2 + len + 1 : NULL;
+
+	return take(p, find_long(word + 2, len), word, len + 2, value);
+}
+
+/* -qy, -c64k, -c 64k */
+static int take_letters(struct parser *p, const char *word)
+{
+	const char *letter;
+	char spelt[3] = "-?";
+	int r;
+
+	for (letter = word + 1; *letter; letter++) {
+		int id = find_letter(*letter);
+		bool rest = id >= 0 && defs[id].value && letter[1];
+
+		spelt[1] = *letter;
+		r = take(p, id, spelt, 2, rest ? letter + 1 : NULL);
+		if (r || rest)
+			return r;
+	}
+	return 0;
+}
+
+static void set_global(const struct args *args)
+{
+	global.quiet = args->given[OPT_QUIET];
+	global.verbose = args->given[OPT_VERBOSE];
+	global.yes = args->given[OPT_YES];
+	global.force = args->given[OPT_FORCE];
+	global.test = args->given[OPT_TEST];
+	global.json = args->given[OPT_JSON];
+}
+
+int options_parse(const struct command *c, int argc, char **argv, struct args *args)
+{
+	struct parser p = { .c = c, .args = args, .argc = argc, .argv = argv };
+	bool only_words = false;
+	int r = 0;
+
+	memset(args, 0, sizeof(*args));
+	args->word = xcalloc(argc + 1, sizeof(*args->word));
+	while (!r && p.next < argc) {
+		const char *word = argv[p.next++];
+
+		if (only_words || word[0] != '-' || !word[1])
+			args->word[args->nr++] = word;
+		else if (!strcmp(word, "--"))
+			only_words = true;
+		else if (word[1] == '-')
+			r = take_long(&p, word);
+		else
+			r = take_letters(&p, word);
+	}
+	if (r || args->given[OPT_HELP] || args->given[OPT_VERSION])
+		return r;
+
+	if (args->nr < c->min_words)
+		return count_error(c, "too few arguments", "");
+	if (args->nr > c->max_words)
+		return count_error(c, "one argument too many: ", args->word[c->max_words]);
+	set_global(args);
+	return 0;
+}
+
+void args_free(struct args *args)
+{
+	strings_free(&args->features);
+	strings_free(&args->settings);
+	strings_free(&args->fast);
+	free(args->word);
+}
+
+static void print_option(const struct command *c, int id)
+{
+	const struct option_def *d = &defs[id];
+	const char *help = d->help;
+	char left[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(special) / sizeof(*special); i++)
+		if (special[i].id == id && !strcmp(special[i].command, c->name))
+			help = special[i].help;
+
+	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", d->letter ? '-' : ' ', d->letter ? d->letter : ' ',
+		 d->letter ? "," : " ", d->name, id == OPT_TEST ? ", --test" : "",
+		 d->value ? " " : "", d->value ? d->value : "");
+	printf("  %-28s %s\n", left, help);
+}
+
+void print_command_help(const struct command *c)
+{
+	int id;
+
+	printf("tierctl %s: %s\n\nUsage: tierctl %s %s\n\n", c->name, c->summary, c->name, c->synopsis);
+	if (c->help)
+		printf("%s\n", c->help);
+	puts("Options:");
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (c->options & OPT_BIT(id))
+			print_option(c, id);
+	for (id = 0; id < NR_OPTIONS; id++)
+		if (COMMON & OPT_BIT(id))
+			print_option(c, id);
+}
+
+void print_help(void)
+{
+	const struct command *c;
+
+	puts("tierctl: manage tiered block devices\n\nUsage: tierctl COMMAND [OPTION]...\n\nCommands:");
+	for (c = commands; c->name; c++)
+		printf("  %-11s %s\n", c->name, c->summary);
+	puts("\n"
+	     "tierctl COMMAND --help tells the options of a command, tierctl --version the\n"
+	     "version. A set is named by NAME, VG/LV, its device or its UUID; a device by its\n"
+	     "path or VG/LV; a tier by its rank, 0 is the fastest, or by its device. Sizes need a\n"
+	     "unit: 64k, 1.5t.\n"
+	     "\n"
+	     "Exit status: 0 done, 1 failed or declined, 2 usage, 3 degraded or needs attention\n"
+	     "(status, list, scan, check, activate --degraded), 130 detached, the work goes on.");
+}

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* pin, unpin */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/ranges.h"
+#include "base/util.h"
+#include "block/mounts.h"
+#include "cmd/commands.h"
+#include "cmd/move.h"
+#include "cmd/options.h"
+#include "cmd/selection.h"
+#include "ops/wait.h"
+#include "set/files.h"
+#include "set/find.h"
+#include "set/lock.h"
+#include "set/pins.h"
+#include "set/set.h"
+#include "set/stack.h"
+
+/* Files and directories are recorded; a block device has nothing to be recorded in. */
+static int open_recorded(const char *path, dev_t *dev)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0 && !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
+		*dev = st.st_dev;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned int rank)
+{
+	char rest[16];
+
+	snprintf(rest, sizeof(rest), " %u", rank);
+	return send_ranges(s, chunks, "pin", rest);
+}
+
+/*
+ * The record goes with what the kernel is told: one of these commands at a time.  Where
+ * there is nowhere to put a lock, none.
+ */
+static int lock_pins(const struct set *s)
+{
+	int fd = global.test ? -1 : set_lock(s->hex, "pins", false);
+
+	if (fd < 0 && !global.test) {
+		verbose("%s: waiting for another tierctl pin or unpin", s->name);
+		fd = set_lock(s->hex, "pins", true);
+	}
+	return fd;
+}
+
+static void unlock_pins(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A new entry for a file; what was pinned for it before, and still is, goes along. */
+static struct pin *new_entry(struct pins *pins, const char *handle, const char *set_hex)
+{
+	struct ranges before = { 0 };
+	int i = pins_find(pins, handle);
+	struct pin *pin;
+
+	if (i >= 0) {
+		if (!strcmp(pins->pin[i].set, set_hex))
+			ranges_add_all(&before, &pins->pin[i].chunks);
+		pins_remove(pins, i);
+	}
+	pin = pins_add(pins);
+	copy_string(pin->set, sizeof(pin->set), set_hex);
+	pin->chunks = before;
+	return pin;
+}
+
+static bool record_pin(const struct mounts *mounts, const struct set *s, unsigned int tier_id,
+		       const struct target_path *p)
+{
+	char *handle, *path;
+	struct pins pins;
+	struct pin *pin;
+	bool good;
+	dev_t dev;
+	int fd = open_recorded(p->path, &dev);
+
+	if (fd < 0)
+		return true;
+	good = pins_open(&pins, mounts, dev);
+	if (good && !pin_identify(&pins, fd, &handle, &path)) {
+		err("%s: its file system has no lasting handle for it.", p->path);
+		good = false;
+	}
+	if (good) {
+		pin = new_entry(&pins, handle, s->hex);
+		pin->tier_id = tier_id;
+		pin->handle = handle;
+		pin->path = path;
+		ranges_add_all(&pin->chunks, &p->where.chunks);
+		ranges_settle(&pin->chunks);
+		good = pins_write(&pins);
+	}
+	if (!good)
+		warn("%s: pinned, but tierctl pin --refresh does not know of it.", p->path);
+	pins_close(&pins);
+	close(fd);
+	return good;
+}
+
+/* The target takes them: they are where they are until there is room. */
+static void warn_of_room(const struct set *s, const struct ranges *chunks, unsigned int rank)
+{
+	uint64_t places = s->status.tier[rank].places;
+
+	if (ranges_total(chunks) > places)
+		warn("%s: tier %u has room for %llu chunks, not for %s: the others stay elsewhere.", s->name,
+		     rank, (unsigned long long)places, count_chunks(chunks).text);
+}
+
+static int pin_target(const struct args *args)
+{
+	struct mounts mounts = { 0 };
+	unsigned int i, id, rank;
+	struct target t;
+	int code = target_with_tier(args, "pin", &t, &id), lock = -1;
+
+	if (code)
+		goto out;
+	for (i = 0; i < t.nr_paths; i++)
+		where_warn(&t.path[i].where, t.path[i].path);
+	lock = lock_pins(t.set);
+	code = EXIT_FAILED;
+	if (!rank_now(t.set, id, &rank))
+		goto out;
+	warn_of_room(t.set, &t.chunks, rank);
+	if (!pin_ranges(t.set, &t.chunks, rank))
+		code = EXIT_DONE;
+	if (code || global.test)
+		goto out;
+	mounts_read(&mounts);
+	for (i = 0; i < t.nr_paths; i++)
+		if (!record_pin(&mounts, t.set, id, &t.path[i]))
+			code = EXIT_FAILED;
+	unlock_pins(lock);
+	lock = -1;
+	say("%s: %s pinned to tier %u.\n", t.set->name, count_chunks(&t.chunks).text, rank);
+	if (code == EXIT_DONE && args->given[OPT_WAIT])
+		code = wait_for_chunks(t.set, &t.chunks, rank);
+out:
+	unlock_pins(lock);
+	mounts_free(&mounts);
+	target_free(&t);
+	return code;
+}
+
+/*
+ * pin --refresh
+ */
+
+struct refresh {
+	struct set_list list;
+	struct finder finder;
+	struct pins pins;
+	struct refreshed {
+		struct set *set;	/* NULL: left as it is */
+		bool gone;
+		char *name;	/* for messages */
+		struct ranges now;
+	} *entry;
+	unsigned int found;	/* entries in all */
+	bool failed;
+};
+
+static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->set[i].hex, pin->set))
+			return &list->set[i];
+	return NULL;
+}
+
+/* Below a directory; what was pinned for them, and nobody knows which that was, stays. */
+static bool all_seen(const struct refreshed *e, const struct where *w)
+{
+	if (!w->failed)
+		return true;
+	err("%s: %llu file%s or director%s could not be looked at (-v names them): what was pinned before stays so.",
+	    e->name, (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
+	return false;
+}
+
+/* Where a recorded file is now.  False with the error said; without a set it is left as it is. */
+static bool look_again(struct refresh *r, unsigned int i)
+{
+	struct pin *pin = &r->pins.pin[i];
+	struct refreshed *e = &r->entry[i];
+	struct set *s = set_of_pin(&r->list, pin);
+	struct where w;
+	bool whole = false;
+	char *path;
+	int fd;
+
+	e->name = pins_name(&r->pins, pin->path);
+	if (!s) {
+		err("%s: was pinned on the set %s, which is not active. Activate that, or pin it anew where it is now.",
+		    e->name, pin->set);
+		return false;
+	}
+	if (!check_active(s))
+		return false;
+	if (set_rank_with(s, pin->tier_id) < 0) {
+		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
+		    e->name, s->name);
+		return false;
+	}
+	fd = pin_open(&r->pins, pin, &path);
+	if (fd == -ENOENT) {
+		e->set = s;
+		e->gone = true;
+		return true;
+	}
+	if (fd < 0) {
+		err("%s: %s.", e->name, strerror(-fd));
+		return false;
+	}
+	free(e->name);
+	e->name = pins_name(&r->pins, path);
+	free(path);
+	if (where_is_open(&r->finder, fd, e->name, s, &w)) {
+		e->set = s;
+		ranges_add_all(&e->now, &w.chunks);
+		whole = all_seen(e, &w);
+		if (!whole)
+			ranges_add_all(&e->now, &pin->chunks);
+		ranges_settle(&e->now);
+		ranges_cut(&e->now, s->status.chunks);
+		where_free(&w);
+	}
+	close(fd);
+	return whole;
+}
+
+/* What is pinned for files of the set after the refresh. */
+static void pinned_afterwards(const struct refresh *r, const struct set *s, struct ranges *chunks)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->pins.nr; i++) {
+		if (r->entry[i].set == s)
+			ranges_add_all(chunks, &r->entry[i].now);
+		else if (!strcmp(r->pins.pin[i].set, s->hex))
+			ranges_add_all(chunks, &r->pins.pin[i].chunks);
+	}
+	ranges_settle(chunks);
+}
+
+/* A chunk that files pinned to different tiers share is the one's that was pinned last. */
+static void leave_to_others(const struct refresh *r, unsigned int i, struct ranges *chunks)
+{
+	const struct pin *pin = &r->pins.pin[i];
+	unsigned int j;
+
+	for (j = i + 1; j < r->pins.nr; j++) {
+		const struct pin *other = &r->pins.pin[j];
+
+		if (!strcmp(other->set, pin->set) && other->tier_id != pin->tier_id)
+			ranges_subtract(chunks, r->entry[j].set ? &r->entry[j].now : &other->chunks);
+	}
+}
+
+/*
+ * What is recorded is pinned once more: the kernel forgets pins when it drops a tier,
+ * and another file system on the set may have let go of a chunk that lies in both.
+ */
+static bool mend(struct refresh *r, unsigned int i)
+{
+	struct pin *pin = &r->pins.pin[i];
+	struct refreshed *e = &r->entry[i];
+	struct ranges stale = { 0 }, keep = { 0 }, mine = { 0 };
+	unsigned long long before, nr;
+	unsigned int rank;
+	bool good;
+
+	if (!rank_now(e->set, pin->tier_id, &rank))
+		return false;
+	ranges_add_all(&stale, &pin->chunks);
+	/* The set may have become smaller since. */
+	ranges_cut(&stale, e->set->status.chunks);
+	pinned_afterwards(r, e->set, &keep);
+	ranges_subtract(&stale, &keep);
+	ranges_add_all(&mine, &e->now);
+	leave_to_others(r, i, &mine);
+	good = !send_ranges(e->set, &stale, "unpin", "") && !set_refresh(e->set);
+	before = e->set->status.pinned;
+	good = good && !pin_ranges(e->set, &mine, rank) && !set_refresh(e->set);
+	if (good && !global.test) {
+		nr = e->set->status.pinned < before ? 0 : e->set->status.pinned - before;
+		say("%s: %s%llu chunk%s pinned", e->name, e->gone ? "gone, " : "", nr, nr == 1 ? "" : "s");
+		say(", %s unpinned.\n", count_chunks(&stale).text);
+		ranges_free(&pin->chunks);
+		ranges_add_all(&pin->chunks, &e->now);
+	}
+	ranges_free(&stale);
+	ranges_free(&keep);
+	ranges_free(&mine);
+	return good;
+}
+
+static void update_identity(struct refresh *r, unsigned int i)
+{
+	char *handle, *path;
+	int fd = pin_open(&r->pins, &r->pins.pin[i], &path);
+
+	if (fd < 0)
+		return;
+	free(path);
+	if (pin_identify(&r->pins, fd, &handle, &path)) {
+		free(r->pins.pin[i].handle);
+		free(r->pins.pin[i].path);
+		r->pins.pin[i].handle = handle;
+		r->pins.pin[i].path = path;
+	}
+	close(fd);
+}
+
+/* Writes down what has become of those that were mended. */
+static bool record_refresh(struct refresh *r)
+{
+	unsigned int i;
+
+	for (i = r->pins.nr; i--;) {
+		if (r->entry[i].gone)
+			pins_remove(&r->pins, i);
+		else if (r->entry[i].set)
+			update_identity(r, i);
+	}
+	return pins_write(&r->pins);
+}
+
+static bool refresh_file_system(struct refresh *r, dev_t dev)
+{
+	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
+	unsigned int i, nr = good ? r->pins.nr : 0;
+
+	r->found += nr;
+	r->entry = xcalloc(nr, sizeof(*r->entry));
+	/* One that cannot be looked at does not keep the others from being mended. */
+	for (i = 0; i < nr; i++)
+		good &= look_again(r, i);
+	for (i = 0; i < nr; i++) {
+		if (!r->entry[i].set || mend(r, i))
+			continue;
+		/* What could not be unpinned is not forgotten. */
+		r->entry[i].set = NULL;
+		r->entry[i].gone = false;
+		good = false;
+	}
+	if (nr && !global.test)
+		good &= record_refresh(r);
+	for (i = 0; i < nr; i++) {
+		free(r->entry[i].name);
+		ranges_free(&r->entry[i].now);
+	}
+	free(r->entry);
+	pins_close(&r->pins);
+	return good;
+}
+
+/* Whether the file system on dev was asked for: by its set, or by something in it. */
+static bool wanted(const struct args *args, const struct refresh *r, const struct set *s, dev_t dev)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++)
+		if (sets_find(&r->list, args->word[i]) == s || (!stat(args->word[i], &st) && st.st_dev == dev))
+			return true;
+	return !args->nr;
+}
+
+/* Each word must be a set, or lie on one. */
+static bool check_words(const struct args *args, struct refresh *r)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < args->nr; i++) {
+		const char *word = args->word[i];
+
+		if (sets_find(&r->list, word))
+			continue;
+		if (!is_path(&r->list, word))
+			return sets_need(&r->list, word) != NULL;
+		if (stat(word, &st)) {
+			err("%s: no such file or directory.", word);
+			return false;
+		}
+		if (!major(st.st_dev) || !stack_find_set(&r->finder.stack, st.st_dev)) {
+			err("%s: lies on no tiered set that is active.", word);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int cmd_refresh(const struct args *args)
+{
+	struct refresh r = { 0 };
+	struct mounts *mounts;
+	unsigned int i, j;
+	struct set *s;
+	bool good;
+	int lock;
+
+	sets_load(&r.list, false);
+	finder_init(&r.finder, &r.list, true);
+	r.finder.empty_too = true;
+	mounts = &r.finder.mounts;
+	good = check_words(args, &r);
+	for (i = 0; i < mounts->nr && good; i++) {
+		dev_t dev = mounts->mount[i].dev;
+
+		/* A file system once, wherever else it is mounted. */
+		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
+			;
+		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
+		if (!s || !wanted(args, &r, s, dev))
+			continue;
+		/* Nobody asked for it: without its root it is not looked at. */
+		if (!args->nr && !mounts_have_root(mounts, dev))
+			continue;
+		lock = lock_pins(s);
+		r.failed |= !refresh_file_system(&r, dev);
+		unlock_pins(lock);
+	}
+	if (good && !r.failed && !r.found)
+		say("No file is pinned by name.\n");
+	finder_free(&r.finder);
+	sets_free(&r.list);
+	return good && !r.failed ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_pin(const struct args *args)
+{
+	if (!args->given[OPT_REFRESH])
+		return pin_target(args);
+	if (args->given[OPT_TIER] || args->given[OPT_OFFSET] || args->given[OPT_LENGTH] ||
+	    args->given[OPT_WAIT]) {
+		err("pin: --refresh keeps each file on its tier: without --tier, --offset, --length and --wait.");
+		return EXIT_USAGE;
+	}
+	return cmd_refresh(args);
+}
+
+/*
+ * unpin
+ */
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	return !strcmp(directory, ".") || !strcmp(path, directory) ||
+	       (!strncmp(path, directory, len) && path[len] == '/');
+}
+
+/*
+ * Takes the entries for path, and those below it, out of *pins; what was pinned
+ * for them goes to *chunks, what others keep pinned is taken away from it.  False
+ * with the error said if path is pinned by way of a directory above it.
+ */
+static bool forget_pins(struct pins *pins, const struct set *s, const char *name, const char *path,
+			struct ranges *chunks)
+{
+	struct ranges kept;
+	char *now, *above;
+	unsigned int i;
+	int fd;
+
+	for (i = pins->nr; i--;) {
+		if (strcmp(pins->pin[i].set, s->hex))
+			continue;
+		fd = pin_open(pins, &pins->pin[i], &now);
+		if (fd < 0)
+			continue;
+		close(fd);
+		if (is_below(now, path)) {
+			ranges_add_all(chunks, &pins->pin[i].chunks);
+			pins_remove(pins, i);
+		} else if (is_below(path, now)) {
+			above = pins_name(pins, now);
+			err("%s: is pinned as part of %s. Unpin that.", name, above);
+			free(above);
+			free(now);
+			return false;
+		}
+		free(now);
+	}
+	pins_chunks(pins, s->hex, -1, &kept);
+	ranges_settle(chunks);
+	ranges_subtract(chunks, &kept);
+	ranges_free(&kept);
+	return true;
+}
+
+static bool unpin_path(const struct mounts *mounts, const struct set *s, const struct target_path *p)
+{
+	struct ranges chunks = { 0 };
+	char *handle, *path;
+	struct pins pins;
+	bool recorded = false, good = true;
+	dev_t dev;
+	int fd = open_recorded(p->path, &dev);
+
+	ranges_add_all(&chunks, &p->where.chunks);
+	if (fd >= 0) {
+		if (!mounts_have_root(mounts, dev)) {
+			pins.root = -1;
+		} else if (!pins_open(&pins, mounts, dev)) {
+			good = false;
+		} else if (pin_identify(&pins, fd, &handle, &path)) {
+			recorded = pins.nr;
+			good = forget_pins(&pins, s, p->path, path, &chunks);
+			free(handle);
+			free(path);
+		}
+		close(fd);
+	}
+	ranges_cut(&chunks, s->status.chunks);
+	good = good && !send_ranges(s, &chunks, "unpin", "");
+	if (good && recorded && !global.test)
+		good = pins_write(&pins);
+	if (fd >= 0 && pins.root >= 0)
+		pins_close(&pins);
+	ranges_free(&chunks);
+	return good;
+}
+
+int cmd_unpin(const struct args *args)
+{
+	struct mounts mounts = { 0 };
+	uint64_t pinned;
+	unsigned int i;
+	struct target t;
+	int code = target_parse(args, "unpin", TARGET_SYNC | TARGET_EMPTY, &t), lock = -1;
+
+	if (code)
+		goto out;
+	lock = lock_pins(t.set);
+	set_refresh(t.set);
+	pinned = t.set->status.pinned;
+	if (t.nr_paths) {
+		mounts_read(&mounts);
+		for (i = 0; i < t.nr_paths; i++)
+			if (!unpin_path(&mounts, t.set, &t.path[i]))
+				code = EXIT_FAILED;
+	}
+	if (send_ranges(t.set, &t.numbered, "unpin", ""))
+		code = EXIT_FAILED;
+	if (!code && !global.test && !set_refresh(t.set)) {
+		pinned -= pinned < t.set->status.pinned ? pinned : t.set->status.pinned;
+		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)pinned,
+		    pinned == 1 ? "" : "s");
+	}
+out:
+	unlock_pins(lock);
+	mounts_free(&mounts);
+	target_free(&t);
+	return code;
+}

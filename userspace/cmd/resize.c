@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* resize, rename */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "dm/status.h"
+#include "dm/table.h"
+#include "format/geometry.h"
+#include "lvm/lvm-check.h"
+#include "lvm/lvm-part.h"
+#include "ops/reshape.h"
+#include "set/find.h"
+#include "set/set.h"
+
+#define BUCKETS	4096
+
+struct resizing {
+	struct set *s;
+	uint64_t capacity;	/* chunks, of the tiers as they are now */
+	bool grown;		/* a tier has places that the set does not use yet */
+	uint64_t length;	/* sectors, wanted */
+};
+
+/* What the devices offer now; false with the error said. */
+static bool measure(struct resizing *z)
+{
+	struct set *s = z->s;
+	uint64_t places, sum = 0;
+	char a[SIZE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		places = geometry_places(s->tier[i].dev.size / SECTOR_SIZE, s->chunk_sectors);
+		if (places < s->tier[i].places) {
+			err("%s: tier %u (%s) has shrunk to %s. Give it back what it had.", s->name, i,
+			    s->tier[i].dev.name, format_size(a, s->tier[i].dev.size));
+			return false;
+		}
+		z->grown |= places > s->tier[i].places;
+		/* What is being emptied holds nothing of a larger set. */
+		if (s->tier[i].state != 'E')
+			sum += places;
+	}
+	z->capacity = sum > s->info.reserve ? sum - s->info.reserve : 0;
+	if (z->capacity > TIER_MAX_CHUNKS)
+		z->capacity = TIER_MAX_CHUNKS;
+	return true;
+}
+
+static bool wanted_length(const struct args *args, struct resizing *z)
+{
+	uint64_t bytes;
+	int r;
+
+	z->length = z->s->dm.length;
+	if (!args->given[OPT_SIZE]) {
+		if (z->capacity * z->s->chunk_sectors > z->length)
+			z->length = z->capacity * z->s->chunk_sectors;
+		return true;
+	}
+	/* Judged before, in cmd_resize(). */
+	r = parse_size(args->value[OPT_SIZE], &bytes);
+	z->length = bytes / SECTOR_SIZE;
+	return !r;
+}
+
+/* One more than the last chunk that holds data. */
+static int mapped_end(const struct set *s, uint64_t *end)
+{
+	uint64_t first = 0, count = s->status.chunks;
+	struct heat_bucket b;
+	char *message, *answer, *reason;
+	const char *line;
+	int r;
+
+	*end = 0;
+	while (count) {
+		uint64_t found_first = 0, found = 0;
+
+		message = xasprintf("heat %llu %llu %u", (unsigned long long)first, (unsigned long long)count,
+				    count < BUCKETS ? (unsigned int)count : BUCKETS);
+		r = dm_message(s->dm.name, message, &answer, &reason);
+		free(message);
+		if (r) {
+			err("%s: heat: %s.", s->name, reason);
+			free(reason);
+			return r;
+		}
+		for (line = answer; !heat_parse(&line, s->nr_tiers, &b);) {
+			if (b.mapped) {
+				found_first = b.first;
+				found = b.count;
+			}
+		}
+		free(answer);
+		if (found == 1)
+			*end = found_first + 1;
+		if (found <= 1)
+			return 0;
+		first = found_first;
+		count = found;
+	}
+	return 0;
+}
+
+static bool check_smaller(const struct resizing *z)
+{
+	const struct set *s = z->s;
+	uint64_t end;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (z->length >= s->dm.length)
+		return true;
+	if (mapped_end(s, &end))
+		return false;
+	if (end > z->length / s->chunk_sectors) {
+		err("%s: is used up to %s, so it cannot be made as small as %s. Shrink what is on it, and discard the rest (fstrim, blkdiscard).",
+		    s->name, format_size(a, end * s->chunk_sectors * SECTOR_SIZE),
+		    format_size(b, z->length * SECTOR_SIZE));
+		return false;
+	}
+	if (global.test)
+		return true;
+	return ask("Make %s smaller, from %s to %s? What is on it must not reach beyond that.", s->name,
+		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
+}
+
+/* The kernel does without what tiers have grown by while it cannot commit. */
+static bool took_growth(struct set *s)
+{
+	bool took = !set_refresh(s);
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers && took; i++)
+		took = s->tier[i].places >= geometry_places(s->tier[i].dev.size / SECTOR_SIZE, s->chunk_sectors);
+	if (!took)
+		err("%s: what its tiers have grown by could not be written down. Try again.", s->name);
+	return took;
+}
+
+/* LVM shows the size of the volume that keeps the name of the set. */
+static int show_size(const struct set *s, uint64_t length)
+{
+	if (!s->lv || !lvm_fit_placeholder(s->hex, length * SECTOR_SIZE))
+		return EXIT_DONE;
+	err("%s: has its size, but LVM does not show it. The same command again mends that.", s->name);
+	return EXIT_FAILED;
+}
+
+static int resize(const struct args *args, struct set *s)
+{
+	struct resizing z = { .s = s };
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+	struct table t;
+	int failed;
+
+	if (!measure(&z) || !wanted_length(args, &z))
+		return EXIT_FAILED;
+	if (z.length > s->dm.length && (z.length + s->chunk_sectors - 1) / s->chunk_sectors > z.capacity) {
+		err("%s: %s does not fit on its tiers: at most %s (%llus). Add %s first.", s->name,
+		    format_size(a, z.length * SECTOR_SIZE),
+		    format_size(b, z.capacity * s->chunk_sectors * SECTOR_SIZE),
+		    (unsigned long long)z.capacity * s->chunk_sectors,
+		    args->given[OPT_SIZE] ? "a tier, or make one larger," : "a tier");
+		return EXIT_FAILED;
+	}
+	if (z.length == s->dm.length && !z.grown) {
+		say("%s: is %s, %s.\n", s->name, format_size(a, z.length * SECTOR_SIZE),
+		    args->given[OPT_SIZE] ? "as it should be" : "which is all that its tiers allow");
+		return show_size(s, z.length);
+	}
+	if (!check_smaller(&z) || (s->lv && !lvm_may_fit_placeholder(s->hex, s->name, z.length * SECTOR_SIZE)))
+		return EXIT_FAILED;
+
+	reshape_table(s, &t);
+	failed = reshape_reload(s, &t, z.length, "resize");
+	table_free(&t);
+	if (failed || (!global.test && z.grown && !took_growth(s)))
+		return EXIT_FAILED;
+	if (!global.test && z.length == s->dm.length)
+		say("%s: larger tiers are in use; the set stays at %s.\n", s->name,
+		    format_size(a, z.length * SECTOR_SIZE));
+	else if (!global.test)
+		say("%s: from %s to %s.\n", s->name, format_size(a, s->dm.length * SECTOR_SIZE),
+		    format_size(b, z.length * SECTOR_SIZE));
+	return show_size(s, z.length);
+}
+
+int cmd_resize(const struct args *args)
+{
+	struct set_list list;
+	uint64_t bytes = 0;
+	struct set *s;
+	int r = args->given[OPT_SIZE] ? parse_size(args->value[OPT_SIZE], &bytes) : 0;
+	int code = EXIT_FAILED;
+	char size[SIZE_TEXT];
+
+	if (r || (args->given[OPT_SIZE] && (!bytes || bytes % 4096))) {
+		err("resize: --size %s %s.", args->value[OPT_SIZE], r ? size_error(r) : "is not a multiple of 4k");
+		return EXIT_USAGE;
+	}
+	s = need_changeable(&list, args->word[0]);
+	if (s && args->given[OPT_ABORT]) {
+		/* There is one step, and it is done or not. */
+		say("%s: is %s; there is nothing to undo.\n", s->name,
+		    format_size(size, s->dm.length * SECTOR_SIZE));
+		code = EXIT_DONE;
+	} else if (s) {
+		code = resize(args, s);
+	}
+	sets_free(&list);
+	return code;
+}
+
+/*
+ * rename: the device first, then the metadata and the labels, which take over its
+ * name when its table is loaded again.
+ */
+
+static int rename_device(const char *from, const char *to)
+{
+	char *reason;
+
+	if (global.test) {
+		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", from, to);
+		return 0;
+	}
+	if (!dm_rename(from, to, &reason))
+		return 0;
+	err("%s: cannot be renamed to %s: %s.", from, to, reason);
+	free(reason);
+	return -1;
+}
+
+static int record_name(struct set *s)
+{
+	struct table t;
+	int r;
+
+	reshape_table(s, &t);
+	r = reshape_reload(s, &t, s->dm.length, "rename");
+	table_free(&t);
+	if (r && !global.test)
+		err("%s: is called so now, but not in its metadata. Once the cause is gone the same command again mends that; --abort goes back.",
+		    s->name);
+	if (r || global.test)
+		return r ? EXIT_FAILED : EXIT_DONE;
+	/* The kernel does without while it cannot commit. */
+	s->have_info = false;
+	if (!set_read_info(s) && !strcmp(s->info.name, s->dm.name))
+		return EXIT_DONE;
+	err("%s: is called so now, but not in its metadata, which could not be written. The same command again mends that.",
+	    s->name);
+	return EXIT_FAILED;
+}
+
+/* Which of the two the device is called now, and which the metadata has. */
+static struct set *find_either(struct set_list *list, const char *from, const char *to)
+{
+	struct set *s;
+
+	sets_load(list, false);
+	s = sets_find(list, to);
+	if (s && s->active && !strcmp(s->dm.name, to) && !sets_find(list, from)) {
+		sets_free(list);
+		return need_changeable(list, to);
+	}
+	sets_free(list);
+	s = need_known(list, from) ? sets_find(list, from) : NULL;
+	if (!s)
+		return NULL;
+	if (!s->active && is_name(s->name)) {
+		err("%s: not active. Type: tierctl activate --name %s %s", s->name, to, s->name);
+		return NULL;
+	}
+	sets_free(list);
+	return need_changeable(list, from);
+}
+
+static bool name_is_free(const struct set *s, const char *to)
+{
+	struct set_list all;
+	bool good = false;
+	const struct set *other;
+
+	sets_load(&all, true);
+	other = sets_find(&all, to);
+	if (dm_name_exists(to))
+		err("%s: another device has the name %s. Choose one that is free.", s->name, to);
+	else if (other)
+		err("%s: an inactive set has the name %s. Choose one that is free.", s->name, to);
+	else
+		good = true;
+	sets_free(&all);
+	return good;
+}
+
+static int set_name(const char *from, const char *to)
+{
+	struct set_list list;
+	struct set *s;
+	int code = EXIT_FAILED;
+
+	/* As it is called by now, with the old name still in its metadata. */
+	s = need_changeable(&list, global.test ? from : to);
+	if (s)
+		code = record_name(s);
+	sets_free(&list);
+	if (!code && !global.test)
+		say("%s: is called %s now, its device is /dev/mapper/%s.\n", from, to, to);
+	return code;
+}
+
+int cmd_rename(const struct args *args)
+{
+	const char *from = args->word[0], *to = args->word[1];
+	struct set_list list;
+	struct set *s;
+	char *now = NULL;
+	int code;
+
+	if (args->given[OPT_ABORT]) {
+		const char *swap = from;
+
+		from = to;
+		to = swap;
+	}
+	code = check_name(to, "rename");
+	if (code)
+		return code;
+	s = find_either(&list, from, to);
+	code = EXIT_FAILED;
+	if (s && strcmp(s->name, s->dm.name)) {
+		err("%s: keeps the name of its logical volume until tierctl revert.", s->name);
+	} else if (s && !strcmp(s->dm.name, to)) {
+		/* An earlier call got as far as the device. */
+		if (!strcmp(s->info.name, to))
+			say("%s: is its name already.\n", to);
+		now = xstrdup(to);
+		code = strcmp(s->info.name, to) ? -1 : EXIT_DONE;
+	} else if (s && name_is_free(s, to) && reshape_has_metadata(s, false)) {
+		now = xstrdup(s->dm.name);
+		code = rename_device(now, to) ? EXIT_FAILED : -1;
+		step_reached("rename", "device");
+	}
+	sets_free(&list);
+	if (code < 0)
+		code = set_name(now, to);
+	free(now);
+	return code;
+}

@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* revert */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "base/ranges.h"
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "block/device.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "dm/dm.h"
+#include "dm/status.h"
+#include "dm/table.h"
+#include "format/geometry.h"
+#include "lvm/lvm-check.h"
+#include "lvm/lvm-part.h"
+#include "lvm/lvm.h"
+#include "ops/activate.h"
+#include "ops/convert.h"
+#include "ops/parts.h"
+#include "ops/reshape.h"
+#include "ops/revert.h"
+#include "set/find.h"
+#include "set/heat.h"
+#include "set/lock.h"
+#include "set/member.h"
+#include "set/message.h"
+#include "set/set.h"
+#include "set/tier.h"
+#include "set/volumes.h"
+
+#define POLL_MS		250
+/* What moved last may have been on its way since before. */
+#define ROUNDS		20
+/* Nothing came home for so long. */
+#define STUCK_MS	30000
+
+struct reversion {
+	struct set_list list;
+	struct set *s;
+	unsigned int rank;
+	struct homes homes;
+	char *again;			/* the command that goes on */
+};
+
+static bool choose_tier(const struct args *args, struct reversion *v)
+{
+	unsigned int i;
+	int origin = set_origin(v->s);
+
+	if (!reshape_has_origin(v->s))
+		return false;
+	v->rank = origin < 0 ? v->s->nr_tiers - 1 : (unsigned int)origin;
+	if (!args->given[OPT_TIER])
+		return true;
+	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
+		return false;
+	if (v->s->lv && i != v->rank) {
+		err("%s: can only go back to %s, whose name it has.", v->s->name, v->s->tier[v->rank].dev.name);
+		return false;
+	}
+	v->rank = i;
+	return true;
+}
+
+static bool check_tier(const struct reversion *v)
+{
+	const struct set_tier *t = &v->s->tier[v->rank];
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (t->state != 'A') {
+		err("%s: %s is %s. First: tierctl admit %s %u", v->s->name, t->dev.name,
+		    t->state == 'E' ? "being emptied" : "failing", v->s->name, v->rank);
+		return false;
+	}
+	if (v->s->length * SECTOR_SIZE > t->dev.size && !device_is_volume(t->dev.dev)) {
+		err("%s: is larger (%s) than %s (%s). It needs a device of that size as a tier.", v->s->name,
+		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size));
+		return false;
+	}
+	return true;
+}
+
+/* Whoever waits for that takes the tier out then, in the middle of this. */
+static bool check_others(const struct reversion *v)
+{
+	const struct set *s = v->s;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].state != 'E' || !s->status.tier[i].used)
+			continue;
+		err("%s: tier %u (%s) is being emptied. First: tierctl wait --evacuated %u %s, or: tierctl admit %s %u",
+		    s->name, i, s->tier[i].dev.name, i, s->name, s->name, i);
+		return false;
+	}
+	return true;
+}
+
+/* The device's name, once the volume has its own again. */
+static bool check_device_name(const struct set *s)
+{
+	char *away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
+	bool taken = dm_name_exists(away);
+
+	if (taken)
+		err("%s: another device has the name %s, which this one is to get. Rename that first: dmsetup rename %s OTHER",
+		    s->name, away, away);
+	free(away);
+	return !taken;
+}
+
+/* What LVM will be asked at the end is asked before anything is changed. */
+static bool check_volumes(const struct reversion *v)
+{
+	const struct lvm_part *origin;
+	char *command, *old = NULL;
+	struct lvm_parts parts;
+	const char *name;
+
+	if (!v->s->lv)
+		return !set_has_volumes(v->s) || !lvm_installed() || lvm_may_release(v->s->hex, v->s->name, NULL);
+	if (!check_device_name(v->s) || !lvm_may_release(v->s->hex, v->s->name, v->s->tier[v->rank].dev.name) ||
+	    lvm_list_set(v->s->hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		old = lvm_tag(origin, "name");
+	if (!old) {
+		command = volumes_tag_command(v->s, &name);
+		err("%s: %s has lost its tags, by which it gets its name back. Type: %s", v->s->name, name, command);
+		free(command);
+	}
+	lvm_parts_free(&parts);
+	free(old);
+	return old;
+}
+
+static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
+{
+	/* All of a small set lies under the label area. */
+	v->homes.first = first < v->s->status.chunks ? first : v->s->status.chunks;
+	v->homes.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
+}
+
+static bool read_homes(struct reversion *v)
+{
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	unsigned int i, nr;
+
+	if (set_read_records(v->s, records, &nr)) {
+		err("%s: its metadata cannot be read.", v->s->name);
+		return false;
+	}
+	for (i = 0; i < nr; i++)
+		if (records[i].id == v->s->tier[v->rank].id)
+			set_homes(v, records[i].first_place, records[i].places);
+	return true;
+}
+
+/* All but a last chunk that is not whole. */
+static bool all_have_homes(const struct reversion *v)
+{
+	return v->homes.end + 1 >= v->s->status.chunks;
+}
+
+/* The set takes the tier as it is now. */
+static bool adopt_room(struct reversion *v)
+{
+	struct table t;
+	int r;
+
+	reshape_table(v->s, &t);
+	r = reshape_reload(v->s, &t, v->s->length, "revert");
+	if (!r && !global.test) {
+		free(v->s->dm.table);
+		v->s->dm.table = table_build(&t);
+	}
+	table_free(&t);
+	if (r)
+		return false;
+	if (global.test) {
+		set_homes(v, v->homes.first, geometry_places(v->s->length, v->s->chunk_sectors));
+		return true;
+	}
+	if (!read_homes(v))
+		return false;
+	if (!all_have_homes(v))
+		err("%s: has no room for all of it on %s.", v->s->name, v->s->tier[v->rank].dev.name);
+	return all_have_homes(v);
+}
+
+/*
+ * A volume that the set has outgrown is extended.  The sizes say how far an earlier call
+ * came.
+ */
+static bool make_room(struct reversion *v)
+{
+	const struct set_tier *t = &v->s->tier[v->rank];
+	uint64_t size = v->s->length * SECTOR_SIZE;
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (size > t->dev.size) {
+		if (!reshape_has_metadata(v->s, false))
+			return false;
+		format_size(a, size);
+		format_size(b, t->dev.size);
+		if (global.test)
+			say("%s: is larger (%s) than %s (%s).\n", v->s->name, a, t->dev.name, b);
+		else if (!ask("%s: is larger (%s) than %s (%s). Run lvextend -L %llus %s?", v->s->name, a, t->dev.name,
+			      b, (unsigned long long)v->s->length, t->dev.name))
+			return false;
+		if (lvm_extend(t->dev.name, v->s->length))
+			return false;
+		step_reached("revert", "extended");
+	}
+	return read_homes(v) && (all_have_homes(v) || adopt_room(v));
+}
+
+/*
+ * Bringing everything home
+ */
+
+/* One that was converted goes back to its origin, which nobody takes for a leftover. */
+static int mark_home(const struct set *s, dev_t home)
+{
+	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->hex, home);
+}
+
+static int ask_home(struct reversion *v)
+{
+	uint64_t count = v->homes.end - v->homes.first;
+
+	if (send_message(v->s, "revert %u", v->rank))
+		return EXIT_FAILED;
+	if (!count || !send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->homes.first,
+				    (unsigned long long)count, v->rank))
+		return EXIT_DONE;
+	send_message(v->s, "revert off");
+	return EXIT_FAILED;
+}
+
+/* Longer when the bandwidth allows less than a chunk a second. */
+static uint64_t stuck_after(const struct set *s)
+{
+	const char *limit = status_tunable(&s->status, "migration_bandwidth");
+	uint64_t kib, chunk_kib = s->chunk_sectors / 2;
+
+	if (!limit || parse_number(limit, &kib) || !kib)
+		return STUCK_MS;
+	return STUCK_MS + 2000 * chunk_kib / kib;
+}
+
+static int wait_until_home(struct reversion *v)
+{
+	struct ranges chunks = { 0 };
+	uint64_t total = v->homes.end - v->homes.first, best = 0, since = now_ms();
+	struct progress progress;
+	struct heat_bucket sum;
+	char *what = xasprintf("%s: home to tier %u", v->s->name, v->rank);
+	int code = EXIT_DONE;
+
+	ranges_add(&chunks, v->homes.first, total);
+	progress_start(&progress);
+	detach_on_interrupt();
+	for (;;) {
+		if (set_refresh(v->s) || v->s->status.kind != STATUS_OK || heat_sum(v->s, &chunks, &sum)) {
+			err("%s: is gone, or has failed.", v->s->name);
+			code = EXIT_FAILED;
+			break;
+		}
+		progress_bar(&progress, what, sum.on_rank[v->rank], total);
+		if (sum.on_rank[v->rank] > best || v->s->status.in_flight) {
+			best = sum.on_rank[v->rank];
+			since = now_ms();
+		}
+		if (sum.on_rank[v->rank] == total && !v->s->status.in_flight)
+			break;
+		if (now_ms() - since > stuck_after(v->s)) {
+			err("%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. "
+			    "Try again, or: tierctl revert --abort %s", v->s->name,
+			    (unsigned long long)(total - sum.on_rank[v->rank]), (unsigned long long)total,
+			    v->s->name);
+			code = EXIT_FAILED;
+			break;
+		}
+		if (interrupted) {
+			warn("%s: detached, the chunks go on moving. To go on: %s", v->s->name, v->again);
+			code = EXIT_DETACHED;
+			break;
+		}
+		sleep_ms(POLL_MS);
+	}
+	progress_end(&progress);
+	free(what);
+	ranges_free(&chunks);
+	return code;
+}
+
+static int bring_home(struct reversion *v)
+{
+	unsigned int round;
+	int code, r;
+
+	for (round = 0; round < ROUNDS; round++) {
+		code = ask_home(v);
+		if (!code && !round)
+			step_reached("revert", "begun");
+		if (!code)
+			code = wait_until_home(v);
+		if (code)
+			return code;
+		if (!round)
+			step_reached("revert", "home");
+		r = revert_cut_over(v->s, v->rank, &v->homes);
+		if (!r)
+			return EXIT_DONE;
+		if (r != -EAGAIN)
+			break;
+		sleep_ms(POLL_MS);
+	}
+	if (round == ROUNDS)
+		err("%s: chunks do not stay home, or what was first written cannot be made durable; the kernel log says more.",
+		    v->s->name);
+	send_message(v->s, "revert off");
+	return EXIT_FAILED;
+}
+
+/*
+ * The command
+ */
+
+static void say_plan(const struct reversion *v)
+{
+	const struct set *s = v->s;
+	struct lvm_parts parts = { 0 };
+	char *away;
+	unsigned int i;
+
+	say("Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.\n", s->name,
+	    (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
+	    v->homes.first + s->status.chunks - v->homes.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
+	say("Would load the table:\n0 %llu linear %s 0\n", (unsigned long long)s->length,
+	    s->table.tier[v->rank]);
+	if (s->lv) {
+		away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
+		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", s->dm_name, away);
+		free(away);
+		if (!lvm_list_set(s->hex, &parts)) {
+			const struct lvm_part *name = lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+			const struct lvm_part *origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+			char *old = origin ? lvm_tag(origin, "name") : NULL;
+
+			if (name)
+				lvm_remove(name->name);
+			if (old)
+				lvm_rename(origin->vg, origin->lv, old);
+			free(old);
+		}
+		lvm_parts_free(&parts);
+	}
+	for (i = 0; i < s->nr_tiers; i++)
+		if (i != v->rank)
+			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
+	say("Would wipe the metadata on %s.\n", s->meta_dev.name);
+	if (set_has_volumes(s))
+		parts_release_all(s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
+}
+
+/* By its metadata it is found, or by the tags of its volumes. */
+static void say_rest(const char *hex, const char *name)
+{
+	char *command = convert_rest_command(hex, name, "revert");
+
+	err("%s: its data is home, but not all is cleaned up. To go on, once the cause is gone: %s", name, command);
+	free(command);
+}
+
+static int done(const char *hex, const char *name)
+{
+	int code = revert_finish(hex);
+
+	if (code)
+		say_rest(hex, name);
+	else
+		say("%s: is no tiered set any more.\n", name);
+	return code;
+}
+
+static int revert_active(const struct args *args, struct reversion *v)
+{
+	char *name = xstrdup(v->s->name), *hex = xstrdup(v->s->hex);
+	char size[SIZE_TEXT];
+	int code = EXIT_FAILED;
+
+	if (!choose_tier(args, v))
+		goto out;
+	if (args->given[OPT_ABORT]) {
+		code = send_message(v->s, "revert off") || mark_home(v->s, 0) ? EXIT_FAILED : EXIT_DONE;
+		if (!code)
+			say("%s: stays a tiered set.\n", name);
+		goto out;
+	}
+	if (!check_tier(v) || !check_others(v) || !check_volumes(v) || !make_room(v))
+		goto out;
+	v->again = args->given[OPT_TIER] ? xasprintf("tierctl revert %s --tier %u", name, v->rank) :
+		   xasprintf("tierctl revert %s", name);
+	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
+	    v->s->tier[v->rank].dev.name);
+	if (mark_home(v->s, v->s->tier[v->rank].dev.dev))
+		goto out;
+	if (global.test) {
+		ask_home(v);
+		say_plan(v);
+		code = EXIT_DONE;
+		goto out;
+	}
+	code = bring_home(v);
+	if (!code)
+		code = done(hex, name);
+out:
+	free(v->again);
+	free(name);
+	free(hex);
+	return code;
+}
+
+/* The tier on record, whatever the slowest one is; false with the error said. */
+static bool same_home(const struct args *args, struct reversion *v)
+{
+	int home = revert_home(v->s);
+	unsigned int i;
+
+	if (home < 0) {
+		err("%s: its metadata does not say which tier was to take its place.", v->s->name);
+		return false;
+	}
+	v->rank = home;
+	if (!args->given[OPT_TIER])
+		return true;
+	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
+		return false;
+	if (i != v->rank)
+		err("%s: is on its way back to tier %u already. Type: tierctl revert %s --tier %u", v->s->name, v->rank,
+		    v->s->name, v->rank);
+	return i == v->rank;
+}
+
+static int resume(const struct set *s)
+{
+	char *reason;
+	int r = dm_resume(s->dm.name, &reason);
+
+	if (r) {
+		err("%s: cannot be resumed: %s.", s->name, reason);
+		free(reason);
+	}
+	return r;
+}
+
+/* With --abort once the tier has taken the set's place. */
+static int too_late(const char *name)
+{
+	err("%s: all of it is back, so that this can only go on. Type: tierctl revert %s", name, name);
+	return EXIT_FAILED;
+}
+
+/*
+ * A set that is suspended, and nobody is at it.  0: its tier has taken its place.
+ * -EAGAIN: it is a set that works, or is none of ours to resume.
+ */
+static int mend_held(const struct args *args, struct reversion *v, const char *name)
+{
+	sets_free(&v->list);
+	sets_load(&v->list, false);
+	v->s = sets_find(&v->list, name);
+	if (!v->s || !v->s->active || !v->s->dm.suspended || !v->s->have_table)
+		return -EAGAIN;
+	switch (revert_stage(v->s)) {
+	case REVERT_NONE:
+		return -EAGAIN;
+	case REVERT_BEFORE:
+		return resume(v->s) ? -EIO : -EAGAIN;
+	case REVERT_MOMENT:
+		return same_home(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
+	default:
+		err("%s: its metadata cannot be read.", v->s->name);
+		return -EIO;
+	}
+}
+
+/*
+ * Suspended, maybe by a call that was killed; a set whose table is being changed looks the
+ * same for a moment.  -1: see what it is now.
+ */
+static int mend(const struct args *args, struct reversion *v, const char *name)
+{
+	char *hex = xstrdup(v->s->hex), *own_name = xstrdup(v->s->name);
+	int code = EXIT_FAILED, r;
+
+	if (global.test) {
+		r = revert_stage(v->s);
+		if (r == REVERT_BEFORE || r == REVERT_MOMENT)
+			say("Would resume %s, which an interrupted call left suspended.\n", name);
+		code = r == REVERT_BEFORE || r == REVERT_MOMENT ? EXIT_DONE : -1;
+	} else if (set_unchanged(v->s)) {
+		r = mend_held(args, v, name);
+		if (!r)
+			/* I/O that was held goes on, whatever was asked for. */
+			code = args->given[OPT_ABORT] ? too_late(own_name) : done(hex, name);
+		else if (r == -EAGAIN)
+			code = -1;
+	}
+	free(own_name);
+	free(hex);
+	return code;
+}
+
+/* The tier has taken the set's place: what is left to do. */
+static int finish(const struct args *args, const char *hex, const char *name)
+{
+	if (args->given[OPT_ABORT])
+		return too_late(name);
+	if (!global.test)
+		return done(hex, name);
+	say("Would finish it.\n");
+	return EXIT_DONE;
+}
+
+/* The volume's tags are all that is left: it has no label, and no device is of the set. */
+static int finish_volumes(const struct args *args, const struct set_list *list, const char *name)
+{
+	struct lvm_parts parts = { 0 };
+	const struct lvm_part *home = NULL;
+	struct device d;
+	struct member m;
+	char *hex = NULL;
+	int code = -1;
+
+	if (!lvm_installed() || device_from_name(name, &d))
+		return -1;
+	member_read(&d, &m);
+	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
+		home = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (!home && parts.nr && lvm_is_home(&parts.part[0]))
+		home = &parts.part[0];
+	if (home)
+		hex = lvm_tag(home, "set");
+	if (hex && !sets_find_hex(list, hex))
+		code = lock_set(hex, name) ? finish(args, hex, name) : EXIT_FAILED;
+	free(hex);
+	member_free(&m);
+	lvm_parts_free(&parts);
+	device_free(&d);
+	return code;
+}
+
+/* -1: it is an active set that works. */
+static int go_on(const struct args *args, struct reversion *v, const char *name)
+{
+	int code = -1;
+	char *hex;
+
+	if (!lock_named(name, true))
+		return EXIT_FAILED;
+	sets_load(&v->list, true);
+	v->s = sets_find(&v->list, name);
+	if (!v->s) {
+		code = finish_volumes(args, &v->list, name);
+		if (code < 0) {
+			sets_need(&v->list, name);
+			code = EXIT_FAILED;
+		}
+		return code;
+	}
+	if (!sets_need(&v->list, name))
+		return EXIT_FAILED;
+	if (v->s->active && v->s->dm.suspended && v->s->have_table)
+		return mend(args, v, name);
+	if (v->s->active)
+		return -1;
+	if (revert_unfinished(v->s) && revert_committed(v->s))
+		return finish(args, v->s->hex, name);
+	if (!revert_unfinished(v->s)) {
+		err("%s: not active. Type: tierctl activate %s", v->s->name, v->s->name);
+		return EXIT_FAILED;
+	}
+	if (global.test) {
+		say("Would activate it, and %s.\n", args->given[OPT_ABORT] ? "leave it a set" : "revert it anew");
+		return EXIT_DONE;
+	}
+	if (revert_take_back(v->s))
+		return EXIT_FAILED;
+	hex = xstrdup(v->s->hex);
+	code = activate_uuid(hex) ? EXIT_FAILED : -1;
+	free(hex);
+	return code;
+}
+
+int cmd_revert(const struct args *args)
+{
+	struct reversion v = { 0 };
+	int code = go_on(args, &v, args->word[0]);
+
+	if (code < 0) {
+		sets_free(&v.list);
+		v.s = need_changeable(&v.list, args->word[0]);
+		code = v.s ? revert_active(args, &v) : EXIT_FAILED;
+	}
+	sets_free(&v.list);
+	return code;
+}

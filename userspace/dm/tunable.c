@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "dm/tunable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/size.h"
+#include "base/util.h"
+
+enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SWITCH };
+
+struct known {
+	const char *key;
+	enum unit unit;
+	uint64_t min, max;
+};
+
+static const struct known target_keys[] = {
+	{ "migration_bandwidth", UNIT_KIB, 0, UINT32_MAX },
+	{ "migration_depth", UNIT_COUNT, 1, 256 },
+	{ "latency_guard", UNIT_PERCENT, 0, 1000 },
+	{ NULL, 0, 0, 0 },
+};
+
+/* After "tierN.". */
+static const struct known tier_keys[] = {
+	{ "endurance", UNIT_GIB, 0, UINT32_MAX },
+	{ "reserve", UNIT_CHUNK, 0, UINT32_MAX },
+	{ "landing", UNIT_SWITCH, 0, 1 },
+	{ NULL, 0, 0, 0 },
+};
+
+/* As in heat-engine.c. */
+static const char *const heat_keys[] = { "half_life", "admit", "headroom", NULL };
+
+static const struct known *find(const struct known *list, const char *key)
+{
+	for (; list->key; list++)
+		if (!strcmp(list->key, key))
+			return list;
+	return NULL;
+}
+
+static char *parse_units(const char *text, uint64_t unit, const char *called, uint64_t *value)
+{
+	uint64_t bytes;
+	int r;
+
+	if (!parse_number(text, value))
+		return NULL;
+	r = parse_size(text, &bytes);
+	if (r)
+		return xasprintf("is not a size, nor a number of %s", called);
+	/* Upwards: a little must not become 0, which means no limit. */
+	*value = bytes / unit + !!(bytes % unit);
+	/* Less than a byte, too. */
+	if (!*value && strpbrk(text, "123456789"))
+		*value = 1;
+	return NULL;
+}
+
+static char *parse_switch(const char *text, uint64_t *value)
+{
+	if (!strcmp(text, "1") || !strcasecmp(text, "yes") || !strcasecmp(text, "on"))
+		*value = 1;
+	else if (!strcmp(text, "0") || !strcasecmp(text, "no") || !strcasecmp(text, "off"))
+		*value = 0;
+	else
+		return xstrdup("is neither yes nor no");
+	return NULL;
+}
+
+static char *parse_count(const char *text, bool percent, uint64_t *value)
+{
+	size_t len = strlen(text);
+	char *digits = xstrndup(text, percent && len && text[len - 1] == '%' ? len - 1 : len);
+	int r = parse_number(digits, value);
+
+	free(digits);
+	if (!r)
+		return NULL;
+	return xstrdup(r == -ERANGE ? "is too large" : "is not a number");
+}
+
+static char *parse_value(const struct known *k, const char *text, uint64_t chunk_sectors, uint64_t *value)
+{
+	char *wrong = NULL;
+
+	switch (k->unit) {
+	case UNIT_KIB:
+		wrong = parse_units(text, 1024, "KiB/s", value);
+		break;
+	case UNIT_GIB:
+		wrong = parse_units(text, 1024ULL * 1024 * 1024, "GiB a day", value);
+		break;
+	case UNIT_CHUNK:
+		wrong = parse_units(text, chunk_sectors * SECTOR_SIZE, "chunks", value);
+		break;
+	case UNIT_SWITCH:
+		wrong = parse_switch(text, value);
+		break;
+	default:
+		wrong = parse_count(text, k->unit == UNIT_PERCENT, value);
+	}
+	if (!wrong && (*value < k->min || *value > k->max))
+		wrong = xasprintf("is out of range: %llu to %llu", (unsigned long long)k->min,
+				  (unsigned long long)k->max);
+	return wrong;
+}
+
+static char *find_known(const char *key, unsigned int nr_tiers, const struct known **k)
+{
+	const char *dot = strchr(key, '.');
+	unsigned int rank;
+	char canonical[32];
+
+	*k = NULL;
+	if (!dot) {
+		*k = find(target_keys, key);
+		return NULL;
+	}
+	if (sscanf(key, "tier%3u.", &rank) != 1)
+		return xstrdup("has no such key");
+	snprintf(canonical, sizeof(canonical), "tier%u.", rank);
+	*k = find(tier_keys, dot + 1);
+	if (strncmp(key, canonical, strlen(canonical)) || !*k)
+		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing");
+	if (rank >= nr_tiers)
+		return xasprintf("has no such tier: ranks go from 0 to %u", nr_tiers - 1);
+	return NULL;
+}
+
+char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int nr_tiers,
+		    struct tunable *t)
+{
+	const char *equals = strchr(assignment, '=');
+	const struct known *k;
+	char *wrong;
+
+	memset(t, 0, sizeof(*t));
+	if (!equals || equals == assignment || strpbrk(assignment, " \t\n"))
+		return xstrdup("is not KEY=VALUE");
+	t->key = xstrndup(assignment, equals - assignment);
+	wrong = find_known(t->key, nr_tiers, &k);
+	if (!wrong && k)
+		wrong = parse_value(k, equals + 1, chunk_sectors, &t->value);
+	else if (!wrong)
+		wrong = parse_count(equals + 1, false, &t->value);
+	t->policy = !k;
+	if (wrong)
+		tunable_free(t);
+	return wrong;
+}
+
+void tunable_offer(struct suggestion *g, const char *policy)
+{
+	const char *const *key = heat_keys;
+	const struct known *k;
+
+	for (k = target_keys; k->key; k++)
+		suggestion_offer(g, k->key);
+	while (strcmp(policy, "static") && *key)
+		suggestion_offer(g, *key++);
+}
+
+char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
+{
+	const char *dot = strchr(key, '.');
+	const struct known *k = dot ? find(tier_keys, dot + 1) : find(target_keys, key);
+	char size[SIZE_TEXT];
+
+	if (!k)
+		return NULL;
+	switch (k->unit) {
+	case UNIT_KIB:
+		return value ? xasprintf("%s/s", format_size(size, value * 1024)) : xstrdup("no limit");
+	case UNIT_GIB:
+		return value ? xasprintf("%s a day", format_size(size, value << 30)) : xstrdup("no limit");
+	case UNIT_CHUNK:
+		return xstrdup(format_size(size, value * chunk_sectors * SECTOR_SIZE));
+	case UNIT_SWITCH:
+		return xstrdup(value ? "yes" : "no");
+	case UNIT_PERCENT:
+		return value ? xasprintf("%llu%%", (unsigned long long)value) : xstrdup("off");
+	default:
+		return NULL;
+	}
+}
+
+void tunable_free(struct tunable *t)
+{
+	free(t->key);
+	memset(t, 0, sizeof(*t));
+}

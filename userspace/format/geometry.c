@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "format/geometry.h"
+
+#include "dm-tier/dm-tier-format.h"
+
+#define KIB	1024ULL
+#define MIB	(1024 * KIB)
+
+uint64_t geometry_label_area(uint64_t chunk_sectors)
+{
+	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+}
+
+uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors)
+{
+	uint64_t all = sectors / chunk_sectors, first = geometry_label_area(chunk_sectors) / chunk_sectors;
+
+	return all > first ? all - first : 0;
+}
+
+uint64_t geometry_reserve(uint64_t places)
+{
+	uint64_t reserve = places / 128;
+
+	if (reserve < 2)
+		return 2;
+	return reserve > 64 ? 64 : reserve;
+}
+
+/*
+ * A little more than the kernel asks for: mapping and heat, and one more copy of
+ * them for changing them.
+ */
+uint64_t geometry_metadata_min(uint64_t chunks)
+{
+	return 512 * KIB + 26 * chunks;
+}
+
+uint64_t geometry_metadata_good(uint64_t chunks)
+{
+	return 4 * MIB + 32 * chunks;
+}

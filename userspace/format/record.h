@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A dump is a sequence of records: the set, its tiers, its tunables, runs of the
+ * mapping and of heat; each a list of names and values.  Here is what they mean;
+ * xml.c and json.c know how they are spelt.
+ *
+ * Bytes of text that are not printable ASCII, and backslashes, are spelt \xNN.
+ */
+#ifndef TIER_LIB_RECORD_H
+#define TIER_LIB_RECORD_H
+
+#include <stdio.h>
+
+#include "format/content.h"
+
+enum md_record_kind { MD_SET, MD_TIER, MD_TUNABLE, MD_MAP, MD_HEAT, MD_NR_RECORDS };
+
+/* "set", "tier" and so on. */
+extern const char *const md_record_name[MD_NR_RECORDS];
+
+#define MD_RECORD_FIELDS	24
+#define MD_FIELD_TEXT		(4 * TIER_NAME_SIZE)
+
+struct md_field {
+	const char *name;
+	const char *value;
+	bool number;
+	bool used;			/* when a record is read */
+	char buf[MD_FIELD_TEXT];	/* when one is written */
+};
+
+struct md_record {
+	enum md_record_kind kind;
+	unsigned int nr;
+	struct md_field field[MD_RECORD_FIELDS];
+};
+
+/* Calls fn for each record of a dump, in order of kind. */
+void md_dump(const struct md_content *c, void (*fn)(void *context, const struct md_record *r),
+	     void *context);
+
+/* Takes the records of a dump, the set first. */
+struct md_undump {
+	struct md_content *content;
+	u64 max_blocks;			/* of the metadata it becomes, 0 if that is not known */
+	bool have_set;
+	char *error;			/* the first one; the caller frees */
+};
+
+/* False with an error. */
+bool md_undump_record(struct md_undump *u, struct md_record *r);
+
+/* Notes what is wrong, unless something was before.  False. */
+bool md_undump_fail(struct md_undump *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Syntax.  What is printed to f may have failed: see ferror(). */
+void md_write_xml(const struct md_content *c, FILE *f);
+void md_write_json(const struct md_content *c, FILE *f);
+/* False with u->error set. */
+bool md_parse_xml(FILE *f, struct md_undump *u);
+bool md_parse_json(FILE *f, struct md_undump *u);
+
+#endif

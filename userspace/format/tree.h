@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks B-trees and arrays.  Nothing that is read is trusted: a block is judged
+ * before it is used, keys must lie where the level above says, and what cannot
+ * be used is told and left out, so that the rest can still be read.
+ *
+ * A tree is read level by level in order of blocks, hence values do not come in
+ * order of keys.
+ */
+#ifndef TIER_LIB_TREE_H
+#define TIER_LIB_TREE_H
+
+#include "format/source.h"
+
+/* How often each block is pointed to. */
+struct md_counts {
+	u64 nr;
+	u32 *count;
+};
+
+/*
+ * Notes a reference.  Whether it is the first one: only then what the block points
+ * to is counted, too.  Without counts (NULL) all are first.
+ */
+bool md_count(struct md_counts *counts, u64 block);
+
+struct md_tree {
+	struct md_source *src;
+	struct md_counts *counts;	/* NULL: nobody counts */
+	u32 value_size;
+	u64 end;			/* all keys are below it */
+	void (*value)(void *context, u64 key, const void *value, bool fresh);
+	/* A node that cannot be used: what is below ref->first to ref->end - 1 is lost. */
+	void (*bad)(void *context, const struct md_ref *ref, const char *why);
+	void *context;
+};
+
+/* Counts a reference to root, too. */
+void md_tree_walk(struct md_tree *t, u64 root);
+
+struct md_array {
+	struct md_source *src;
+	struct md_counts *counts;
+	u32 value_size;
+	u64 nr;				/* of values */
+	/* nr values from number first on. */
+	void (*values)(void *context, u64 first, u32 nr, const void *values);
+	/* Values first to end - 1 cannot be had; block 0 if none is known. */
+	void (*lost)(void *context, u64 first, u64 end, u64 block, const char *why);
+	/* Blocks that may stand in for lost ones, in order of their key, first; or NULL. */
+	const struct md_refs *orphans;
+	void *context;
+};
+
+void md_array_walk(struct md_array *a, u64 root);
+
+#endif

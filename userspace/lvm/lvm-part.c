@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "lvm/lvm-part.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "block/device.h"
+
+#define FIELDS	9
+/* For who only wants to know: a disk that hangs must not hang them, too. */
+#define LIST_MS	30000
+
+static void part_free(struct lvm_part *p)
+{
+	free(p->vg);
+	free(p->lv);
+	free(p->name);
+	free(p->attributes);
+	free(p->vg_attributes);
+	free(p->tags);
+	free(p->vg_tags);
+	free(p->origin);
+}
+
+void lvm_parts_free(struct lvm_parts *list)
+{
+	while (list->nr)
+		part_free(&list->part[--list->nr]);
+	free(list->part);
+	list->part = NULL;
+}
+
+/* Fields with bars between; warnings, which come along with the answer, have others. */
+static unsigned int split_fields(char *line, char **field, unsigned int max)
+{
+	unsigned int n = 0;
+	char *f;
+
+	while (isspace((unsigned char)*line))
+		line++;
+	while ((f = strsep(&line, "|")) && n < max)
+		field[n++] = f;
+	return f ? 0 : n;
+}
+
+static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64_t extent)
+{
+	struct lvm_part *p;
+
+	list->part = xrealloc(list->part, list->nr + 1, sizeof(*list->part));
+	p = &list->part[list->nr++];
+	*p = (struct lvm_part){
+		.vg = xstrdup(field[0]), .lv = xstrdup(field[1]),
+		.name = xasprintf("%s/%s", field[0], field[1]),
+		.attributes = xstrdup(field[2]), .vg_attributes = xstrdup(field[3]),
+		.tags = xstrdup(field[4]), .vg_tags = xstrdup(field[7]), .origin = xstrdup(field[8]),
+		.size = size, .extent = extent,
+	};
+}
+
+static int list_within(const char *what, struct lvm_parts *list, int ms)
+{
+	const char *const argv[] = {
+		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
+		"vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size,vg_tags,origin", what, NULL
+	};
+	char *output = NULL, *line, *save, *field[FIELDS];
+	uint64_t size, extent;
+
+	memset(list, 0, sizeof(*list));
+	if (lvm_run_within(argv, &output, ms))
+		return -1;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (split_fields(line, field, FIELDS) == FIELDS && !parse_number(field[5], &size) &&
+		    !parse_number(field[6], &extent))
+			add_part(list, field, size, extent);
+	free(output);
+	return 0;
+}
+
+int lvm_list(const char *what, struct lvm_parts *list)
+{
+	return list_within(what, list, -1);
+}
+
+int lvm_list_all(struct lvm_parts *list)
+{
+	return list_within(NULL, list, LIST_MS);
+}
+
+/* There is one of each role, but fast ones; those that were made for the set have names of their own. */
+static bool same_part(const struct lvm_part *a, const struct lvm_part *b)
+{
+	char *role = lvm_tag(a, "role"), *x = lvm_tag(a, "name"), *y = lvm_tag(b, "name");
+	bool same = role && lvm_has_role(b, role) &&
+		    (strcmp(role, LVM_ROLE_FAST) || (!x && !y && !strcmp(a->lv, b->lv)));
+
+	free(role);
+	free(x);
+	free(y);
+	return same;
+}
+
+/* vgimportclone copies tags: what belongs to the copy of a set is none of ours to touch. */
+static bool has_copies(const struct lvm_parts *list, const char *set_hex)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < list->nr; i++) {
+		for (j = 0; j < i; j++) {
+			if (!same_part(&list->part[i], &list->part[j]))
+				continue;
+			err("%s, %s: have the same tags of a tiered set, so one is a copy. Take that one's away: lvchange --deltag " LVM_TAG ".set=%s VG/LV",
+			    list->part[j].name, list->part[i].name, set_hex);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int list_set_within(const char *set_hex, struct lvm_parts *list, int ms)
+{
+	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
+	int r = list_within(tag, list, ms);
+
+	free(tag);
+	if (!r && has_copies(list, set_hex)) {
+		lvm_parts_free(list);
+		r = -1;
+	}
+	return r;
+}
+
+int lvm_list_set(const char *set_hex, struct lvm_parts *list)
+{
+	return list_set_within(set_hex, list, -1);
+}
+
+int lvm_look_for_set(const char *set_hex, struct lvm_parts *list)
+{
+	return list_set_within(set_hex, list, LIST_MS);
+}
+
+int lvm_list_fast(const char *set_hex, struct lvm_parts *list)
+{
+	unsigned int i, n = 0;
+	int r;
+
+	memset(list, 0, sizeof(*list));
+	r = lvm_installed() ? lvm_list_set(set_hex, list) : 0;
+	for (i = 0; i < list->nr; i++) {
+		if (lvm_has_role(&list->part[i], LVM_ROLE_FAST))
+			list->part[n++] = list->part[i];
+		else
+			part_free(&list->part[i]);
+	}
+	list->nr = n;
+	return r;
+}
+
+static bool has_tag(const struct lvm_part *p, const char *key)
+{
+	char *value = lvm_tag(p, key);
+	bool has = value;
+
+	free(value);
+	return has;
+}
+
+bool lvm_was_made(const struct lvm_part *p)
+{
+	return !has_tag(p, "name");
+}
+
+bool lvm_is_device(const struct lvm_part *p, dev_t dev)
+{
+	struct device d;
+	bool same;
+
+	if (!dev || device_from_name(p->name, &d))
+		return false;
+	same = d.dev == dev;
+	device_free(&d);
+	return same;
+}
+
+bool lvm_is_home(const struct lvm_part *p)
+{
+	return has_tag(p, "home");
+}
+
+const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->part[i].lv, lv))
+			return &list->part[i];
+	return NULL;
+}
+
+char *lvm_tag(const struct lvm_part *p, const char *key)
+{
+	char *begin = xasprintf(LVM_TAG ".%s=", key), *value = NULL;
+	const char *tag = p->tags;
+
+	while (tag && !value) {
+		const char *end = strchrnul(tag, ',');
+
+		if (!strncmp(tag, begin, strlen(begin)))
+			value = xstrndup(tag + strlen(begin), end - tag - strlen(begin));
+		tag = *end ? end + 1 : NULL;
+	}
+	free(begin);
+	return value;
+}
+
+bool lvm_has_role(const struct lvm_part *p, const char *role)
+{
+	char *is = lvm_tag(p, "role");
+	bool same = is && !strcmp(is, role);
+
+	free(is);
+	return same;
+}
+
+const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *role)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (lvm_has_role(&list->part[i], role))
+			return &list->part[i];
+	return NULL;
+}
+
+/* Runs it, or says so; with command it is only put there. */
+static int change_or_tell(const char *const *argv, char **command)
+{
+	if (!command)
+		return lvm_change(argv);
+	*command = lvm_command(argv);
+	return 0;
+}
+
+static int tag_part(const char *name, const char *set_hex, const char *role, const char *old_name, char **command)
+{
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	char *role_tag = xasprintf(LVM_TAG ".role=%s", role);
+	char *name_tag = xasprintf(LVM_TAG ".name=%s", old_name);
+	const char *const argv[] = {
+		"lvchange", "--addtag", LVM_TAG, "--addtag", set, "--addtag", role_tag,
+		"--addtag", name_tag, name, NULL
+	};
+	int r = change_or_tell(argv, command);
+
+	free(set);
+	free(role_tag);
+	free(name_tag);
+	return r;
+}
+
+int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name)
+{
+	return tag_part(name, set_hex, role, old_name, NULL);
+}
+
+char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name)
+{
+	char *command;
+
+	tag_part(name, set_hex, role, old_name, &command);
+	return command;
+}
+
+int lvm_untag_part(const struct lvm_part *p)
+{
+	const char *argv[24] = { "lvchange" };
+	char *tags = xstrdup(p->tags), *tag, *save;
+	unsigned int n = 1;
+	int r = 0;
+
+	for (tag = strtok_r(tags, ",", &save); tag && n < 20; tag = strtok_r(NULL, ",", &save)) {
+		if (strcmp(tag, LVM_TAG) && strncmp(tag, LVM_TAG ".", strlen(LVM_TAG ".")))
+			continue;
+		argv[n++] = "--deltag";
+		argv[n++] = tag;
+	}
+	argv[n] = p->name;
+	if (n > 1)
+		r = lvm_change(argv);
+	free(tags);
+	return r;
+}
+
+int lvm_remove_made(const struct lvm_part *p)
+{
+	if (!strchr("oO", *p->attributes))
+		return lvm_remove(p->name);
+	warn("%s: was made for the set, but has snapshots, so it stays. To remove it and them: lvremove %s", p->name,
+	     p->name);
+	return lvm_untag_part(p);
+}
+
+int lvm_mark_home(const struct lvm_part *p, bool home)
+{
+	const char *const argv[] = { "lvchange", home ? "--addtag" : "--deltag", LVM_TAG ".home=1", p->name, NULL };
+
+	return lvm_change(argv);
+}
+
+/* In any place where a volume is given a name back, the name may be another one's by then. */
+static void say_if_taken(const char *vg, const char *lv)
+{
+	char *name = xasprintf("%s/%s", vg, lv), *why = NULL;
+	const char *const argv[] = { "lvs", name, NULL };
+
+	if (!lvm_try(argv, &why))
+		err("%s: is another volume. Rename it, and then the same command again: lvrename %s %s OTHER", name, vg, lv);
+	free(why);
+	free(name);
+}
+
+int lvm_rename(const char *vg, const char *from, const char *to)
+{
+	const char *const argv[] = { "lvrename", vg, from, to, NULL };
+	int r = lvm_change(argv);
+
+	if (r)
+		say_if_taken(vg, to);
+	return r;
+}
+
+const struct lvm_part *lvm_find_snapshot(const struct lvm_parts *list, const struct lvm_part *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		if (!strcmp(list->part[i].vg, p->vg) && !strcmp(list->part[i].origin, p->lv))
+			return &list->part[i];
+	return NULL;
+}
+
+int lvm_remove_placeholder(const struct lvm_part *p)
+{
+	const struct lvm_part *snapshot;
+	struct lvm_parts list;
+	bool has;
+
+	if (lvm_list(p->vg, &list))
+		return -1;
+	snapshot = lvm_find_snapshot(&list, p);
+	has = snapshot;
+	if (has)
+		err("%s: is a snapshot of the empty volume %s, which is to go, and would go with it. Remove it first: lvremove %s",
+		    snapshot->name, p->name, snapshot->name);
+	lvm_parts_free(&list);
+	return has ? -1 : lvm_remove(p->name);
+}
+
+static int placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex, char **command)
+{
+	char *length = xasprintf("%llub", (unsigned long long)size);
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	const char *const argv[] = {
+		"lvcreate", "-y", "--type", "error", "-an", "-ky", "-Zn", "-Wn", "--setautoactivation", "n",
+		"-L", length, "-n", lv, "--addtag", LVM_TAG, "--addtag", set, "--addtag",
+		LVM_TAG ".role=" LVM_ROLE_PLACEHOLDER, vg, NULL
+	};
+	int r = change_or_tell(argv, command);
+
+	free(length);
+	free(set);
+	return r;
+}
+
+int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+{
+	return placeholder(vg, lv, size, set_hex, NULL);
+}
+
+char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+{
+	char *command;
+
+	placeholder(vg, lv, size, set_hex, &command);
+	return command;
+}
+
+uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size)
+{
+	return p->extent ? (size + p->extent - 1) / p->extent * p->extent : size;
+}
+
+int lvm_fit_placeholder(const char *set_hex, uint64_t size)
+{
+	const struct lvm_part *p;
+	struct lvm_parts parts;
+	char *length;
+	int r = lvm_list_set(set_hex, &parts);
+
+	p = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	if (p && p->size != lvm_whole_extents(p, size)) {
+		const char *argv[] = { "lvresize", "-y", "-f", "-L", NULL, p->name, NULL };
+
+		argv[4] = length = xasprintf("%llub", (unsigned long long)lvm_whole_extents(p, size));
+		r = lvm_change(argv);
+		free(length);
+	}
+	lvm_parts_free(&parts);
+	return r;
+}
+
+int lvm_extend(const char *name, uint64_t sectors)
+{
+	char *length = xasprintf("%llus", (unsigned long long)sectors);
+	const char *const argv[] = { "lvextend", "-L", length, name, NULL };
+	int r = lvm_change(argv);
+
+	free(length);
+	return r;
+}
+
+/*
+ * Metadata
+ */
+
+bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
+		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
+{
+	char *select = xasprintf("vg_name=%s", vg), *output = NULL, *line, *save, *field[2], text[SIZE_TEXT];
+	/* Those with the most room come first. */
+	const char *const argv[] = {
+		"pvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-O", "-pv_free",
+		"-o", "pv_name,pv_free", "-S", select, NULL
+	};
+	uint64_t need, room;
+	unsigned int n = 0;
+	int r = lvm_run(argv, &output);
+
+	memset(m, 0, sizeof(*m));
+	free(select);
+	if (r)
+		return false;
+	size = (size + extent - 1) / extent * extent;
+	/* A leg of a mirror has an extent of its own metadata. */
+	need = size + extent;
+	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		bool is_first;
+
+		if (split_fields(line, field, 2) != 2 || parse_number(field[1], &room))
+			continue;
+		is_first = first && same_device(field[0], first);
+		if (room < need + (is_first ? first_taken : 0))
+			continue;
+		if (is_first) {
+			free(m->pv[1]);
+			m->pv[1] = m->pv[0];
+			m->pv[0] = xstrdup(first);
+			n = m->pv[1] ? 2 : 1;
+		} else if (n < 2) {
+			m->pv[n++] = xstrdup(field[0]);
+		}
+	}
+	free(output);
+	if (!n) {
+		err("%s: no physical volume has %s free for the metadata. Type: vgextend %s DEV, or give --metadata.",
+		    vg, format_size(text, need), vg);
+		return false;
+	}
+	m->volume.vg = xstrdup(vg);
+	m->volume.lv = xstrdup(lv);
+	m->volume.size = size;
+	return true;
+}
+
+int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex)
+{
+	char *size = xasprintf("%llub", (unsigned long long)m->volume.size);
+	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
+	const char *argv[32] = {
+		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", m->volume.lv, "--addtag", LVM_TAG,
+		"--addtag", set, "--addtag", LVM_TAG ".role=" LVM_ROLE_METADATA,
+	};
+	unsigned int n = 14;
+	int r;
+
+	if (m->pv[1]) {
+		argv[n++] = "--type";
+		argv[n++] = "raid1";
+		argv[n++] = "-m1";
+	}
+	argv[n++] = m->volume.vg;
+	argv[n++] = m->pv[0];
+	argv[n++] = m->pv[1];
+	r = lvm_change(argv);
+	free(size);
+	free(set);
+	return r;
+}
+
+void lvm_metadata_free(struct lvm_metadata *m)
+{
+	lvm_volume_free(&m->volume);
+	free(m->pv[0]);
+	free(m->pv[1]);
+	memset(m, 0, sizeof(*m));
+}
+
+bool lvm_looks_into_sets(void)
+{
+	const char *const argv[] = { "lvmconfig", NULL };
+	char *output = NULL, *filter;
+	bool filtered;
+
+	if (lvm_run(argv, &output))
+		return true;
+	filter = strstr(output, "global_filter=");
+	if (filter)
+		*strchrnul(filter, '\n') = '\0';
+	/* A device has many names, and one that is accepted is enough. */
+	filtered = filter && strstr(filter, "dm-uuid-TIER-") && !strstr(filter, "\"a|.*|") &&
+		   !strstr(filter, "\"a/.*/");
+	free(output);
+	return !filtered;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Logical volumes that existed before they became parts of a set, or are to: what
+ * LVM knows of them, their tags and names.
+ */
+#ifndef TIERCTL_LVM_PART_H
+#define TIERCTL_LVM_PART_H
+
+#include <sys/types.h>
+
+#include "lvm/lvm.h"
+
+/* Values of the tag dm-tier.role= */
+#define LVM_ROLE_ORIGIN		"torig"		/* what was converted */
+#define LVM_ROLE_FAST		"tvol"
+#define LVM_ROLE_METADATA	"tiermeta"
+#define LVM_ROLE_PLACEHOLDER	"name"		/* keeps the name while the device has it */
+
+/* What is added to a name. */
+#define LVM_ORIGIN_SUFFIX	"_torig"
+#define LVM_FAST_SUFFIX		"_tvol"
+#define LVM_METADATA_SUFFIX	"_tiermeta"
+/* Added to the device's name, when the set is none any more and the device still open. */
+#define LVM_REVERT_SUFFIX	"_trevert"
+
+struct lvm_part {
+	char *vg, *lv;
+	char *name;		/* vg/lv */
+	char *attributes;	/* as lvs prints lv_attr */
+	char *vg_attributes;
+	char *tags, *vg_tags;	/* with commas between */
+	char *origin;		/* of a snapshot: its LV */
+	uint64_t size, extent;	/* bytes */
+};
+
+struct lvm_parts {
+	unsigned int nr;
+	struct lvm_part *part;
+};
+
+/* The volumes of a group, or "@tag", or "vg/lv".  0, or -1 with the error said. */
+int lvm_list(const char *what, struct lvm_parts *list);
+/* Those tagged as parts of the set, likewise. */
+int lvm_list_set(const char *set_hex, struct lvm_parts *list);
+/* The same that gives up when LVM does not answer. */
+int lvm_look_for_set(const char *set_hex, struct lvm_parts *list);
+/* Those of them that were made to be tiers, or given to convert for that; none without LVM. */
+int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
+/* Those that were there before have the name on them that they had. */
+bool lvm_was_made(const struct lvm_part *p);
+/* Under whatever name it has by now. */
+bool lvm_is_device(const struct lvm_part *p, dev_t dev);
+/* All of the set is coming to it (lvm_mark_home()). */
+bool lvm_is_home(const struct lvm_part *p);
+/* All there are; gives up when LVM does not answer. */
+int lvm_list_all(struct lvm_parts *list);
+void lvm_parts_free(struct lvm_parts *list);
+/* NULL if there is none. */
+const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);
+const struct lvm_part *lvm_find_snapshot(const struct lvm_parts *list, const struct lvm_part *p);
+const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *role);
+
+/* The value of the tag dm-tier.KEY=, NULL if it has none; the caller frees. */
+char *lvm_tag(const struct lvm_part *p, const char *key);
+bool lvm_has_role(const struct lvm_part *p, const char *role);
+
+/* With --dry-run these say the command.  0 or -1 with the error said. */
+int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name);
+int lvm_untag_part(const struct lvm_part *p);
+/* One that was made for the set.  With snapshots, which would go as well, it only leaves the set. */
+int lvm_remove_made(const struct lvm_part *p);
+/* The one that keeps the name; not with a snapshot, which LVM would remove along. */
+int lvm_remove_placeholder(const struct lvm_part *p);
+/* That a volume which was made for the set is to outlive it, or is not. */
+int lvm_mark_home(const struct lvm_part *p, bool home);
+int lvm_rename(const char *vg, const char *from, const char *to);
+int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+/* The placeholder, if the set has one, shows that size: LVM's whole extents. */
+int lvm_fit_placeholder(const char *set_hex, uint64_t size);
+/* To so many sectors. */
+int lvm_extend(const char *name, uint64_t sectors);
+
+/* The commands as a user would type them; the caller frees. */
+char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name);
+char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+
+/* The size rounded up to the extents of the group that the part is in. */
+uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size);
+
+/*
+ * A volume for metadata in the group: on the physical volume "first", if it is not
+ * NULL, and mirrored on another one if there is one with room.
+ */
+struct lvm_metadata {
+	struct lvm_volume volume;
+	char *pv[2];		/* [1] NULL: no mirror */
+};
+bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
+		       const char *first, uint64_t first_taken, struct lvm_metadata *m);
+int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex);
+void lvm_metadata_free(struct lvm_metadata *m);
+
+/* Whether lvm.conf keeps LVM from volume groups that lie on tiered devices. */
+bool lvm_looks_into_sets(void);
+
+#endif

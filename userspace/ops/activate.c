@@ -1,0 +1,711 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Making the device of a set. */
+#include "ops/activate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "format/geometry.h"
+#include "format/pd.h"
+#include "ops/check.h"
+#include "ops/convert.h"
+#include "ops/revert.h"
+#include "ops/schedule.h"
+#include "set/find.h"
+#include "set/fit.h"
+#include "set/hint.h"
+#include "set/lock.h"
+#include "set/wipe.h"
+
+static void say_lacking(struct set *s)
+{
+	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
+	bool counted = set_count_chunks(s, used, &mapped, &pinned), hinted = false;
+	struct text which = { 0 };
+	char size[SIZE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct set_tier *t = &s->tier[i];
+		char *numbers = set_tier_age(t), *hint = relabel_hint(s, i);
+
+		if (!t->present || t->stale) {
+			text_add(&which, "%stier %u", which.len ? ", " : "", i);
+			lost += used[i] * s->chunk_sectors * SECTOR_SIZE;
+		}
+		if (t->stale)
+			text_add(&which, " (%s) %s %s", t->dev.name, t->slot_lost ? "which" : "stale, it", numbers);
+		else if (hint)
+			text_add(&which, " is missing, or has lost its label: %s", hint);
+		else if (!t->present && *t->last_seen)
+			text_add(&which, " (last seen as /dev/%s) missing", t->last_seen);
+		else if (!t->present)
+			text_add(&which, " missing");
+		hinted |= hint != NULL;
+		free(hint);
+		free(numbers);
+	}
+	err("%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	    which.s, hinted ? "; else connect" : ". Connect", set_stale(s) ? "what is current" : "it", s->name,
+	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
+	text_free(&which);
+}
+
+bool activate_metadata_stale(const struct set *s)
+{
+	unsigned int i;
+	char *numbers;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct set_tier *t = &s->tier[i];
+
+		if (!t->stale || t->label_generation < t->generation)
+			continue;
+		numbers = set_tier_age(t);
+		err("%s: metadata stale: tier %u (%s) %s. Connect the current metadata device.", s->name, i,
+		    t->dev.name, numbers);
+		free(numbers);
+		return true;
+	}
+	return false;
+}
+
+/* With --degraded a tier that is an old copy of itself counts as missing. */
+static void leave_out_stale(struct set *s)
+{
+	unsigned int i;
+	char *numbers;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		if (!t->stale)
+			continue;
+		numbers = set_tier_age(t);
+		warn("%s: tier %u (%s) is %sleft out: it %s.", s->name, i, t->dev.name, t->slot_lost ? "" : "stale and ",
+		     numbers);
+		free(numbers);
+		t->present = t->stale = false;
+		t->state = '-';
+	}
+}
+
+/*
+ * The next label would be written over what a tier carries beside its own: the disk may be
+ * somebody else's by now.
+ */
+static bool keep_off(struct set *s, bool degraded)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		if (!t->foreign || t->stale)
+			continue;
+		if (!degraded) {
+			err("%s: tier %u (%s) carries %s beside its label. If it is the set's all the same: tierctl activate --force %s, which writes over that; to leave it out: tierctl activate --degraded %s",
+			    s->name, i, t->dev.name, t->foreign, s->name, s->name);
+			return false;
+		}
+		warn("%s: tier %u (%s) is left out: it carries %s beside its label.", s->name, i, t->dev.name, t->foreign);
+		t->present = false;
+		t->state = '-';
+	}
+	return true;
+}
+
+static bool agree_to_hidden(const struct set *s, const char *part, const struct device *d, const char *hidden)
+{
+	if (global.force)
+		return global.test || ask("Use %s, which is %s, as the %s of %s?", d->name, hidden, part, s->name);
+	err("%s: %s (%s) is %s. What is made of it (the map, the array) is found by itself when it is there; if udev is wrong: udevadm trigger %s, or tierctl activate --force %s",
+	    s->name, part, d->name, hidden, d->path, s->name);
+	return false;
+}
+
+/*
+ * A path of multipath or a member of an array carries what the map or the array carries, and
+ * the set is to be made of these.
+ */
+static bool agree_to_all_hidden(struct set *s, const struct activation *how)
+{
+	unsigned int i;
+
+	if (s->have_meta && s->meta_hidden && !agree_to_hidden(s, "metadata device", &s->meta_dev, s->meta_hidden))
+		return false;
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+		char part[16];
+
+		if (!t->present || !t->hidden)
+			continue;
+		snprintf(part, sizeof(part), "tier %u", i);
+		if (how->degraded && !global.force) {
+			warn("%s: %s (%s) is left out: it is %s.", s->name, part, t->dev.name, t->hidden);
+			t->present = false;
+			t->state = '-';
+		} else if (!agree_to_hidden(s, part, &t->dev, t->hidden)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* With --force, of those that are left. */
+static bool agree_to_write_over(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].foreign &&
+		    !ask("Write over %s, which %s carries beside its label?", s->tier[i].foreign, s->tier[i].dev.name))
+			return false;
+	return true;
+}
+
+/* The kernel writes the label alone; what is left behind it would be found each time. */
+static bool write_over(const struct set *s)
+{
+	uint64_t end = geometry_label_area(s->chunk_sectors) * SECTOR_SIZE;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].foreign &&
+		    wipe_behind_labels(&s->tier[i].dev, s->uuid, end))
+			return false;
+	return true;
+}
+
+/* What speaks against a tier as it is now; the caller frees. */
+static char *unfit_tier(const struct set *s, unsigned int rank, bool writes)
+{
+	const struct set_tier *t = &s->tier[rank];
+
+	return fit_kind(&t->dev, writes) ?: fit_blocks(&t->dev, s->name, s->info.logical_block_size) ?:
+	       fit_size(&t->dev, t->size);
+}
+
+/* In bytes, by its space map. */
+static uint64_t metadata_size(const struct set *s)
+{
+	struct md_space_map_root root;
+
+	memcpy(&root, s->roots.space_map, sizeof(root));
+	return le64_to_cpu(root.nr_blocks) * TIER_METADATA_BLOCK_SIZE;
+}
+
+/* None of this can be forced: it would be I/O that goes astray. */
+static bool fits(struct set *s, bool writes, bool degraded)
+{
+	char *text = fit_kind(&s->meta_dev, writes) ?: fit_size(&s->meta_dev, metadata_size(s));
+	unsigned int i;
+	bool protected;
+
+	if (text) {
+		protected = writes && s->meta_dev.read_only;
+		err("%s: its metadata device (%s) %s.%s%s", s->name, s->meta_dev.name, text,
+		    protected ? " To have a look: tierctl activate --read-only " : "", protected ? s->name : "");
+		free(text);
+		return false;
+	}
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct set_tier *t = &s->tier[i];
+
+		text = t->present && !t->stale ? unfit_tier(s, i, writes) : NULL;
+		if (!text)
+			continue;
+		if (degraded) {
+			warn("%s: tier %u (%s) is left out: it %s.", s->name, i, t->dev.name, text);
+			t->present = false;
+			t->state = '-';
+		} else {
+			protected = writes && t->dev.read_only;
+			err("%s: tier %u (%s) %s. Make it what it was; to leave it out: tierctl activate --degraded %s%s%s",
+			    s->name, i, t->dev.name, text, s->name,
+			    protected ? "; to have a look: tierctl activate --read-only " : "",
+			    protected ? s->name : "");
+		}
+		free(text);
+		if (!degraded)
+			return false;
+	}
+	return true;
+}
+
+static void warn_of_slow(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present)
+			fit_warn(s->tier[i].dev.name, &s->tier[i].dev);
+}
+
+/*
+ * One that convert or revert left half-done, and that can go on from there.  A call by
+ * itself waits for all that has to be cleaned up: nobody would come back for the rest.
+ */
+static bool interrupted_set(const struct set *s, const struct activation *how)
+{
+	if (s->doubled)
+		return false;
+	if (convert_unfinished(s))
+		return !set_missing(s);
+	return revert_unfinished(s) && (!how->automatic || !revert_lacks_tier(s));
+}
+
+/*
+ * Whoever only has a look, as others do at boot, does not matter.  A virtual machine holds
+ * nothing exclusively, and the set may be active in it.
+ */
+static bool members_unused(const struct set *s, bool read_only)
+{
+	unsigned int i;
+	char *usage;
+
+	for (i = 0; i <= s->nr_tiers; i++) {
+		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
+
+		if (i && !s->tier[i - 1].present)
+			continue;
+		usage = read_only ? device_held(d) : device_written(d);
+		if (usage) {
+			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+			free(usage);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What only the user can decide or mend: false, with the error said. */
+static bool can_activate(struct set *s, const struct activation *how)
+{
+	bool writes = !how->read_only;
+
+	if (convert_unfinished(s) && !convert_committed(s)) {
+		err("%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
+		    s->name, s->lv ? "" : "DEV --name ", s->name);
+		return false;
+	}
+	if (s->problem) {
+		bool finish = how->read_only && interrupted_set(s, how);
+
+		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
+		    s->doubled ? " Take one of them away, or wipe it: tierctl destroy DEV" :
+		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " :
+		    finish ? " To finish that writes, so not with --read-only: tierctl activate " : "",
+		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
+		return false;
+	}
+	if (activate_metadata_stale(s) || !fits(s, writes, how->degraded))
+		return false;
+	if (writes && !global.force && !keep_off(s, how->degraded))
+		return false;
+	if ((set_missing(s) || set_stale(s)) && !how->degraded) {
+		say_lacking(s);
+		return false;
+	}
+	leave_out_stale(s);
+	warn_of_slow(s);
+	if (writes && !global.test && !agree_to_write_over(s))
+		return false;
+	return members_unused(s, !writes);
+}
+
+static char *build_table(const struct set *s, const struct strings *features)
+{
+	struct table t = { .chunk_sectors = s->chunk_sectors, .nr_tiers = s->nr_tiers };
+	char *params;
+	unsigned int i;
+
+	t.metadata = xasprintf("%u:%u", major(s->meta_dev.dev), minor(s->meta_dev.dev));
+	for (i = 0; i < s->nr_tiers; i++)
+		t.tier[i] = s->tier[i].present ?
+			xasprintf("%u:%u", major(s->tier[i].dev.dev), minor(s->tier[i].dev.dev)) : xstrdup("-");
+	strings_add_all(&t.features, features);
+	t.policy = xstrdup(*s->info.policy ? s->info.policy : "default");
+	params = table_build(&t);
+	table_free(&t);
+	return params;
+}
+
+/* Another process, udev's for example, may have been faster. */
+static bool active_by_now(const struct set *s)
+{
+	struct set_list list;
+	bool active = false;
+	unsigned int i;
+
+	sets_load(&list, false);
+	for (i = 0; i < list.nr; i++)
+		active |= list.set[i].dm.table && !memcmp(list.set[i].uuid, s->uuid, sizeof(s->uuid));
+	sets_free(&list);
+	return active;
+}
+
+/* More than an activation takes; a change of LVM's volumes may wait for other changes. */
+#define AUTO_MS	120000
+
+static void say_late(const char *hex)
+{
+	err("%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
+}
+
+static int make_device(const struct set *s, const char *name, const char *params, bool read_only, char **reason)
+{
+	char *uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
+	int lock = lock_within(s->hex, LOCK_DEVICE, AUTO_MS), r;
+
+	r = dm_create(name, uuid, s->length, params, read_only, reason);
+	if (lock >= 0)
+		close(lock);
+	free(uuid);
+	return r;
+}
+
+static int activate(struct set *s, const struct activation *how)
+{
+	const char *name = how->name ? how->name : s->dm_name;
+	bool read_only = how->read_only;
+	char *params, *version = NULL, *reason;
+	int code = EXIT_DONE;
+
+	if (s->active) {
+		say("%s: is active already.\n", s->name);
+		return EXIT_DONE;
+	}
+	if (!can_activate(s, how))
+		return EXIT_FAILED;
+	if (!name || !is_name(name)) {
+		err("%s: needs a name for its device: --name NAME", s->name);
+		return EXIT_FAILED;
+	}
+	/* By this name it is known what it was, and what is left of that. */
+	if (s->lv && strcmp(name, s->dm_name)) {
+		err("%s: was a logical volume, and keeps the name %s until tierctl revert. Activate it without --name.",
+		    s->name, s->dm_name);
+		return EXIT_FAILED;
+	}
+	if (dm_name_exists(name)) {
+		err("%s: another device has the name %s. %s%s", s->name, name,
+		    s->lv ? "How to free it: tierctl status " : "Choose one: tierctl activate --name NAME ",
+		    s->lv ? s->name : s->hex);
+		return EXIT_FAILED;
+	}
+
+	if (!global.test && dm_tier_target(&version, &reason)) {
+		err("%s: %s.", s->name, reason);
+		free(reason);
+		return EXIT_FAILED;
+	}
+	free(version);
+	if (!read_only && !how->unchecked && !global.test && !check_before_activation(s))
+		return EXIT_FAILED;
+
+	params = build_table(s, &how->features);
+	verbose("table: 0 %llu tier %s", (unsigned long long)s->length, params);
+	if (global.test) {
+		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
+		    (unsigned long long)s->length, params);
+	} else if (!read_only && !write_over(s)) {
+		code = EXIT_FAILED;
+	} else {
+		if (!make_device(s, name, params, read_only, &reason)) {
+			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
+			    set_missing(s) ? ", degraded" : "");
+			if (set_missing(s))
+				code = EXIT_ATTENTION;
+			if (!read_only && !strings_have(&how->features, "paused"))
+				schedule_follow(s->hex);
+		} else {
+			if (!active_by_now(s)) {
+				err("%s: the kernel refused it: %s.", s->name, reason);
+				code = EXIT_FAILED;
+			}
+			free(reason);
+		}
+	}
+	free(params);
+	return code;
+}
+
+/* The worse_exit_code of two exit codes: failed, then degraded, then done. */
+int worse_exit_code(int a, int b)
+{
+	if (a == EXIT_FAILED || b == EXIT_FAILED)
+		return EXIT_FAILED;
+	return a > b ? a : b;
+}
+
+bool activate_has_remains(const struct set *s)
+{
+	return s->active && !s->dm.table;
+}
+
+static const char *remains_phrase(const struct set *s)
+{
+	return s->dm.wiped ? "a table of \"error\"" : "no table";
+}
+
+/* One that is still at it has the lock. */
+static bool remove_remains(const struct set *before, const char *command)
+{
+	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
+	struct set_list list;
+	const struct set *s;
+	bool good = true;
+	char *reason;
+
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		say_late(before->hex);
+		return false;
+	}
+	sets_load(&list, false);
+	s = sets_find(&list, before->hex);
+	if (s && activate_has_remains(s)) {
+		good = check_closed(s, command);
+		if (good && dm_remove(s->dm.name, &reason)) {
+			err("%s: has %s and cannot be removed: %s.", s->name, remains_phrase(s), reason);
+			free(reason);
+			good = false;
+		}
+	}
+	sets_free(&list);
+	if (lock >= 0)
+		close(lock);
+	return good;
+}
+
+/* It was being made, or its devices are away. */
+static int say_nothing_left(const struct set *before, const char *command)
+{
+	bool done = !strcmp(command, "destroy");
+
+	(done ? warn : err)("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had %s, is removed.",
+			    before->name, before->dm.name, remains_phrase(before));
+	return done ? EXIT_DONE : EXIT_FAILED;
+}
+
+int activate_without_remains(const struct set *before, const char *command,
+			     int (*fn)(void *context, struct set *s), void *context)
+{
+	int code = EXIT_FAILED;
+	struct set_list list;
+	struct set *s;
+
+	if (global.test) {
+		say("Would remove /dev/mapper/%s, which has %s, and %s %s.\n", before->dm.name, remains_phrase(before),
+		    command, before->name);
+		return EXIT_DONE;
+	}
+	if (!remove_remains(before, command))
+		return EXIT_FAILED;
+	sets_load(&list, true);
+	s = sets_find_hex(&list, before->hex);
+	if (s)
+		code = fn(context, s);
+	else
+		code = say_nothing_left(before, command);
+	sets_free(&list);
+	return code;
+}
+
+static int activate_anew(void *context, struct set *s)
+{
+	return activate_or_finish(s, context);
+}
+
+static int activate_afresh(const struct set *before, const struct activation *how)
+{
+	return activate_without_remains(before, "activate", activate_anew, (void *)how);
+}
+
+int activate_uuid(const char *set_hex)
+{
+	struct activation how = { 0 };
+	struct set_list list;
+	int code = EXIT_FAILED;
+	struct set *s;
+
+	sets_load(&list, true);
+	s = sets_find_hex(&list, set_hex);
+	if (s)
+		code = activate_has_remains(s) ? activate_afresh(s, &how) : activate(s, &how);
+	sets_free(&list);
+	return code;
+}
+
+static bool complete(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].foreign)
+			return false;
+	return !s->problem && !set_missing(s) && !set_stale(s);
+}
+
+static bool has_hidden(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].hidden)
+			return true;
+	return s->meta_hidden;
+}
+
+/* With --auto in silence, unless a complete set cannot be activated. */
+static int activate_if_meant(struct set *s, const struct activation *how)
+{
+	if (how->automatic &&
+	    (s->active || !(complete(s) || (!s->problem && how->degraded))))
+		return EXIT_DONE;
+	return activate(s, how);
+}
+
+/* What convert or revert left half-done goes on; true if the set is another one now. */
+static bool finish(const struct set *s)
+{
+	if (convert_unfinished(s))
+		return !convert_finish(s->hex);
+	if (revert_committed(s))
+		return !revert_finish(s->hex);
+	return !set_missing(s) && !revert_take_back(s);
+}
+
+static int finish_and_activate(const struct set *interrupted, const struct activation *how)
+{
+	bool automatic = how->automatic, finished = false;
+	int code = EXIT_DONE;
+	struct set_list list;
+	struct set *s;
+
+	/* What another one has in hand is left to it. */
+	if (automatic && !lock_set_now(interrupted->hex)) {
+		verbose("%s: another tierctl is at it", interrupted->name);
+		return EXIT_DONE;
+	}
+	if (!lock_set(interrupted->hex, interrupted->name))
+		return EXIT_FAILED;
+	/* As it is by now */
+	sets_load(&list, true);
+	s = sets_find_hex(&list, interrupted->hex);
+	if (s && interrupted_set(s, how) && finish(s)) {
+		finished = true;
+		sets_free(&list);
+		sets_load(&list, true);
+		s = sets_find_hex(&list, interrupted->hex);
+	}
+	/* A stray that carries something else, too, has kept its label. */
+	if (finished && (!s || !s->have_meta)) {
+		say("%s: is no tiered set any more.\n", interrupted->name);
+	} else if (s) {
+		code = activate_if_meant(s, how);
+	} else if (!automatic && how->named) {
+		sets_need(&list, interrupted->name);
+		code = EXIT_FAILED;
+	}
+	sets_free(&list);
+	unlock_set();
+	return code;
+}
+
+int activate_or_finish(struct set *s, const struct activation *how)
+{
+	/* Whoever wiped its table meant to, as far as a device that appears can know. */
+	if (s->dm.wiped && how->automatic)
+		return EXIT_DONE;
+	if (activate_has_remains(s))
+		return activate_afresh(s, how);
+	if (!s->active && has_hidden(s)) {
+		/* Their event, or that of what is made of them, comes later. */
+		if (how->automatic)
+			return EXIT_DONE;
+		if (!agree_to_all_hidden(s, how))
+			return EXIT_FAILED;
+	}
+	if (!interrupted_set(s, how) || how->read_only)
+		return activate_if_meant(s, how);
+	if (!global.test)
+		return finish_and_activate(s, how);
+	/* What it is then is not to be seen yet. */
+	say("Would finish what convert or revert left of %s, and activate what is a set.\n", s->name);
+	return EXIT_DONE;
+}
+
+/*
+ * Members of a set appear all at once, and each of them calls: who comes second waits and
+ * finds the set active.
+ */
+static int auto_activate(const u8 *uuid, const struct activation *how)
+{
+	struct set_list list;
+	char hex[UUID_HEX];
+	int code = EXIT_DONE, lock = lock_within(uuid_to_hex(hex, uuid), "activate", AUTO_MS);
+	struct set *s;
+
+	if (lock < 0 && errno == EWOULDBLOCK) {
+		say_late(hex);
+		return EXIT_FAILED;
+	}
+	/* Whatever a device of another set does now, it delays none that is complete without it. */
+	sets_load_for(&list, hex);
+	s = sets_find(&list, hex);
+	if (!s || !complete(s)) {
+		sets_free(&list);
+		sets_load(&list, true);
+		s = sets_find(&list, hex);
+	}
+	if (s)
+		code = activate_or_finish(s, how);
+	sets_free(&list);
+	if (lock >= 0)
+		close(lock);
+	return code;
+}
+
+int activate_auto_named(const char *name, const struct activation *how)
+{
+	int code = EXIT_DONE;
+	struct set_list list;
+	struct device d;
+	struct member m;
+	struct set *s;
+
+	if (!device_from_name(name, &d)) {
+		/* Without a time limit: it is this set's, and nobody comes back for a device that is slow. */
+		member_read(&d, &m);
+		device_free(&d);
+		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
+			code = auto_activate(member_set_uuid(&m), how);
+		member_free(&m);
+		return code;
+	}
+	sets_load(&list, true);
+	s = sets_need(&list, name);
+	code = s ? auto_activate(s->uuid, how) : EXIT_FAILED;
+	sets_free(&list);
+	return code;
+}
+
+int activate_auto_all(const struct activation *how)
+{
+	int code = EXIT_DONE;
+	struct set_list list;
+	unsigned int i;
+
+	sets_load(&list, true);
+	for (i = 0; i < list.nr; i++)
+		code = worse_exit_code(code, auto_activate(list.set[i].uuid, how));
+	sets_free(&list);
+	return code;
+}

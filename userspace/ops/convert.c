@@ -1,0 +1,723 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "ops/convert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "format/build.h"
+#include "format/content.h"
+#include "format/geometry.h"
+#include "format/metadata.h"
+#include "lvm/lvm-check.h"
+#include "ops/label-area.h"
+#include "ops/parts.h"
+#include "ops/revert.h"
+#include "set/bare.h"
+#include "set/find.h"
+#include "set/state.h"
+#include "set/twin.h"
+#include "set/volumes.h"
+#include "set/wipe.h"
+
+#define COPY_BYTES	(1ULL << 20)
+#define GENERATION	1
+/* The label on the old device takes the place of its very first sector. */
+#define LABEL		0
+
+void convert_arrange(struct conversion *c, uint64_t origin_size)
+{
+	c->length = origin_size / SECTOR_SIZE;
+	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
+	c->first_place = geometry_label_area(c->chunk_sectors) / c->chunk_sectors;
+	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
+}
+
+/*
+ * Up to the label
+ */
+
+static void fill_tier(struct tier_meta_tier *t, const struct conversion *c, unsigned int id)
+{
+	const struct device *d = id < c->nr_fast ? &c->fast[id] : &c->origin;
+
+	t->id = t->rank = id;
+	uuid_generate(t->uuid);
+	t->size = d->size / SECTOR_SIZE;
+	t->first_place = c->first_place;
+	t->places = geometry_places(t->size, c->chunk_sectors);
+	t->generation = GENERATION;
+	t->landing = 1;
+	copy_string(t->last_seen, sizeof(t->last_seen), d->path + strlen("/dev/"));
+}
+
+/* Where the n-th chunk that has no home goes on the first tier. */
+static uint64_t refuge(const struct conversion *c, uint64_t n)
+{
+	return c->first_place + n;
+}
+
+static uint64_t homeless_chunk(const struct conversion *c, uint64_t n)
+{
+	return n < c->first_place ? n : c->nr_chunks - 1;
+}
+
+static u64 entry(uint64_t place, unsigned int id)
+{
+	return TIER_ENTRY_MAPPED | (u64)id << TIER_ENTRY_ID_SHIFT | place;
+}
+
+static void fill_content(struct md_content *m, const struct conversion *c)
+{
+	struct tier_meta_info info = {
+		.state = TIER_STATE_CONVERTING,
+		.flags = TIER_SB_CLEAN,
+		.chunk_sectors = c->chunk_sectors,
+		.nr_chunks = c->nr_chunks,
+		.length = c->length,
+		.generation = GENERATION,
+		.next_generation = GENERATION,
+		.trans_id = 1,
+	};
+	uint64_t places = 0, v;
+	unsigned int i;
+
+	memcpy(info.uuid, c->uuid, sizeof(info.uuid));
+	copy_string(info.name, sizeof(info.name), c->dm_name);
+	copy_string(info.policy, sizeof(info.policy), c->policy);
+	info.logical_block_size = c->origin.logical_block;
+	md_content_init(m, &info);
+	m->tiers.nr = c->nr_fast + 1;
+	for (i = 0; i < m->tiers.nr; i++) {
+		fill_tier(&m->tiers.tier[i], c, i);
+		places += m->tiers.tier[i].places;
+	}
+	m->info.reserve = geometry_reserve(places);
+	for (v = c->first_place; v < c->nr_chunks; v++)
+		m->mapping[v] = entry(v, c->nr_fast);
+	for (v = 0; v < c->homeless; v++)
+		m->mapping[homeless_chunk(c, v)] = entry(refuge(c, v), 0);
+}
+
+/* 0 or -errno. */
+static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t len, void *buf)
+{
+	uint64_t done = 0;
+	int r = 0;
+
+	while (!r && done < len) {
+		size_t piece = len - done < COPY_BYTES ? len - done : COPY_BYTES;
+
+		r = read_blocks(from, from_offset + done, buf, piece);
+		if (!r)
+			r = write_fully(to, to_offset + done, buf, piece);
+		done += piece;
+	}
+	return r;
+}
+
+static int copy_homeless(const struct conversion *c)
+{
+	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
+	int fast = device_open(&c->fast[0], O_RDWR), r = fast < 0 ? fast : 0;
+	/* What is on the disk, whatever somebody's buffers say. */
+	int origin = device_open(&c->origin, O_RDONLY);
+	void *buf = block_buffer(COPY_BYTES);
+
+	if (origin < 0)
+		r = origin;
+	for (n = 0; !r && n < c->homeless; n++) {
+		uint64_t at = homeless_chunk(c, n) * chunk, to = refuge(c, n) * chunk;
+		uint64_t len = at + chunk > end ? end - at : chunk;
+
+		r = copy(origin, at, fast, to, len, buf);
+		/* A set that grows shows the rest of its last chunk. */
+		if (!r && len < chunk)
+			r = zero_blocks(fast, to + len, chunk - len);
+	}
+	if (!r && fsync(fast))
+		r = -errno;
+	if (r)
+		err("%s: the beginning of %s cannot be copied to it: %s.", c->fast[0].name, c->name, strerror(-r));
+	if (fast >= 0)
+		close(fast);
+	if (origin >= 0)
+		close(origin);
+	free(buf);
+	return r;
+}
+
+/*
+ * A block of the device, so that it is written or is not, and nothing else is.  A device
+ * that fails to write it may have it all the same, now or later: it gets the old one
+ * back.  1, with the error said, if it did not take that either.
+ */
+static int write_label(const struct conversion *c, const struct tier_meta_tier *t, const struct device *d)
+{
+	struct tier_label_info label = {
+		.id = t->id,
+		.size = t->size,
+		.label_area = c->first_place * c->chunk_sectors,
+		.chunk_sectors = c->chunk_sectors,
+		.generation = GENERATION,
+	};
+	int fd = device_open(d, O_RDWR | O_DIRECT), r = fd < 0 ? fd : 0;
+	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE), *block = block_buffer(d->logical_block);
+	void *old = block_buffer(d->logical_block);
+	bool lost = false;
+
+	memcpy(label.set_uuid, c->uuid, sizeof(label.set_uuid));
+	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
+	copy_string(label.name, sizeof(label.name), c->dm_name);
+	tier_label_pack(slot, &label);
+	/* What lies behind the label is data still, on the old device. */
+	if (!r)
+		r = read_blocks(fd, LABEL, old, d->logical_block);
+	if (!r) {
+		memcpy(block, old, d->logical_block);
+		memcpy(block, slot, TIER_LABEL_SIZE);
+		r = write_durably(fd, LABEL, block, d->logical_block);
+		lost = r && write_durably(fd, LABEL, old, d->logical_block);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(slot);
+	free(block);
+	free(old);
+	if (r)
+		err("%s: cannot be labelled: %s.", d->name, strerror(-r));
+	return lost ? 1 : r;
+}
+
+static int write_metadata(const struct conversion *c, const struct md_content *m)
+{
+	int fd = device_open(&c->meta, O_RDWR), r = fd;
+
+	if (fd >= 0) {
+		r = md_build(fd, c->meta.size / TIER_METADATA_BLOCK_SIZE, m);
+		close(fd);
+	}
+	if (r < 0)
+		err("%s: the metadata cannot be written: %s.", c->meta.name, strerror(-r));
+	return r < 0 ? r : 0;
+}
+
+/*
+ * With the label the old device is a tier, and what its label area holds has to go before
+ * anybody takes it for what it was.  What is not cleared here convert_finish() finds.
+ */
+static int commit(const struct conversion *c, const struct tier_meta_tier *t)
+{
+	sigset_t before;
+	int r;
+
+	hold_signals(&before);
+	r = write_label(c, t, &c->origin);
+	if (!r) {
+		step_reached("convert", "committed");
+		if (!label_area_zero(&c->origin, c->chunk_sectors, 0, 0))
+			step_reached("convert", "cleared");
+	}
+	release_signals(&before);
+	return r;
+}
+
+static int check_twins(const struct device *a, const struct device *b)
+{
+	int r = twins(a, b);
+
+	if (r > 0)
+		err("%s: is the same disk as %s. Name it once.", a->name, b->name);
+	else if (r)
+		err("%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
+	return r;
+}
+
+int convert_check_twins(const struct conversion *c)
+{
+	unsigned int i, k;
+	int r = check_twins(&c->meta, &c->origin);
+
+	for (i = 0; !r && i < c->nr_fast; i++) {
+		r = check_twins(&c->fast[i], &c->origin) ? : check_twins(&c->fast[i], &c->meta);
+		for (k = 0; !r && k < i; k++)
+			r = check_twins(&c->fast[i], &c->fast[k]);
+	}
+	return r;
+}
+
+int convert_write(const struct conversion *c)
+{
+	struct md_content m;
+	unsigned int i;
+	int r;
+
+	fill_content(&m, c);
+	r = write_metadata(c, &m);
+	if (!r) {
+		step_reached("convert", "metadata");
+		r = copy_homeless(c);
+	}
+	if (!r) {
+		step_reached("convert", "copied");
+		/* The kernel does so with a tier that joins; this one it will find joined. */
+		for (i = 0; !r && i < c->nr_fast; i++)
+			r = label_area_clear(&c->fast[i], c->chunk_sectors, LABEL) ||
+			    write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
+	}
+	if (!r) {
+		step_reached("convert", "labelled");
+		r = commit(c, &m.tiers.tier[c->nr_fast]);
+	}
+	md_content_free(&m);
+	return r < 0 ? -1 : r;
+}
+
+/*
+ * From the label on
+ */
+
+bool convert_unfinished(const struct set *s)
+{
+	return !s->active && s->have_info && s->info.state == TIER_STATE_CONVERTING && s->nr_tiers;
+}
+
+bool convert_committed(const struct set *s)
+{
+	return s->tier[s->nr_tiers - 1].present;
+}
+
+bool convert_unused(const struct set *s)
+{
+	return !s->active && s->have_info && s->info.state == TIER_STATE_LIVE && s->info.generation == GENERATION &&
+	       s->have_records && s->nr_tiers && convert_committed(s);
+}
+
+static char *part_name(const struct lvm_part *p, const char *old, const char *origin)
+{
+	if (lvm_has_role(p, LVM_ROLE_ORIGIN))
+		return xasprintf("%s%s", old, LVM_ORIGIN_SUFFIX);
+	if (lvm_has_role(p, LVM_ROLE_METADATA))
+		return xasprintf("%s%s", origin, LVM_METADATA_SUFFIX);
+	return xasprintf("%s%s", old, LVM_FAST_SUFFIX);
+}
+
+/* Those with a name on them existed before.  By the origin's name the set is known, by the others' nothing. */
+static int rename_parts(const struct lvm_parts *parts, const char *origin)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < parts->nr; i++) {
+		const struct lvm_part *p = &parts->part[i];
+		bool is_origin = lvm_has_role(p, LVM_ROLE_ORIGIN);
+		char *old = lvm_tag(p, "name"), *new = old ? part_name(p, old, origin) : NULL;
+
+		if (old && !strcmp(p->lv, old) && strcmp(old, new)) {
+			r = lvm_rename(p->vg, old, new);
+			if (!r)
+				step_reached("convert", is_origin ? "renamed" : "renamed-part");
+			else if (!is_origin)
+				warn("%s: keeps its name, which does no harm. To have it called as its kind is: lvrename %s %s %s",
+				     p->name, p->vg, old, new);
+			r = is_origin ? r : 0;
+		}
+		free(old);
+		free(new);
+	}
+	return r;
+}
+
+/* The volume that still has the set's name, of which LVM does not know that it is the origin. */
+static int tags_lost(const struct set *s)
+{
+	bool lost = false;
+	unsigned int i;
+	char *command;
+
+	for (i = 0; i < s->nr_tiers && !lost; i++) {
+		const struct device *d = &s->tier[i].dev;
+		char *name = device_is_volume(d->dev) ? device_attribute(d->dev, "dm/name") : NULL;
+		const char *old = strchr(d->name, '/');
+
+		lost = name && old && !strcmp(name, s->dm_name);
+		free(name);
+		if (!lost)
+			continue;
+		command = lvm_tag_command(d->name, s->hex, LVM_ROLE_ORIGIN, old + 1);
+		err("%s: %s has lost its tags, by which it would make way for the set. Type: %s", s->name, d->name,
+		    command);
+		free(command);
+	}
+	return lost ? -1 : 0;
+}
+
+/* Without it LVM gives the name away, of which status then says what to do. */
+static void make_placeholder(const struct lvm_part *origin, const char *name, const char *set_hex)
+{
+	char *command;
+
+	if (!lvm_create_placeholder(origin->vg, name, origin->size, set_hex)) {
+		step_reached("convert", "placeholder");
+		return;
+	}
+	command = lvm_placeholder_command(origin->vg, name, origin->size, set_hex);
+	warn("%s/%s: LVM has no volume that keeps the name for the set. When LVM can make one: %s", origin->vg, name,
+	     command);
+	free(command);
+}
+
+static int arrange_volumes(const struct set *s)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts;
+	char *name = NULL;
+	int r = lvm_list_set(s->hex, &parts);
+
+	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		name = lvm_tag(origin, "name");
+	if (name) {
+		r = rename_parts(&parts, name);
+		if (!r && !lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER))
+			make_placeholder(origin, name, s->hex);
+	} else if (!r) {
+		r = tags_lost(s);
+	}
+	lvm_parts_free(&parts);
+	free(name);
+	return r;
+}
+
+void convert_say_ways(const char *name)
+{
+	err("%s: its data is safe, but it is not complete yet. To go on, once the cause is gone: tierctl activate %s. To go back: tierctl convert --abort %s",
+	    name, name, name);
+}
+
+int convert_finish(const char *set_hex)
+{
+	int code = EXIT_FAILED, r;
+	struct set_list list;
+	struct set *s;
+
+	sets_load(&list, true);
+	s = sets_find_hex(&list, set_hex);
+	if (!s || !s->have_meta || set_missing(s)) {
+		err("%s: its conversion cannot go on, devices are missing.", s ? s->name : set_hex);
+	} else if (!convert_unfinished(s)) {
+		/* Another process was faster. */
+		code = EXIT_DONE;
+	} else if (!set_parts_known(s)) {
+		code = EXIT_FAILED;
+	} else {
+		r = label_area_clear_tier(s, &s->tier[s->nr_tiers - 1].dev, "convert");
+		if (!r && (!set_has_volumes(s) || !arrange_volumes(s)) && !set_write_state(s, TIER_STATE_LIVE, 0)) {
+			step_reached("convert", "live");
+			code = EXIT_DONE;
+		} else if (r != -ESTALE) {
+			convert_say_ways(s->name);
+		}
+	}
+	sets_free(&list);
+	return code;
+}
+
+/*
+ * Back
+ */
+
+static int wipe_parts(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (!s->tier[i].present)
+			continue;
+		if (global.test)
+			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
+		else if (wipe_labels(&s->tier[i].dev, s->uuid))
+			return -1;
+	}
+	if (global.test)
+		say("Would wipe the metadata on %s.\n", s->meta_dev.name);
+	else if (wipe_superblock(&s->meta_dev, s->uuid))
+		return -1;
+	return 0;
+}
+
+char *convert_rest_command(const char *set_hex, const char *name, const char *command)
+{
+	const struct lvm_part *origin = NULL;
+	struct lvm_parts parts = { 0 };
+	struct set_list list;
+	char *rest;
+
+	sets_load(&list, true);
+	if (!sets_find_hex(&list, set_hex) && lvm_installed() && !lvm_list_set(set_hex, &parts))
+		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	/* The set is no more, and the volumes that it had lead to what is left. */
+	if (!origin && parts.nr)
+		rest = xasprintf("tierctl destroy %s", parts.part[0].name);
+	else
+		rest = xasprintf("tierctl %s %s", command, origin ? origin->name : name);
+	lvm_parts_free(&parts);
+	sets_free(&list);
+	return rest;
+}
+
+/* The volume that LVM's tags name, whether it is there or not.  -1: nobody can say. */
+static int tagged_origin(const char *set_hex, char **name)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts = { 0 };
+	int r = lvm_installed() ? lvm_list_set(set_hex, &parts) : 0;
+
+	*name = NULL;
+	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (origin)
+		*name = xstrdup(origin->name);
+	lvm_parts_free(&parts);
+	return r;
+}
+
+/* Of the volume that was to be converted nobody can say how far that came. */
+static void say_inactive(const char *name, const char *volume)
+{
+	struct lvm_parts list = { 0 };
+	char *advice = !lvm_list(volume, &list) && list.nr ? lvm_activation_advice(&list.part[0]) :
+		       xasprintf("lvchange -ay %s", volume);
+
+	err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. First: %s", name,
+	    volume, advice);
+	free(advice);
+	lvm_parts_free(&list);
+}
+
+static bool any_present(const struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present)
+			return true;
+	return false;
+}
+
+/*
+ * Finds the device that was to be converted: false, with the error said, if it is not
+ * there to be looked at.  That no label of it is found can mean that it is missing.
+ */
+static bool find_origin(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
+			enum convert_origin sure, struct device *d)
+{
+	const struct set_tier *t = s && s->have_records && s->nr_tiers ? &s->tier[s->nr_tiers - 1] : NULL;
+	bool found = false, fits = typed && (!t || t->size == typed->size);
+	char *volume, *path = NULL;
+
+	if (tagged_origin(set_hex, &volume))
+		return false;
+	if (volume) {
+		found = !device_from_name(volume, d);
+		if (!found)
+			say_inactive(name, volume);
+	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
+		device_copy(d, typed);
+		found = true;
+	} else if (fits && sure == ORIGIN_NAMED) {
+		found = global.test ||
+			ask(any_present(s) ?
+			    "%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?" :
+			    "%s: no tier is there, so nothing tells whether %s is the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
+			    name, typed->name, t->last_seen);
+		if (found)
+			device_copy(d, typed);
+	} else if (t) {
+		/* What had that name then may be another device now. */
+		path = xasprintf("/dev/%s", t->last_seen);
+		found = !device_from_name(path, d);
+		if (found && (d->size != t->size || !bare_begins_as(s, d))) {
+			device_free(d);
+			found = false;
+		}
+		if (!found)
+			err("%s: the device that was to be converted (then %s) is not seen, so nobody can say how far that came. Connect it. If it is there without a label, nothing was changed: tierctl convert --abort DEV --name %s",
+			    name, path, name);
+	} else {
+		err("%s: the device that was to be converted is not known.", name);
+	}
+	free(path);
+	free(volume);
+	return found;
+}
+
+/* Chunks that lie at home on the origin. */
+static struct homes homes_of(const struct set *s)
+{
+	const struct set_tier *t = &s->tier[s->nr_tiers - 1];
+	uint64_t first = geometry_label_area(s->chunk_sectors) / s->chunk_sectors, end = first + t->places;
+
+	return (struct homes){
+		.first = first < s->info.nr_chunks ? first : s->info.nr_chunks,
+		.end = end < s->info.nr_chunks ? end : s->info.nr_chunks,
+	};
+}
+
+/* Names, then the label; the caller holds the origin, so that nobody activates the set. */
+static int take_label_back(struct set *s, const struct homes *homes)
+{
+	char *no_device = NULL;
+	int r = 0;
+
+	/* From here on it is one whose conversion goes on, or is undone. */
+	if (s->info.state != TIER_STATE_CONVERTING)
+		r = set_write_state(s, TIER_STATE_CONVERTING, 0);
+	if (!r && lvm_installed())
+		r = revert_names(s->hex, &no_device);
+	if (!r) {
+		step_reached("convert-abort", "named");
+		r = revert_unused(s, s->nr_tiers - 1, homes, true);
+	}
+	if (r)
+		err("%s: cannot be undone yet. Once the cause is gone: tierctl convert --abort %s. To go on instead: tierctl activate %s",
+		    s->name, s->name, s->name);
+	return r;
+}
+
+/* Of a set that nobody has used: makes of the origin what it was.  0, or an error, said. */
+static int take_back(struct set *s)
+{
+	struct set_tier *t = &s->tier[s->nr_tiers - 1];
+	struct homes homes = homes_of(s);
+	char *no_device = NULL;
+	uint64_t label;
+	int fd, r = label_area_untouched(s, &t->dev, "convert", &label);
+
+	if (!r)
+		r = revert_unused(s, s->nr_tiers - 1, &homes, false);
+	if (r == -EAGAIN)
+		err("%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s", s->name, s->name,
+		    s->name);
+	if (!r && global.test) {
+		say("Would write what %s began with back to it, over its label.\n", t->dev.name);
+		if (lvm_installed())
+			revert_names(s->hex, &no_device);
+	} else if (!r) {
+		fd = device_open(&t->dev, O_RDONLY | O_EXCL);
+		r = fd < 0 ? fd : take_label_back(s, &homes);
+		if (fd < 0)
+			err("%s: cannot be had alone: %s.", t->dev.name, strerror(-fd));
+		else
+			close(fd);
+	}
+	/* As any set whose conversion never came to the origin's label. */
+	if (!r) {
+		s->info.state = TIER_STATE_CONVERTING;
+		t->present = false;
+	}
+	return r;
+}
+
+/* Whether the origin is as it was; false with the error said. */
+static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
+			     enum convert_origin sure)
+{
+	struct device d;
+	struct member m;
+	bool unchanged;
+
+	if (!find_origin(s, set_hex, name, typed, sure, &d))
+		return false;
+	member_read(&d, &m);
+	unchanged = m.kind == MEMBER_NONE;
+	if (m.kind == MEMBER_UNREADABLE)
+		err("%s: %s.", d.name, m.reason);
+	else if (!unchanged)
+		err("%s: %s is labelled as a part of a tiered set, whose other parts are not all seen. Connect them.",
+		    name, d.name);
+	member_free(&m);
+	device_free(&d);
+	return unchanged;
+}
+
+/*
+ * Whether the volumes have the names of a set that there is no label and no metadata of: a
+ * destroy was cut short.  convert gives them after the label.
+ */
+static bool only_names_left(const struct set *s, const char *set_hex)
+{
+	const struct lvm_part *origin;
+	struct lvm_parts parts = { 0 };
+	char *old, *new = NULL;
+	bool left = false;
+
+	if (s || !lvm_installed() || lvm_list_set(set_hex, &parts))
+		return false;
+	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	old = origin ? lvm_tag(origin, "name") : NULL;
+	if (old) {
+		new = xasprintf("%s%s", old, LVM_ORIGIN_SUFFIX);
+		left = !strcmp(origin->lv, new) || lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
+	}
+	free(old);
+	free(new);
+	lvm_parts_free(&parts);
+	return left;
+}
+
+static int give_back(const char *set_hex, const char *name, enum convert_origin sure)
+{
+	if (sure != ORIGIN_NAMED) {
+		err("%s: is what is left of a set that was destroyed. First: tierctl destroy %s", name, name);
+		return EXIT_FAILED;
+	}
+	return global.test ? EXIT_DONE : revert_finish(set_hex);
+}
+
+/* Without a label of its own, only a volume is known by the name of the set. */
+static void say_not_undone(const struct set *s, const char *name, const struct device *origin)
+{
+	bool named = s && !s->lv && origin && origin->path;
+
+	err("%s: not all is undone. To do the rest, once the cause is gone: tierctl convert --abort %s%s%s", name,
+	    named ? origin->name : name, named ? " --name " : "", named ? name : "");
+}
+
+int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
+{
+	bool labelled, unchanged = false;
+	int code = EXIT_FAILED;
+	struct set_list list;
+	struct set *s;
+
+	sets_load(&list, true);
+	s = sets_find_hex(&list, set_hex);
+	labelled = s && s->have_meta && (convert_unused(s) || (convert_unfinished(s) && convert_committed(s)));
+	if (s && !convert_unfinished(s) && s->have_meta && !labelled)
+		err("%s: its conversion is done.", name);
+	else if (s && !set_parts_known(s))
+		code = EXIT_FAILED;
+	else if (labelled)
+		unchanged = !take_back(s) && (global.test || origin_unchanged(s, set_hex, name,
+									    &s->tier[s->nr_tiers - 1].dev, ORIGIN_KNOWN));
+	else
+		unchanged = origin_unchanged(s, set_hex, name, origin, sure);
+
+	if (unchanged && only_names_left(s, set_hex))
+		code = give_back(set_hex, name, sure);
+	else if (unchanged && (!s || !s->have_meta || !wipe_parts(s)) &&
+		 (!lvm_installed() || !parts_release_all(set_hex, 0)))
+		code = EXIT_DONE;
+	else if (unchanged)
+		say_not_undone(s, name, labelled ? &s->tier[s->nr_tiers - 1].dev : origin);
+	sets_free(&list);
+	return code;
+}

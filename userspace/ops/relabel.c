@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "ops/relabel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "format/geometry.h"
+#include "ops/activate.h"
+#include "set/candidate.h"
+#include "set/evidence.h"
+#include "set/lock.h"
+#include "set/tier.h"
+
+/* A label that nothing in this metadata explains is of a tier that joined since. */
+static bool stray_is_newer(const struct set *s)
+{
+	bool newer = false;
+	struct member m;
+	unsigned int i;
+
+	for (i = 0; !newer && i < s->nr_stray; i++) {
+		member_read(&s->stray[i], &m);
+		newer = m.kind == MEMBER_TIER && m.label.generation > s->info.next_generation;
+		if (newer)
+			err("%s: metadata stale: %s has a label of generation %llu, the metadata knows %llu. Connect the current metadata device.",
+			    s->name, s->stray[i].name, (unsigned long long)m.label.generation,
+			    (unsigned long long)s->info.next_generation);
+		member_free(&m);
+	}
+	return newer;
+}
+
+/* The metadata is the set's, and as new as all labels that are left: false with the error said. */
+static bool metadata_tells(const struct set *s)
+{
+	if (s->active)
+		err("%s: is active. A label is written while it is not: tierctl deactivate %s", s->name, s->name);
+	else if (s->problem)
+		err("%s: %s. No label is written meanwhile.", s->name, s->problem);
+	else if (!s->have_records || tier_features_read_only(s->info.compat_ro_flags))
+		err("%s: its metadata is of a newer version, and cannot be used.", s->name);
+	else
+		return !activate_metadata_stale(s) && !stray_is_newer(s);
+	return false;
+}
+
+/* The missing tier of that rank: false with the error said. */
+static bool find_rank(const struct set *s, const char *text, unsigned int *rank)
+{
+	const struct set_tier *t;
+	char *age;
+
+	if (!parse_rank(s, text, rank))
+		return false;
+	t = &s->tier[*rank];
+	age = set_tier_age(t);
+	if (t->stale)
+		err("%s: tier %u (%s) %s. Nothing is written to an old copy.", s->name, *rank, t->dev.name, age);
+	else if (t->present)
+		err("%s: tier %u is there, as %s, and has its label.", s->name, *rank, t->dev.name);
+	free(age);
+	return !t->present;
+}
+
+/* One that is part of another disk, or the reverse, is not that tier. */
+static bool apart_from(const struct candidate *c, const struct device *part, const char *what, const char *set)
+{
+	if (!part->path || (!device_overlaps(&c->dev, part) && !device_stands_on(c->dev.dev, part->dev) &&
+			    !device_stands_on(part->dev, c->dev.dev)))
+		return true;
+	err("%s: shares its disk with %s, which is %s of %s.", c->typed, part->name, what, set);
+	return false;
+}
+
+static bool apart_from_all(const struct candidate *c, const struct set_list *sets)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < sets->nr; i++) {
+		const struct set *s = &sets->set[i];
+
+		if (s->have_meta && !apart_from(c, &s->meta_dev, "the metadata", s->name))
+			return false;
+		for (j = 0; j < s->nr_tiers; j++)
+			if (s->tier[j].present && !apart_from(c, &s->tier[j].dev, "a tier", s->name))
+				return false;
+	}
+	return true;
+}
+
+/* What is damaged may still say whose it was; a label of another tier, or a newer one, counts. */
+static bool slot_contradicts(const struct set *s, const struct set_tier *t, const struct tier_label *label)
+{
+	if (label->magic != cpu_to_le64(TIER_LABEL_MAGIC))
+		return false;
+	return memcmp(label->set_uuid, s->uuid, sizeof(label->set_uuid)) ||
+	       memcmp(label->tier_uuid, t->uuid, sizeof(label->tier_uuid)) ||
+	       !tier_label_current(t->generation, t->next_generation, le64_to_cpu(label->generation));
+}
+
+/* Whether it may be the tier at all, by what it begins with: false with the error said. */
+static bool may_be_tier(const struct candidate *c, const struct set *s, unsigned int rank, const u8 *head)
+{
+	char *carries = NULL;
+	bool good = false;
+	struct member m;
+	unsigned int i;
+
+	member_read(&c->dev, &m);
+	if (m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA || (m.kind == MEMBER_DAMAGED && (!m.is_label || m.is_whole)))
+		carries = candidate_describe(&m);
+	if (carries)
+		err("%s: carries %s, and stays as it is.", c->typed, carries);
+	else if (m.kind == MEMBER_UNREADABLE)
+		err("%s: %s.", c->typed, m.reason);
+	else
+		good = true;
+	for (i = 0; good && !global.force && i < TIER_LABEL_SLOTS; i++) {
+		good = !slot_contradicts(s, &s->tier[rank], (const void *)(head + i * TIER_LABEL_SLOT_SIZE));
+		if (!good)
+			err("%s: its label is damaged, but seems to be another tier's, or a newer one than the metadata knows. If it is tier %u of %s all the same, repeat with --force.",
+			    c->typed, rank, s->name);
+	}
+	free(carries);
+	member_free(&m);
+	return good;
+}
+
+static bool fits(const struct candidate *c, const struct set *s, unsigned int rank)
+{
+	const struct set_tier *t = &s->tier[rank];
+	char a[SIZE_TEXT], b[SIZE_TEXT];
+
+	if (c->dev.size < t->size)
+		err("%s: has %s, tier %u of %s had %s.", c->typed, format_size(a, c->dev.size), rank, s->name,
+		    format_size(b, t->size));
+	else if (c->dev.logical_block > s->info.logical_block_size)
+		err("%s: has blocks of %u bytes, the set of %u.", c->typed, c->dev.logical_block,
+		    s->info.logical_block_size);
+	else
+		return true;
+	return false;
+}
+
+static bool read_head(const struct device *d, u8 *head)
+{
+	int fd = device_open(d, O_RDONLY), r = fd;
+
+	if (fd >= 0) {
+		r = read_blocks(fd, 0, head, MEMBER_HEAD);
+		close(fd);
+	}
+	if (r)
+		err("%s: cannot be read: %s.", d->name, strerror(-r));
+	return !r;
+}
+
+/* Shows what there is, and asks. */
+static bool agreed(const struct candidate *c, const struct set *s, unsigned int rank)
+{
+	unsigned int i, others = 0;
+	struct evidence e;
+	bool may = false;
+
+	if (!evidence_gather(&e, s, rank, &c->dev))
+		return false;
+	say("%s as tier %u of %s:\n", c->dev.name, rank, s->name);
+	for (i = 0; i < e.nr; i++)
+		say("  %s%s\n", e.item[i].against ? "against: " : "for:     ", e.item[i].text);
+	for (i = 0; i < s->nr_tiers; i++)
+		others += s->tier[i].present;
+	if (!others)
+		say("  against: no other tier is there to say that the metadata is current\n");
+	if (e.doubt && !global.force)
+		err("%s: %s. If it is tier %u of %s all the same, repeat with --force.", c->typed, e.doubt, rank, s->name);
+	else if (global.test)
+		say("Would write the label of tier %u of %s to %s, and zeroes to the rest of its label area.\n", rank,
+		    s->name, c->dev.name);
+	else
+		may = ask("Write the label of tier %u of %s to %s?", rank, s->name, c->dev.name);
+	if (global.test && !(e.doubt && !global.force))
+		may = true;
+	evidence_free(&e);
+	return may;
+}
+
+/*
+ * Both slots as an activation leaves them.  The generation is the recorded one: no other
+ * could be older than what the metadata accepts or claim to be newer than it.
+ */
+static int write_label(int fd, const struct set *s, const struct set_tier *t)
+{
+	struct tier_label_info label = {
+		.id = t->id,
+		.size = t->size / SECTOR_SIZE,
+		.label_area = geometry_label_area(s->chunk_sectors),
+		.chunk_sectors = s->chunk_sectors,
+		.generation = t->generation,
+	};
+	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE);
+	int i, r;
+
+	memcpy(label.set_uuid, s->uuid, sizeof(label.set_uuid));
+	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
+	copy_string(label.name, sizeof(label.name), s->info.name);
+	tier_label_pack(slot, &label);
+	r = zero_blocks(fd, 0, label.label_area * SECTOR_SIZE);
+	step_reached("label", "zeroed");
+	for (i = TIER_LABEL_SLOTS - 1; !r && i >= 0; i--) {
+		r = write_durably(fd, i * TIER_LABEL_SLOT_SIZE, slot, TIER_LABEL_SLOT_SIZE);
+		step_reached("label", i ? "second" : "first");
+	}
+	free(slot);
+	return r;
+}
+
+/* The question may have waited for its answer while the name became another device's. */
+static bool write_to(const struct candidate *c, const struct set *s, unsigned int rank, const u8 *head)
+{
+	u8 *now = block_buffer(MEMBER_HEAD);
+	int fd, r;
+	bool good;
+
+	step_reached("label", "agreed");
+	fd = device_open(&c->dev, O_RDWR | O_EXCL);
+	if (fd < 0)
+		err("%s: cannot be opened for writing: %s.", c->typed, strerror(-fd));
+	good = fd >= 0 && candidate_same(c) && read_head(&c->dev, now);
+	if (good && memcmp(now, head, MEMBER_HEAD)) {
+		err("%s: is not what it was any more, and stays as it is. Try again.", c->typed);
+		good = false;
+	}
+	r = good ? write_label(fd, s, &s->tier[rank]) : 0;
+	if (r)
+		err("%s: cannot be written: %s. The label is written when this is repeated.", c->typed, strerror(-r));
+	/* Not every device has partitions. */
+	else if (good && ioctl(fd, BLKRRPART) < 0)
+		verbose("%s: partitions were not read again", c->typed);
+	if (fd >= 0)
+		close(fd);
+	free(now);
+	return good && !r;
+}
+
+/* Nobody uses it, and reading it does not wait for ever: false with the error said. */
+static bool is_free(const struct candidate *c)
+{
+	struct set_list active;
+	bool is = !device_waits(c->dev.dev);
+
+	if (!is) {
+		err("%s: I/O to it waits: it is suspended, or a device below it.", c->typed);
+		return false;
+	}
+	sets_load(&active, false);
+	is = candidate_usable(c, &active, 0);
+	sets_free(&active);
+	return is;
+}
+
+static bool relabel_tier(const struct set_list *list, const struct set *s, const char *text, struct candidate *c)
+{
+	u8 *head = block_buffer(MEMBER_HEAD);
+	unsigned int rank;
+	bool good;
+
+	good = metadata_tells(s) && find_rank(s, text, &rank) && is_free(c) &&
+	       read_head(&c->dev, head) && may_be_tier(c, s, rank, head) && apart_from_all(c, list) &&
+	       fits(c, s, rank) && agreed(c, s, rank);
+	if (good && !global.test) {
+		good = write_to(c, s, rank, head);
+		if (good)
+			say("%s: has the label of tier %u of %s again. To go on: tierctl activate %s\n", c->typed, rank,
+			    s->name, s->name);
+	}
+	free(head);
+	return good;
+}
+
+int relabel(const char *rank, const char *dev, const char *set)
+{
+	struct candidate c = { .typed = dev };
+	struct set_list list = { 0 };
+	const struct set *s = NULL;
+	bool good = lock_named(set, true);
+
+	if (good) {
+		sets_load(&list, true);
+		s = sets_need(&list, set);
+	}
+	good = s && candidate_find(&c) && relabel_tier(&list, s, rank, &c);
+	candidate_free(&c);
+	sets_free(&list);
+	unlock_set();
+	return good ? EXIT_DONE : EXIT_FAILED;
+}

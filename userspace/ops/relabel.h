@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A tier whose label was overwritten, by a partition table for example.  All that was in
+ * the label is in the metadata; only that the device is the tier has to be said by somebody.
+ */
+#ifndef TIERCTL_RELABEL_H
+#define TIERCTL_RELABEL_H
+
+#include "set/set.h"
+
+/* tierctl repair --label.  An exit code. */
+int relabel(const char *rank, const char *dev, const char *set);
+
+#endif

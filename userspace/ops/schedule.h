@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The hours of migration of a set: a timer of systemd, made, read, obeyed and taken away. */
+#ifndef TIERCTL_SCHEDULE_H
+#define TIERCTL_SCHEDULE_H
+
+#include "base/util.h"
+#include "base/words.h"
+#include "set/set.h"
+
+struct schedule {
+	struct set *set;
+	char *unit;			/* name of the timer */
+	char *timer, *service;		/* their files */
+	struct strings windows;
+};
+
+void schedule_init(struct schedule *d, const char *set_hex);
+void schedule_free(struct schedule *d);
+/* The windows that are installed. */
+void schedule_read(struct schedule *d);
+/* Whether it is one of those hours. */
+bool schedule_inside(const struct schedule *d);
+void schedule_join(const struct schedule *d, const char *separator, struct text *t);
+
+/* Pauses or resumes migration, unless it is so already.  An exit code. */
+int schedule_set_paused(struct set *s, bool paused);
+/* In place of the windows before; false with the error said, and these as they were. */
+bool schedule_install(struct schedule *d, const struct strings *before);
+/* Migration runs at all hours again.  An exit code. */
+int schedule_clear(const struct schedule *d);
+
+/* Takes the hours of a set that is gone away from systemd, if it has any. */
+void schedule_forget(const char *set_hex);
+/* Pauses or resumes a set that was activated, if it has hours. */
+void schedule_follow(const char *set_hex);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the heat and chunk messages of a set answer. */
+#ifndef TIERCTL_HEAT_H
+#define TIERCTL_HEAT_H
+
+#include "base/ranges.h"
+#include "set/set.h"
+
+/* The kernel answers no more lines to one message. */
+#define HEAT_BUCKETS_MAX	4096
+
+/*
+ * Calls fn for each bucket of the chunks from first on.  0, the first non-zero
+ * answer of fn, or -errno with the error said.
+ */
+int heat_query(const struct set *s, uint64_t first, uint64_t count, unsigned int buckets,
+	       int (*fn)(void *context, const struct heat_bucket *b), void *context);
+
+/* Sums over the chunks.  0 or -errno, with the error said. */
+int heat_sum(const struct set *s, const struct ranges *chunks, struct heat_bucket *sum);
+
+/*
+ * The chunks, in their order, in at most max cells of (nearly) the same size;
+ * first and count of a cell are counted among the chunks of the list.  The
+ * caller frees *cells.  0 or -errno, with the error said.
+ */
+int heat_cells(const struct set *s, const struct ranges *chunks, unsigned int max,
+	       struct heat_bucket **cells, unsigned int *nr);
+
+/* Heat of a mapped chunk of the bucket, on average. */
+double heat_mean(const struct heat_bucket *b);
+
+/*
+ * The hottest chunks, hottest first, max at most; those without heat are left
+ * out.  Buckets of one chunk; the caller frees.  0 or -errno, with the error said.
+ */
+int heat_hottest(const struct set *s, unsigned int max, struct heat_bucket **hottest, unsigned int *nr);
+
+/* The answer to the chunk message. */
+struct chunk_info {
+	uint64_t chunk;
+	int rank;		/* -1 if unmapped */
+	uint64_t place;
+	uint64_t heat, reads, writes;
+	int pin;		/* rank, -1 for none */
+	char state[16];
+	char reason[24];
+};
+
+/* 0 or -errno, with the error said. */
+int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info);
+/* false if the answer makes no sense */
+bool chunk_parse(const char *answer, struct chunk_info *info);
+
+#endif

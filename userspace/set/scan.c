@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "set/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/size.h"
+#include "base/util.h"
+#include "block/aside.h"
+#include "block/filter.h"
+#include "block/signature.h"
+
+/* "LVM-", and the UUIDs of the volume group and of the volume without their hyphens */
+#define VOLUME_UUID_LEN	(4 + 32 + 32)
+
+/*
+ * A leg of a mirror and its like carry what the volume above them carries, and are there
+ * before it.  LVM adds to the UUID of most of them; names like those of the others it lets
+ * nobody use.
+ */
+static bool is_part_of_volume(dev_t dev, const char *uuid)
+{
+	static const char *const reserved[] = {
+		"/pvmove", "_cdata", "_corig", "_cvol", "_iorig", "_mimage", "_rimage", "_tdata", "_vdata",
+		"_vorigin", "_wcorig",
+	};
+	char *dm_name, *name;
+	unsigned int i;
+	bool part;
+
+	if (!uuid || strncmp(uuid, "LVM-", 4))
+		return false;
+	dm_name = device_attribute(dev, "dm/name");
+	name = dm_name ? lv_name_from_dm(dm_name) : NULL;
+	part = strlen(uuid) > VOLUME_UUID_LEN;
+	for (i = 0; name && i < sizeof(reserved) / sizeof(*reserved); i++)
+		part |= strstr(strchr(name, '/'), reserved[i]) != NULL;
+	free(name);
+	free(dm_name);
+	return part;
+}
+
+/* Devices that are never members or must not be read. */
+static bool worth_reading(dev_t dev)
+{
+	char *uuid = device_attribute(dev, "dm/uuid");
+	bool worth = true;
+
+	/* That would make us wait, and a set that was left suspended waits for us. */
+	if (device_waits(dev))
+		worth = false;
+	/* A set is no member of a set. */
+	if (uuid && !strncmp(uuid, "TIER-", 5))
+		worth = false;
+	if (is_part_of_volume(dev, uuid))
+		worth = false;
+	/* Floppy and CD-ROM drives spin up, or hang, for nothing. */
+	if (major(dev) == 2 || major(dev) == 11)
+		worth = false;
+	free(uuid);
+	return worth;
+}
+
+/*
+ * A leg of an array that keeps its metadata at the end begins with what the array begins
+ * with, and must not be taken for it while the array is not put together.  It is larger:
+ * within the size that the label knows it is what somebody has put on the set.
+ */
+static bool is_leg(const struct member *m)
+{
+	uint64_t own = m->kind == MEMBER_TIER ? m->label.size * SECTOR_SIZE : m->dev.size / 2;
+
+	return (m->kind == MEMBER_METADATA || m->kind == MEMBER_TIER) && signatures_array(m->dev.path, own);
+}
+
+/* These two run in processes of their own. */
+static void look(const struct device *dev, void *result)
+{
+	member_look(dev, result);
+}
+
+static void look_but_at_legs(const struct device *dev, void *result)
+{
+	struct member *m = result;
+
+	member_look(dev, m);
+	if (is_leg(m))
+		m->kind = MEMBER_NONE;
+}
+
+/* Each device is complained of once. */
+static void complain_of_late(const struct member *m)
+{
+	static dev_t *said;
+	static unsigned int nr;
+	unsigned int i;
+
+	for (i = 0; i < nr && said[i] != m->dev.dev; i++)
+		;
+	if (i < nr)
+		return;
+	said = xrealloc(said, nr + 1, sizeof(*said));
+	said[nr++] = m->dev.dev;
+	warn("%s: does not answer within %u s, and is left out.", m->dev.name, ASIDE_MS / 1000);
+}
+
+static void look_at_all(struct member_list *list, void (*fn)(const struct device *dev, void *result))
+{
+	struct reading *r = xcalloc(list->nr, sizeof(*r));
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++)
+		r[i] = (struct reading){ .dev = &list->member[i].dev, .result = &list->member[i] };
+	read_aside(r, list->nr, sizeof(struct member), fn);
+	for (i = 0; i < list->nr; i++) {
+		struct member *m = &list->member[i];
+
+		if (r[i].late) {
+			m->kind = MEMBER_UNREADABLE;
+			m->reason = "does not answer";
+		}
+		if (m->kind != MEMBER_NONE)
+			m->hidden = filter_reason(m->dev.dev);
+		if (r[i].late && !m->hidden)
+			complain_of_late(m);
+	}
+	free(r);
+}
+
+void members_look(struct member_list *list)
+{
+	look_at_all(list, look);
+}
+
+void members_add(struct member_list *list, struct device *d)
+{
+	list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
+	/* Each byte is set, as a process that reads hands on all of them. */
+	memset(&list->member[list->nr], 0, sizeof(*list->member));
+	list->member[list->nr++].dev = *d;
+}
+
+struct scan {
+	struct member_list *list;
+	const char *set_hex;	/* NULL: all sets */
+};
+
+static int add_device(void *context, dev_t dev)
+{
+	struct scan *scan = context;
+	struct device d;
+
+	if ((!scan->set_hex || filter_may_be_of(dev, scan->set_hex)) && worth_reading(dev) &&
+	    !device_from_number(dev, &d))
+		members_add(scan->list, &d);
+	return 0;
+}
+
+static void drop(struct member_list *list, bool (*unwanted)(const struct member_list *list, const struct member *m))
+{
+	bool *gone = xcalloc(list->nr, sizeof(*gone));
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < list->nr; i++)
+		gone[i] = unwanted(list, &list->member[i]);
+	for (i = 0; i < list->nr; i++) {
+		if (gone[i])
+			member_free(&list->member[i]);
+		else
+			list->member[kept++] = list->member[i];
+	}
+	list->nr = kept;
+	free(gone);
+}
+
+static bool is_part(const struct member *m)
+{
+	return m->kind == MEMBER_METADATA || m->kind == MEMBER_TIER;
+}
+
+static bool same_member(const struct member *a, const struct member *b)
+{
+	if (a->kind != b->kind || memcmp(member_set_uuid(a), member_set_uuid(b), TIER_UUID_SIZE))
+		return false;
+	return a->kind == MEMBER_METADATA ||
+	       !memcmp(a->label.tier_uuid, b->label.tier_uuid, TIER_UUID_SIZE);
+}
+
+struct same_above {
+	const struct member_list *list;
+	const struct member *m;
+	const struct member *unreadable;
+};
+
+static int is_same(void *context, dev_t holder)
+{
+	struct same_above *s = context;
+	unsigned int i;
+
+	for (i = 0; i < s->list->nr; i++)
+		if (s->list->member[i].dev.dev == holder && same_member(s->m, &s->list->member[i]))
+			return 1;
+	return device_for_each_holder(holder, is_same, s);
+}
+
+static bool shown_above(const struct member_list *list, const struct member *m)
+{
+	struct same_above s = { .list = list, .m = m };
+
+	return is_part(m) && device_for_each_holder(m->dev.dev, is_same, &s);
+}
+
+static int is_unreadable(void *context, dev_t holder)
+{
+	struct same_above *s = context;
+	unsigned int i;
+
+	for (i = 0; i < s->list->nr; i++) {
+		if (s->list->member[i].dev.dev == holder && s->list->member[i].kind == MEMBER_UNREADABLE) {
+			s->unreadable = &s->list->member[i];
+			return 1;
+		}
+	}
+	return device_for_each_holder(holder, is_unreadable, s);
+}
+
+/* The device above may carry the same. */
+static void hide_below_unreadable(struct member_list *list)
+{
+	struct same_above s = { .list = list };
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++) {
+		struct member *m = &list->member[i];
+
+		if (is_part(m) && !m->hidden && device_for_each_holder(m->dev.dev, is_unreadable, &s))
+			m->hidden = xasprintf("below %s, which %s", s.unreadable->dev.name, s.unreadable->reason);
+	}
+}
+
+/* The map is there, and need not be made of this path. */
+static bool shown_elsewhere(const struct member_list *list, const struct member *m)
+{
+	unsigned int i;
+
+	for (i = 0; m->hidden && is_part(m) && i < list->nr; i++)
+		if (!list->member[i].hidden && same_member(m, &list->member[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_no_set(const struct member_list *list, const struct member *m)
+{
+	(void)list;
+	return m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE;
+}
+
+static int by_device(const void *a, const void *b)
+{
+	dev_t x = ((const struct member *)a)->dev.dev, y = ((const struct member *)b)->dev.dev;
+
+	return x < y ? -1 : x > y;
+}
+
+static void scan(struct member_list *list, const char *set_hex, bool all)
+{
+	struct scan which = { .list = list, .set_hex = set_hex };
+
+	memset(list, 0, sizeof(*list));
+	devices_for_each(add_device, &which);
+	if (!list->nr)
+		return;
+	look_at_all(list, look_but_at_legs);
+	hide_below_unreadable(list);
+	if (!all)
+		drop(list, is_of_no_set);
+	qsort(list->member, list->nr, sizeof(*list->member), by_device);
+	drop(list, shown_above);
+	drop(list, shown_elsewhere);
+}
+
+void members_scan(struct member_list *list, bool all)
+{
+	scan(list, NULL, all);
+}
+
+void members_scan_for(struct member_list *list, const char *set_hex)
+{
+	scan(list, set_hex, false);
+}
+
+void members_free(struct member_list *list)
+{
+	while (list->nr)
+		member_free(&list->member[--list->nr]);
+	free(list->member);
+	list->member = NULL;
+}

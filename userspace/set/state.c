@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "set/state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "format/metadata.h"
+
+int set_write_state(const struct set *s, u32 state, unsigned int home)
+{
+	int fd = device_open(&s->meta_dev, O_RDWR | O_DIRECT), r = fd;
+	const char *reason = "metadata cannot be opened";
+
+	if (fd >= 0) {
+		r = md_set_state(fd, state, home, &reason);
+		close(fd);
+	}
+	if (r < 0)
+		err("%s: %s.", s->meta_dev.name, reason);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reports on the screen and as JSON. */
+#ifndef TIERCTL_RENDER_H
+#define TIERCTL_RENDER_H
+
+#include "set/report.h"
+
+void show_list(const struct report *reports, unsigned int nr);
+void show_status(const struct report *r);
+/* devices: what scan found; sets: the sets they were sorted into. */
+void show_scan(const struct member_list *devices, const struct set_list *sets);
+void show_tunables(const struct set *s, const char *key);
+
+/*
+ * JSON goes out once, when the command has ended: an envelope with the sets, the
+ * devices and the errors said by then.
+ */
+void json_start(const char *command);
+void json_add_report(const struct report *r);
+void json_add_scan(const struct member_list *devices, const struct set_list *sets);
+void json_add_tunables(const struct set *s, const char *key);
+struct check_run;
+/* name: of the set, or what was checked. */
+void json_add_check(const char *name, const struct check_run *run, bool fine);
+void json_finish(void);
+/* The command has printed JSON of its own, an object a line: no envelope. */
+void json_is_a_stream(void);
+
+struct picture;
+void json_add_heatmap(const struct picture *p);
+
+struct hot;
+/* To the set that was reported last. */
+void json_add_hot(const struct hot *hot);
+
+#endif
