@@ -111,6 +111,9 @@ row $usage 'name' create a/b -m $meta2 $third
 row $usage 'name' create .. -m $meta2 $third
 row $usage 'name' create "$(printf 'x%.0s' {1..200})" -m $meta2 $third
 row $usage 'no value' $new -m $meta2 --yes=1 $third
+row $usage 'list: no option --force' list --force
+row $usage 'status: no option -y' status -qy $set
+row $usage 'dump: no option --yes' dump --force --yes $set
 row $failed 'tt_none' $new -m $meta2 -c 64k /dev/tt_none
 row $failed 'tt_none' $new -m /dev/tt_none -c 64k $third
 row $failed 'block device' $new -m $meta2 -c 64k /dev/null

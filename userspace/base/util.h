@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TIERCTL_VERSION	"0.1.0"
-
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,	/* failed or declined */

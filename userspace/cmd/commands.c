@@ -147,7 +147,7 @@ const struct command commands[] = {
 		"Keep it somewhere else: tierctl restore makes metadata of it again. An active set\n"
 		"is dumped by way of a metadata snapshot; one that is held already is dumped with\n"
 		"--force alone. A FILE has the contents of a metadata device.\n",
-		B(OUTPUT) | B(FORMAT), 1, 1, cmd_dump,
+		B(FORCE) | B(OUTPUT) | B(FORMAT), 1, 1, cmd_dump,
 	}, {
 		"restore", "FILE DEV|NEWFILE", "make metadata of a dump",
 		"Only a dump of the set as it is now will do: one from before the last activation makes\n"

@@ -84,9 +84,14 @@ static const struct {
 	{ "top", OPT_INTERVAL, "between two screens (default 2, with --once and --json 1)" },
 };
 
-/* Options that every command takes. */
-#define COMMON	(OPT_BIT(OPT_HELP) | OPT_BIT(OPT_VERSION) | OPT_BIT(OPT_QUIET) | OPT_BIT(OPT_VERBOSE) | \
-		 OPT_BIT(OPT_YES) | OPT_BIT(OPT_FORCE))
+/* Options that every command takes, and those that every command takes which changes something. */
+#define COMMON		(OPT_BIT(OPT_HELP) | OPT_BIT(OPT_VERSION) | OPT_BIT(OPT_QUIET) | OPT_BIT(OPT_VERBOSE))
+#define CHANGING	(OPT_BIT(OPT_YES) | OPT_BIT(OPT_FORCE))
+
+static uint64_t options_of(const struct command *c)
+{
+	return c->options | COMMON | (c->options & OPT_BIT(OPT_TEST) ? CHANGING : 0);
+}
 
 const struct command *command_find(const char *name)
 {
@@ -151,7 +156,7 @@ static int count_error(const struct command *c, const char *what, const char *wo
 
 static bool takes(const struct command *c, int id)
 {
-	return (c->options | COMMON) & OPT_BIT(id);
+	return options_of(c) & OPT_BIT(id);
 }
 
 static int no_option(const struct command *c, const char *spelt, int spelt_len)
@@ -299,7 +304,7 @@ void print_command_help(const struct command *c)
 		if (c->options & OPT_BIT(id))
 			print_option(c, id);
 	for (id = 0; id < NR_OPTIONS; id++)
-		if (COMMON & OPT_BIT(id))
+		if (options_of(c) & ~c->options & OPT_BIT(id))
 			print_option(c, id);
 }
 
