@@ -247,6 +247,27 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 	return r;
 }
 
+/*
+ * Whether the tiers' physical blocks begin at the same sectors.  What stacking calls misaligned
+ * may be sizes that do not divide each other.
+ */
+static bool blocks_lie_alike(const struct tier_target *tt, const struct queue_limits *limits)
+{
+	int offset, common = -1;
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++) {
+		if (!tt->devs[i] ||
+		    bdev_physical_block_size(tt->devs[i]->bdev) <= limits->logical_block_size)
+			continue;
+		offset = bdev_alignment_offset(tt->devs[i]->bdev);
+		if (offset < 0 || (common >= 0 && offset != common))
+			return false;
+		common = offset;
+	}
+	return true;
+}
+
 static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct tier_target *tt = ti->private;
@@ -256,7 +277,7 @@ static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	limits->logical_block_size = max(limits->logical_block_size, tt->logical_block_size);
 	limits->physical_block_size = max(limits->physical_block_size,
 					  limits->logical_block_size);
-	if (tier_take_misaligned(limits) ||
+	if ((tier_take_misaligned(limits) && !blocks_lie_alike(tt, limits)) ||
 	    limits->alignment_offset & (limits->logical_block_size - 1)) {
 		/* No larger blocks begin at the same sectors on all tiers. */
 		limits->physical_block_size = limits->logical_block_size;

@@ -495,16 +495,19 @@ static inline bool tier_present(const struct tier *t)
  * REQ_POLLED where the device cannot be polled.  Threads of the kernel and those workers
  * are the tasks that have a worker_private.
  *
- * A part of a bio that was split does not hear of it either, nor does what looks like
- * one.  Where another part is under way, the bio ends in an interrupt, from which io_uring
- * (6.1, 6.12) tries nothing again but hands the error to the program.
+ * A part of a bio that was split, at a chunk or at what a tier takes at once, does not
+ * hear of it either, nor does what looks like one: the first part is as long as may be, the
+ * others do not begin with the first page.  Where another part is under way, the bio ends
+ * in an interrupt, from which io_uring (6.1, 6.12) tries nothing again but hands the error
+ * to the program.
  */
 static inline bool tier_wants_again(const struct tier_set *set, const struct bio *bio)
 {
 	sector_t within = set->chunk_sectors - 1;
 
 	return (bio->bi_opf & (REQ_NOWAIT | REQ_POLLED)) == REQ_NOWAIT &&
-	       !current->worker_private &&
+	       !current->worker_private && !tier_bio_is_rest(bio) &&
+	       bio_sectors(bio) < queue_max_sectors(dm_disk(set->md)->queue) &&
 	       (bio->bi_iter.bi_sector & within) && (bio_end_sector(bio) & within);
 }
 

@@ -68,6 +68,16 @@ static inline void tier_srcu_leave(struct srcu_struct *readers, int idx)
 #define BLK_STS_INVAL	((__force blk_status_t)19)
 #endif
 
+/* Whether a bio does not begin with the first byte of its first page: it is what a split left. */
+static inline bool tier_bio_is_rest(const struct bio *bio)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+	return bio->bi_iter.bi_idx || bio->bi_iter.bi_bvec_done;
+#else
+	return bio->bi_iter.bi_idx || bio->bi_iter.bi_offset;
+#endif
+}
+
 /* The discard limit a target may set: the core recomputes the soft one. */
 static inline void tier_limit_discards(struct queue_limits *limits, u32 sectors)
 {

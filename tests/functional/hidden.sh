@@ -156,6 +156,31 @@ other_marks()
 }
 test_case "other marks of udev" other_marks
 
+# With its last chunk a tier may end as a member of an array does; that is the set's affair.
+array_on_set()
+{
+	local chunks
+	marks ''
+	disk meta 4
+	disk fast 16
+	disk slow 32
+	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
+	chunks=$(($(blockdev --getsz "$dev") / 128))
+	ctl migrate -q "$set" 0-$((chunks - 1)) --tier 1
+	write_chunks 0 "$chunks" 1
+	settle
+	ctl deactivate -q "$set"
+	# md 1.0: its superblock 8 KiB before the end, where the last place is.
+	mdadm --create /dev/md/tt_array --run --metadata=1.0 --level=1 --raid-devices=2 --force "$slow" missing \
+		>/dev/null 2>&1 </dev/null
+	mdadm --stop /dev/md/tt_array >/dev/null 2>&1
+	seen_anew "$slow"
+	matches 'ID_FS_TYPE=linux_raid_member' "$(udevadm info "$slow")" "udev's database"
+	ctl_code 0 activate -q "$set"
+	active
+}
+test_case "an array's superblock within what the set holds hides no tier" array_on_set
+
 metadata_marked()
 {
 	make_inactive
@@ -269,6 +294,14 @@ triggered()
 	ctl create "$set" -q -c 64k -m "$meta" "$fast" /dev/mapper/tt_mapped
 	settle
 	ctl deactivate -q "$set"
+	trigger "$(readlink -f /dev/mapper/tt_mapped)"
+	fails active
+	# A soft reboot, by what tier-deactivate.service leaves behind.
+	touch /run/dm-tier/shutdown
+	trigger "$(readlink -f /dev/mapper/tt_mapped)"
+	active
+	ctl deactivate -q "$set"
+	fails test -e /run/dm-tier/shutdown
 	trigger "$(readlink -f /dev/mapper/tt_mapped)"
 	fails active
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,10 +14,30 @@
 
 #include "base/util.h"
 
+/* Processes that were left behind, at most */
+#define MOST	8
+
 struct shared {
 	int answer;
-	char result[];
+	_Alignas(max_align_t) char result[];
 };
+
+static pid_t left[MOST];
+
+/* Where one more may be noted that is left behind, or NULL: the kernel ends those as devices answer. */
+static pid_t *place_for_one(void)
+{
+	pid_t *place = NULL;
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++) {
+		if (left[i] && waitpid(left[i], NULL, WNOHANG))
+			left[i] = 0;
+		if (!left[i])
+			place = &left[i];
+	}
+	return place;
+}
 
 /*
  * The process may outlive the tool: whoever waits for the end of the tool's output, or for
@@ -50,11 +71,15 @@ int run_within(uint64_t ms, int (*fn)(void *context, void *result), void *contex
 {
 	struct shared *shared = mmap(NULL, sizeof(*shared) + len, PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child, *place = place_for_one();
 	int ends[2], r = -ETIMEDOUT;
-	pid_t child;
 
 	if (shared == MAP_FAILED)
 		return -errno;
+	if (!place) {
+		munmap(shared, sizeof(*shared) + len);
+		return r;
+	}
 	if (pipe2(ends, O_CLOEXEC)) {
 		r = -errno;
 		munmap(shared, sizeof(*shared) + len);
@@ -76,6 +101,7 @@ int run_within(uint64_t ms, int (*fn)(void *context, void *result), void *contex
 		memcpy(result, shared->result, len);
 	} else if (child > 0) {
 		kill(child, SIGKILL);
+		*place = child;
 	}
 	close(ends[0]);
 	munmap(shared, sizeof(*shared) + len);

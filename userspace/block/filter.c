@@ -44,7 +44,7 @@ static bool has(struct udev_device *d, const char *key)
  * again.  Nor is what the rules for dm-tier have set themselves, nor that systemd waits for a
  * file system on a crypt device that has none.
  */
-static char *reason_by_udev(struct udev_device *d)
+static char *reason_by_udev(struct udev_device *d, bool *by_type)
 {
 	const char *type = udev_device_get_property_value(d, "ID_FS_TYPE");
 	const char *uuid = udev_device_get_property_value(d, "DM_UUID");
@@ -52,9 +52,13 @@ static char *reason_by_udev(struct udev_device *d)
 
 	if (is_set(d, "DM_MULTIPATH_DEVICE_PATH", "1"))
 		return xstrdup("a path of multipath (DM_MULTIPATH_DEVICE_PATH=1)");
-	if (type && is_member_type(type, udev_device_get_property_value(d, "ID_FS_USAGE")))
+	if (type && is_member_type(type, udev_device_get_property_value(d, "ID_FS_USAGE"))) {
+		*by_type = true;
 		return xasprintf("part of something else (ID_FS_TYPE=%s)", type);
-	if (!ours && is_set(d, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1"))
+	}
+	/* Not for the moment in which LVM makes a volume, or has it suspended. */
+	if (!ours && is_set(d, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1") && !is_set(d, "DM_NOSCAN", "1") &&
+	    !is_set(d, "DM_SUSPENDED", "1"))
 		return xstrdup("hidden (DM_UDEV_DISABLE_OTHER_RULES_FLAG=1)");
 	if (!ours && is_set(d, "SYSTEMD_READY", "0") && (!uuid || strncmp(uuid, "CRYPT-", 6)))
 		return xstrdup("hidden (SYSTEMD_READY=0)");
@@ -103,16 +107,19 @@ static char *reason_by_sysfs(dev_t dev)
 	return reason;
 }
 
-char *filter_reason(dev_t dev)
+char *filter_reason(dev_t dev, bool *by_type)
 {
 	char *reason = reason_by_sysfs(dev);
 	struct udev_device *d;
+	bool type = false;
 
+	if (by_type)
+		*by_type = false;
 	if (reason)
 		return reason;
 	d = look_up(dev);
 	if (d)
-		reason = reason_by_udev(d);
+		reason = reason_by_udev(d, by_type ? by_type : &type);
 	udev_device_unref(d);
 	return reason;
 }

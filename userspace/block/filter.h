@@ -13,9 +13,10 @@
 /*
  * What the device is by sysfs or by udev's database: "a path of multipath
  * (DM_MULTIPATH_DEVICE_PATH=1)" for example; NULL if nothing is known against it.  The caller
- * frees.  udevd is not waited for, and the device is not read.
+ * frees.  udevd is not waited for, and the device is not read.  *by_type, unless that is NULL:
+ * nothing but the type of what udev has found on it speaks against it.
  */
-char *filter_reason(dev_t dev);
+char *filter_reason(dev_t dev, bool *by_type);
 
 /*
  * Whether the device may be a part of that set: false if udev has read it and has found

@@ -165,6 +165,9 @@ int cmd_deactivate(const struct args *args)
 
 	if (code)
 		return code;
+	/* From here on the rules of udev leave alone what is deactivated, see tier-deactivate.service. */
+	if (!global.test)
+		unlink("/run/dm-tier/shutdown");
 	sets_load(&list, false);
 	for (i = 0; i < args->nr; i++)
 		if (!sets_find(&list, args->word[i])) {

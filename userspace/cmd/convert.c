@@ -26,6 +26,7 @@
 #include "ops/activate.h"
 #include "ops/convert.h"
 #include "set/candidate.h"
+#include "set/find.h"
 #include "set/lock.h"
 #include "set/member.h"
 #include "set/set.h"
@@ -237,7 +238,7 @@ static bool check_origin_content(const struct request *q)
 		return false;
 	}
 	/* A physical volume within it is what it carries. */
-	hidden = filter_reason(d->dev);
+	hidden = filter_reason(d->dev, NULL);
 	if (hidden && !global.force && !(found && strstr(found, "LVM2_member") && strstr(hidden, "LVM2_member"))) {
 		err("%s: is %s. Convert what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
 		    q->c.name, hidden, d->path);
@@ -681,9 +682,17 @@ static int write_set(struct request *q)
 static int activate(const char *set_hex, const char *name)
 {
 	int code = activate_uuid(set_hex);
+	const struct set *s;
+	struct set_list list;
 
-	if (code == EXIT_FAILED)
+	if (code != EXIT_FAILED)
+		return code;
+	/* By now the kernel may have used it. */
+	sets_load(&list, true);
+	s = sets_find_hex(&list, set_hex);
+	if (s && (convert_unused(s) || convert_unfinished(s)))
 		convert_say_ways(name);
+	sets_free(&list);
 	return code;
 }
 

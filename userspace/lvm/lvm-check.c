@@ -370,16 +370,17 @@ static bool check_activation(const struct lvm_steps *s, const struct volumes *al
 		{ "volume_list", true }, { "auto_activation_volume_list", true }, { "read_only_volume_list", false },
 	};
 	const struct volume *now = find(all, step->vg, step->lv), *other = find(all, step->vg, NULL);
-	bool good = true;
+	const char *vg_tags = other ? other->vg_tags : "", *tags = now ? now->tags : "";
+	bool good = true, has;
 	unsigned int i;
 
 	for (i = 0; good && i < sizeof(keys) / sizeof(*keys); i++) {
 		char *words = setting(all->config, keys[i].key);
 
-		/* That one hangs on the tags of the host. */
-		good = !words || has_word(words, "@*") ||
-		       keys[i].lacks == covers(words, step->vg, new, now ? now->tags : "", other ? other->vg_tags : "",
-					       !s->back);
+		/* "@*" hangs on the tags of the host.  What the list says of the name that it has stays true. */
+		has = words && covers(words, step->vg, new, tags, vg_tags, !s->back);
+		good = !words || has_word(words, "@*") || keys[i].lacks == has ||
+		       (now && has == covers(words, step->vg, step->lv, tags, vg_tags, true));
 		if (!good && keys[i].lacks)
 			err("%s/%s: is to be called %s for %s, and activation/%s in lvm.conf has no such volume, so LVM would not activate it. Add \"%s/%s\" there first.",
 			    step->vg, step->lv, new, s->set, keys[i].key, step->vg, new);

@@ -520,7 +520,7 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 			enum convert_origin sure, struct device *d)
 {
 	const struct set_tier *t = s && s->have_records && s->nr_tiers ? &s->tier[s->nr_tiers - 1] : NULL;
-	bool found = false, fits = typed && (!t || t->size == typed->size);
+	bool found = false, fits = typed && (!t || sure == ORIGIN_KNOWN || t->size <= typed->size);
 	char *volume, *path = NULL;
 
 	if (tagged_origin(set_hex, &volume))
@@ -599,8 +599,14 @@ static int take_back(struct set *s)
 	struct homes homes = homes_of(s);
 	char *no_device = NULL;
 	uint64_t label;
-	int fd, r = label_area_untouched(s, &t->dev, "convert", &label);
+	int fd, r = -ESTALE;
 
+	/* Of another time than the metadata, what it has of the origin is older than the origin. */
+	if (set_stale(s))
+		err("%s: its devices and its metadata are not of one time, so nothing is undone with them. Which: tierctl status %s",
+		    s->name, s->name);
+	else
+		r = label_area_untouched(s, &t->dev, "convert", &label);
 	if (!r)
 		r = revert_unused(s, s->nr_tiers - 1, &homes, false);
 	if (r == -EAGAIN)

@@ -175,7 +175,7 @@ static void add_reason(char **carries, const char *hidden)
 
 bool candidate_look_inside(struct candidate *d, bool metadata)
 {
-	char *hidden = filter_reason(d->dev.dev);
+	char *hidden = filter_reason(d->dev.dev, NULL);
 	bool good = false, unknown;
 	struct member m;
 	int error;

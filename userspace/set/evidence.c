@@ -37,6 +37,8 @@ struct view {
 	uint64_t chunk_bytes;
 	uint64_t chunks;		/* that lie on the tier */
 	void *block;			/* one, to read into */
+	bool identified;		/* something on it is this tier's without doubt */
+	bool other;			/* something on it may be somebody else's */
 	struct evidence *e;
 };
 
@@ -134,7 +136,8 @@ static void look_at_size(struct view *v)
 	uint64_t size = v->s->tier[v->rank].size;
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
-	if (v->dev->size == size)
+	v->other = v->dev->size != size;
+	if (!v->other)
 		note(v, false, "its size is the tier's: %llu sectors", (unsigned long long)(size / SECTOR_SIZE));
 	else
 		note(v, true, "it has %s, the tier had %s", format_size(a, v->dev->size), format_size(b, size));
@@ -211,11 +214,13 @@ static void look_at_label_area(struct view *v)
 	else
 		note(v, used > SLIP_BYTES, "its label area of %s is zeroes behind byte %llu", size,
 		     (unsigned long long)used);
-	if (label_names_it(v))
+	v->identified = label_names_it(v);
+	if (v->identified)
 		note(v, false, "what is left of its label names this tier");
 	carries = signatures_within(v->dev->path, area, &error);
 	if (carries)
 		note(v, true, "it carries %s there", carries);
+	v->other |= carries != NULL;
 	if (data)
 		doubt(v, "a file system or encrypted data has been made on it, which took more than the label");
 	else if (used > SLIP_BYTES)
@@ -410,8 +415,10 @@ static unsigned int look_at_copies(struct view *v)
 		else
 			bad++;
 	}
-	if (good)
+	if (good) {
+		v->identified = true;
 		note(v, false, "copies of the superblock of %s that are where they should be: %u", c.fs, good);
+	}
 	if (bad)
 		note(v, true, "copies of the superblock of %s that are not where they should be: %u", c.fs, bad);
 	if (bad && !good)
@@ -466,6 +473,8 @@ bool evidence_gather(struct evidence *e, const struct set *s, unsigned int rank,
 		} else {
 			note(&v, false, "no chunk lies on it, so there is nothing to lose or to compare");
 		}
+		if (v.other && !v.identified)
+			doubt(&v, "nothing on it tells that it is the tier, and it may be somebody else's");
 	}
 	close_view(&v);
 	return good;

@@ -330,7 +330,8 @@ static void look_at_device(struct look *l, const struct device *d)
 		add(l, PROBLEM_READ_ONLY, d->name, "%s is read-only: %s", name, how);
 		free(how);
 	}
-	if (!l->opaque)
+	/* What lies below may have larger ones: a loop device takes any. */
+	if (d->dev == l->top->dev)
 		look_at_blocks(l, d);
 	if (dm_name && !dm_table_lines(d->dev, &lines, &nr)) {
 		for (i = 0; i < nr; i++)

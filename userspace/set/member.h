@@ -23,6 +23,8 @@ struct member {
 	bool foreign;		/* MEMBER_TIER: beside its label, where zeroes were, is something else */
 	const char *reason;	/* constant */
 	char *hidden;		/* found by a scan: why it is not to be taken for a member, or NULL */
+	bool hidden_by_type;	/* for what udev has found on it alone */
+	bool array_within;	/* found by a scan: what the set holds ends as a part of an array does */
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;
 	struct tier_label_info label;	/* MEMBER_TIER */

@@ -77,14 +77,24 @@ static bool is_leg(const struct member *m)
 /* These two run in processes of their own. */
 static void look(const struct device *dev, void *result)
 {
-	member_look(dev, result);
+	struct member *m = result;
+	char *carries;
+	uint64_t at;
+	int error;
+
+	member_look(dev, m);
+	if (m->kind != MEMBER_TIER)
+		return;
+	carries = signatures_beyond(dev->path, m->label.label_area * SECTOR_SIZE, &at, &error);
+	m->array_within = carries && at < m->label.size * SECTOR_SIZE;
+	free(carries);
 }
 
 static void look_but_at_legs(const struct device *dev, void *result)
 {
 	struct member *m = result;
 
-	member_look(dev, m);
+	look(dev, m);
 	if (is_leg(m))
 		m->kind = MEMBER_NONE;
 }
@@ -121,7 +131,12 @@ static void look_at_all(struct member_list *list, void (*fn)(const struct device
 			m->reason = "does not answer";
 		}
 		if (m->kind != MEMBER_NONE)
-			m->hidden = filter_reason(m->dev.dev);
+			m->hidden = filter_reason(m->dev.dev, &m->hidden_by_type);
+		/* A pool or an array that somebody has put on the set, and that ends with its last chunk. */
+		if (m->hidden_by_type && m->array_within) {
+			free(m->hidden);
+			m->hidden = NULL;
+		}
 		if (r[i].late && !m->hidden)
 			complain_of_late(m);
 	}
@@ -213,9 +228,15 @@ static bool shown_above(const struct member_list *list, const struct member *m)
 
 static int is_unreadable(void *context, dev_t holder)
 {
+	char *uuid = device_attribute(holder, "dm/uuid");
+	bool set = uuid && !strncmp(uuid, "TIER-", 5);
 	struct same_above *s = context;
 	unsigned int i;
 
+	free(uuid);
+	/* What lies on a set carries something else than its parts. */
+	if (set)
+		return 0;
 	for (i = 0; i < s->list->nr; i++) {
 		if (s->list->member[i].dev.dev == holder && s->list->member[i].kind == MEMBER_UNREADABLE) {
 			s->unreadable = &s->list->member[i];

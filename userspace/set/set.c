@@ -539,7 +539,8 @@ static void use_label(struct set *s, const struct member *m)
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
-	copy_reason(&t->hidden, m->hidden);
+	/* The home of a revert that was cut short has the beginning of what the set held. */
+	copy_reason(&t->hidden, m->hidden_by_type && s->info.state == TIER_STATE_REVERTING ? NULL : m->hidden);
 	t->label_generation = m->label.generation;
 	t->stale = stale;
 	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
