@@ -160,13 +160,14 @@ int main(void)
 	words("the group", "activation {\n\tvolume_list=[\"b\",\"a\"]\n}\n", false, NULL);
 	words("the old name", "activation {\n\tvolume_list=[\"a/data\"]\n}\n", false, "volume_list in lvm.conf");
 	words("both names", "activation {\n\tvolume_list=[\"a/data\",\"a/data_torig\"]\n}\n", false, NULL);
-	words("none", "activation {\n\tvolume_list=[]\n}\n", false, "volume_list");
+	words("neither name", "activation {\n\tvolume_list=[]\n}\n", false, NULL);
 	words("our tag", "activation {\n\tvolume_list=[\"@dm-tier\"]\n}\n", false, NULL);
 	words("our tag when it goes", "activation {\n\tvolume_list=[\"@dm-tier\"]\n}\n", true, "volume_list");
 	words("tags of the host", "activation {\n\tvolume_list=\"@*\"\n}\n", false, NULL);
 	words("at boot", "activation {\n\tauto_activation_volume_list=\"a/data\"\n}\n", false, "auto_activation_volume_list");
 	words("read-only by the host", "activation {\n\tread_only_volume_list=[\"@*\"]\n}\n", false, NULL);
-	words("read-only", "activation {\n\tread_only_volume_list=\"a\"\n}\n", false, "read-only");
+	words("read-only", "activation {\n\tread_only_volume_list=\"a/data_torig\"\n}\n", false, "read-only");
+	words("read-only by either name", "activation {\n\tread_only_volume_list=\"a\"\n}\n", false, NULL);
 
 	usual(&s);
 	test = "lvrename";
