@@ -68,7 +68,7 @@ check-build:			## compile for every kernel: W=1, sparse, no warning
 	@ci/setup
 	@ci/check-build $(KERNEL)
 
-check-style:			## shellcheck and checkpatch --strict
+check-style:			## shellcheck, checkpatch --strict, who calls whom (ci/check-layers)
 	@ci/setup
 	@ci/check-style
 

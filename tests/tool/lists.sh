@@ -51,10 +51,16 @@ done
 [ "$(keys TIER_TUNABLE | wc -l)" -ge 3 ] && [ "$(keys TIER_TIER | wc -l)" -ge 3 ] && [ "$(keys HEAT_KEY | wc -l)" -ge 3 ]
 point $? "the tunables were found"
 
-programs=" $(sed -n '/^TEST_PROGS/,/[^\\]$/{s/\\$//;p}' "$top/tests/functional/Makefile" | tr -s ' \t\n' ' ') "
+# words VARIABLE: what the Makefile of tests/functional gives it
+words() { echo " $(sed -n "/^$1/,/[^\\\\]\$/{s/\\\\\$//;p}" "$top/tests/functional/Makefile" | tr -s ' \t\n' ' ') "; }
+programs=$(words TEST_PROGS) files=$(words TEST_FILES)
 for file in "$top"/tests/functional/*.sh; do
 	name=${file##*/}
-	[[ $name != lib*.sh ]] || continue
+	if [[ $name == lib*.sh ]]; then
+		[[ $files == *" $name "* ]]
+		point $? "TEST_FILES in tests/functional/Makefile names $name"
+		continue
+	fi
 	[[ $programs == *" $name "* ]]
 	point $? "TEST_PROGS in tests/functional/Makefile names $name"
 	grep -qE "^\| ([a-z-]+, )*${name%.sh}(, [a-z-]+)* \|" "$top/tests/functional/README.md"

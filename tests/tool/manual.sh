@@ -43,7 +43,7 @@ done
 
 if command -v groff >/dev/null; then
 	for page in "$man"/*; do
-		complaint=$(groff -man -ww -z "$page" 2>&1)
+		complaint=$(groff -man -t -ww -z "$page" 2>&1; grep -nE '^\.(PP|P|LP) .' "$page")
 		[ -z "$complaint" ]
 		point $? "${page##*/} is well-formed${complaint:+: $complaint}"
 	done
