@@ -13,7 +13,7 @@
  *                                     at once; says so when they are under way
  *   tierio sync    DEV
  *   tierio sums    DEV...             a line each that tells whether it has changed
- *   tierio hold    DEV                open exclusively until killed
+ *   tierio hold    DEV                open exclusively until killed, or until who started it is
  *   tierio seal    DEV at= len= xor=  write the crc32c of bytes at+4 .. at+len
  *   tierio torture DEV at= len= chunk= seconds= seed= model=FILE [discard=0] [again=1]
  *   tierio recheck DEV at= len= model=FILE
@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -583,6 +584,8 @@ int main(int argc, char **argv)
 		if (fsync(fd))
 			die_io("fsync", 0);
 	} else if (!strcmp(command, "hold")) {
+		/* A shell that runs this for its function in the background is what a test kills. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		puts("held");
 		fflush(stdout);
 		pause();
