@@ -258,22 +258,23 @@ not_read()
 }
 test_case "no device of another set is read for one that is complete" not_read
 
-not_joined()
+# One that is named and blank is the user's choice; so it is said.
+joined()
 {
 	marks ''
-	make_disks
-	disk third 16
-	marks 'KERNEL=="tt_third", ENV{DM_MULTIPATH_DEVICE_PATH}="1"'
-	blkdiscard -z -l 1M "$third"
-	seen_anew "$third"
-	unchanged "$third" -- ctl_code 1 create "$set" -m "$meta" "$third" "$slow"
-	one_line "$third: is a path of multipath"
-	ctl create "$set" -q -m "$meta" "$fast" "$slow"
-	unchanged "$third" -- ctl_code 1 add "$set" "$third"
-	one_line "$third: is a path of multipath"
-	ctl_code 0 add --force -y -q "$set" "$third"
+	disk meta 4
+	disk slow 32
+	disk fast 16
+	marks_of_slow "$a_path"
+	seen_anew "$slow"
+	ctl_code 0 create "$set" -c 64k -m "$meta" "$fast" "$slow"
+	one_line "$slow: is a path of multipath.*not activated on it by itself"
+	settle
+	ctl deactivate -q "$set"
+	refused "$slow" "a path of multipath"
 }
-test_case "none is joined to a set" not_joined
+test_case "a set is made on a path with a warning, and not activated on it" joined
+
 
 # What was deactivated by hand; at boot nothing is known before.
 trigger()

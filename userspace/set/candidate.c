@@ -164,15 +164,6 @@ bool candidate_begins_blank(const struct device *d)
 	return zero;
 }
 
-/* --force asks about both. */
-static void add_reason(char **carries, const char *hidden)
-{
-	char *both = *carries ? xasprintf("%s; %s", *carries, hidden) : xstrdup(hidden);
-
-	free(*carries);
-	*carries = both;
-}
-
 bool candidate_look_inside(struct candidate *d, bool metadata)
 {
 	char *hidden = filter_reason(d->dev.dev, NULL);
@@ -203,15 +194,10 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	unknown = !d->carries && !(metadata ? candidate_begins_blank(&d->dev) : m.blank);
 	if (unknown)
 		d->carries = xstrdup("something unknown in its first 8 KiB");
-	/* Of the type that udev has found in its contents these say more. */
-	if (hidden && !(d->carries && strstr(hidden, "ID_FS_TYPE"))) {
-		good = global.force;
-		if (!good)
-			err("%s: is %s. Use what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
-			    d->typed, hidden, d->dev.path);
-		add_reason(&d->carries, hidden);
-		goto out;
-	}
+	/* It may be blank.  Of the type that udev has found in its contents these say more. */
+	if (hidden && !(d->carries && strstr(hidden, "ID_FS_TYPE")))
+		warn("%s: is %s. A set is not activated on it by itself, but on what is made of it; if udev is wrong: udevadm trigger %s",
+		     d->typed, hidden, d->dev.path);
 
 	if (!d->carries || global.force)
 		good = true;
