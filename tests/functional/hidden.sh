@@ -174,9 +174,9 @@ array_on_set()
 	mdadm --create /dev/md/tt_array --run --metadata=1.0 --level=1 --raid-devices=2 --force "$slow" missing \
 		>/dev/null 2>&1 </dev/null
 	mdadm --stop /dev/md/tt_array >/dev/null 2>&1
-	# As udev does with other disks.
+	# As udev does with other disks; of a kind that no rule puts together at once.
 	same linux_raid_member "$(blkid -p -o value -s TYPE "$slow")" "what blkid finds"
-	marks_of_slow 'ENV{ID_FS_TYPE}="linux_raid_member", ENV{ID_FS_USAGE}="raid"'
+	marks_of_slow 'ENV{ID_FS_TYPE}="via_raid_member", ENV{ID_FS_USAGE}="raid"'
 	seen_anew "$slow"
 	ctl_code 0 activate -q "$set"
 	active
