@@ -268,7 +268,7 @@ joined()
 	marks_of_slow "$a_path"
 	seen_anew "$slow"
 	ctl_code 0 create "$set" -c 64k -m "$meta" "$fast" "$slow"
-	one_line "$slow: is a path of multipath.*not activated on it by itself"
+	matches "$slow: is a path of multipath .*not activated on it by itself" "$errors" "what is said"
 	settle
 	ctl deactivate -q "$set"
 	refused "$slow" "a path of multipath"
