@@ -42,7 +42,7 @@ static bool has(struct udev_device *d, const char *key)
 /*
  * A file system is no reason: convert leaves that in the database until udev has looked
  * again.  Nor is what the rules for dm-tier have set themselves, nor that systemd waits for a
- * file system on a crypt device that has none.
+ * file system on a crypt device that has none, or for the other devices of a btrfs.
  */
 static char *reason_by_udev(struct udev_device *d, bool *by_type)
 {
@@ -60,7 +60,8 @@ static char *reason_by_udev(struct udev_device *d, bool *by_type)
 	if (!ours && is_set(d, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1") && !is_set(d, "DM_NOSCAN", "1") &&
 	    !is_set(d, "DM_SUSPENDED", "1"))
 		return xstrdup("hidden (DM_UDEV_DISABLE_OTHER_RULES_FLAG=1)");
-	if (!ours && is_set(d, "SYSTEMD_READY", "0") && (!uuid || strncmp(uuid, "CRYPT-", 6)))
+	if (!ours && is_set(d, "SYSTEMD_READY", "0") && !is_set(d, "ID_BTRFS_READY", "0") &&
+	    (!uuid || strncmp(uuid, "CRYPT-", 6)))
 		return xstrdup("hidden (SYSTEMD_READY=0)");
 	return NULL;
 }
