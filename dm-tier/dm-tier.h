@@ -497,18 +497,16 @@ static inline bool tier_present(const struct tier *t)
  *
  * A part of a bio that was split, at a chunk or at what a tier takes at once, does not
  * hear of it either, nor does what looks like one: the first part is as long as may be, or
- * ends with its chunk; the others do not begin with the first page.  Where another part is under way, the bio ends
- * in an interrupt, from which io_uring (6.1, 6.12) tries nothing again but hands the error
- * to the program.
+ * ends with its chunk; the others do not begin with the first page.  Where another part is
+ * under way, the bio ends in an interrupt, from which io_uring (6.1, 6.12) tries nothing
+ * again but hands the error to the program.
  */
 static inline bool tier_wants_again(const struct tier_set *set, const struct bio *bio)
 {
-	sector_t within = set->chunk_sectors - 1;
-
 	return (bio->bi_opf & (REQ_NOWAIT | REQ_POLLED)) == REQ_NOWAIT &&
 	       !current->worker_private && !tier_bio_is_rest(bio) &&
 	       bio_sectors(bio) < queue_max_sectors(dm_disk(set->md)->queue) &&
-	       (bio_end_sector(bio) & within);
+	       (bio_end_sector(bio) & (set->chunk_sectors - 1));
 }
 
 /*
