@@ -3,7 +3,7 @@
 # The project's front door.  `make help` lists what there is.
 
 # Which kernel to compile for: 6.1, 6.12, 7.x (Debian's, kept in a cache, see
-# ci/kernel) or running.  Without it: 6.1 if it is in the cache, else running.
+# ci/setup/kernel) or running.  Without it: 6.1 if it is in the cache, else running.
 KERNEL ?=
 # Any kernel build directory instead.
 KDIR ?=
@@ -14,7 +14,7 @@ DESTDIR ?=
 .DEFAULT_GOAL := all
 
 check-unit:			## the tests that need neither root nor a guest; half a minute
-	@ci/check-unit
+	@ci/test/check-unit
 
 all: modules userspace		## modules and tools (default)
 
@@ -25,81 +25,81 @@ userspace:			## tierctl and its like
 	$(MAKE) -C userspace
 
 check:				## set up, build, test in a guest (TESTS='verify*' for some)
-	@ci/check $(or $(KERNEL),6.1)
+	@ci/test/check $(or $(KERNEL),6.1)
 
 check-all:			## every kind of test there is; takes most of a day (CUTS=500 SOAK=3600 ANEW=1 ONLY=PATTERN)
-	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ONLY='$(ONLY)' ci/check-all
+	@CUTS='$(CUTS)' SOAK='$(SOAK)' ANEW='$(ANEW)' ONLY='$(ONLY)' ci/test/check-all
 
 check-crash:			## power cuts and replayed logs in a guest (CUTS=50 SEED=N POINTS=5 FSYNCS=3)
 	@TESTS='crash/*' CUTS='$(CUTS)' SEED='$(SEED)' POINTS='$(POINTS)' FSYNCS='$(FSYNCS)' \
-		DM_TIER_GUEST_TIMEOUT=$${DM_TIER_GUEST_TIMEOUT:-14400} ci/check $(or $(KERNEL),6.1)
+		DM_TIER_GUEST_TIMEOUT=$${DM_TIER_GUEST_TIMEOUT:-14400} ci/test/check $(or $(KERNEL),6.1)
 
 check-kill:			## guests killed while they work (ROUNDS=2)
-	@ci/setup
+	@ci/setup/machine
 	@ci/build-modules $(or $(KERNEL),6.1)
 	@tests/crash/kill-guest $(or $(ROUNDS),2)
 
 check-boot:			## a Debian boots from an image with sets in its fstab (N=10 boots, N cuts)
-	@ci/setup
+	@ci/setup/machine
 	@tests/boot/run --kernel $(or $(KERNEL),6.1) $(or $(N),10)
 
 check-faults:			## devices that fail, in every way they can, in a guest
-	@TESTS='faults/*' ci/check $(or $(KERNEL),6.1)
+	@TESTS='faults/*' ci/test/check $(or $(KERNEL),6.1)
 
 check-asan:			## tierctl with AddressSanitizer and UBSan through its tests
-	@ci/setup
+	@ci/setup/machine
 	@$(MAKE) -s -C userspace asan
 	@TIERCTL=$(CURDIR)/userspace/tierctl.asan \
-		TESTS='$(or $(TESTS),tierctl* files see schedule reshape)' ci/check $(or $(KERNEL),6.1)
+		TESTS='$(or $(TESTS),tierctl* files see schedule reshape)' ci/test/check $(or $(KERNEL),6.1)
 
 check-valgrind:			## tierctl and the tools under valgrind
-	@TESTS=valgrind ci/check $(or $(KERNEL),6.1)
+	@TESTS=valgrind ci/test/check $(or $(KERNEL),6.1)
 
 check-debug:			## tests on a kernel with KASAN, lockdep (SHORT=1; LEAKS=1: kmemleak)
-	@ci/check-debug $(or $(KERNEL),debug)
+	@ci/test/check-debug $(or $(KERNEL),debug)
 
 coverage:			## lines of the modules that the tests execute, by check-debug
-	@ci/coverage $(TESTS)
+	@ci/test/coverage $(TESTS)
 
 coverage-report:		## of what has been counted (COUNTS=DIR)
-	@ci/coverage-report --least 90 $(or $(COUNTS),build/coverage) build/coverage
+	@ci/test/coverage-report --least 90 $(or $(COUNTS),build/coverage) build/coverage
 
 check-build:			## compile for every kernel: W=1, sparse, no warning
-	@ci/setup
-	@ci/check-build $(KERNEL)
+	@ci/setup/machine
+	@ci/lint/check-build $(KERNEL)
 
 check-style:			## shellcheck, checkpatch --strict, who calls whom (ci/check-layers)
-	@ci/setup
-	@ci/check-style
+	@ci/setup/machine
+	@ci/lint/check-style
 
 check-abi:			## our declarations against the kernels' own types
-	@ci/setup
-	@ci/check-abi --self-test
-	@ci/check-abi
+	@ci/setup/machine
+	@ci/lint/check-abi --self-test
+	@ci/lint/check-abi
 
 check-ci:			## does the test runner notice what it should?
-	@ci/setup
-	@ci/selftest/check-all
-	@ci/selftest/check-unit
-	@ci/guest --kernel $(or $(KERNEL),6.1) ci/selftest/run
+	@ci/setup/machine
+	@ci/test/selftest/check-all
+	@ci/test/selftest/check-unit
+	@ci/guest/run --kernel $(or $(KERNEL),6.1) ci/test/selftest/run
 
 check-mutants:			## do the tests catch the defects they are for? (MUTANT=name for one)
-	@ci/setup
-	@ci/check-mutants --kernel $(or $(KERNEL),6.1) $(MUTANT)
+	@ci/setup/machine
+	@ci/test/check-mutants --kernel $(or $(KERNEL),6.1) $(MUTANT)
 
 fuzz:				## nonsense for the tools and the modules (N=1000 SEED=1 SECONDS=30)
-	@ci/setup
+	@ci/setup/machine
 	@$(MAKE) -s -C tests/fuzz tools
 	@build/fuzz/fuzztools $(or $(N),1000) $(or $(SEED),1)
 	@$(MAKE) -s -C tests/fuzz/reader run SECONDS=$(or $(SECONDS),30)
-	@N=$(or $(N),1000) SEED=$(or $(SEED),1) ci/fuzz $(or $(KERNEL),6.1)
+	@N=$(or $(N),1000) SEED=$(or $(SEED),1) ci/test/fuzz $(or $(KERNEL),6.1)
 
 soak:				## everything at once for an hour; nothing may grow (SOAK=3600 seconds)
-	@ci/setup
-	@ci/soak $(or $(SOAK),3600) $(or $(KERNEL),6.1)
+	@ci/setup/machine
+	@ci/test/soak $(or $(SOAK),3600) $(or $(KERNEL),6.1)
 
 demo:				## a guest with a fast and a slow disk shows what this is about
-	@ci/setup
+	@ci/setup/machine
 	@ci/build-modules $(or $(KERNEL),6.1)
 	@$(MAKE) -s -C userspace
 	@ci/demo/run $(or $(KERNEL),6.1)
@@ -134,7 +134,7 @@ install-dkms:			## the modules' source where dkms wants it, built and installed
 
 clean:				## what was compiled here; the cache stays
 	rm -rf build
-	for dir in userspace ci/slowdisk tests/*/; do \
+	for dir in userspace ci/guest/slowdisk tests/*/; do \
 		if grep -qs '^clean *:' $$dir/Makefile; then $(MAKE) -s -C $$dir clean || exit 1; fi; \
 	done
 

@@ -7,7 +7,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${DM_TIER_CACHE:-/var/cache/dm-tier}
 # shellcheck disable=SC2034
 all_series="6.1 6.12 7.x"
-# The compiler of ci/debug-kernel's kernels and of the modules for them.
+# The compiler of ci/setup/debug-kernel's kernels and of the modules for them.
 # shellcheck disable=SC2034
 debug_cc=gcc-12
 
@@ -26,14 +26,14 @@ say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 # kernel_dir SERIES: where that kernel is, or would be, in the cache.  One that
-# ci/debug-kernel makes is built anew when its source or configuration changes.
+# ci/setup/debug-kernel makes is built anew when its source or configuration changes.
 kernel_dir()
 {
 	local version=none hash
 	case $1 in
 	debug|kcsan)
 		[ ! -e "$cache/linux-source/version" ] || version=$(<"$cache/linux-source/version")
-		hash=$(cd "$top/ci/kernel-config" && sha256sum base.config "$1.config" | sha256sum)
+		hash=$(cd "$top/ci/setup/kernel-config" && sha256sum base.config "$1.config" | sha256sum)
 		echo "$cache/kernels/$1-$version-${hash:0:12}" ;;
 	*)
 		echo "$cache/kernels/$1" ;;

@@ -10,7 +10,7 @@
 
 cd "$(dirname "$0")" || exit 1
 
-# skip REASON: a guest of ci/guest has all that is wanted
+# skip REASON: a guest of ci/guest/run has all that is wanted
 skip()
 {
 	if [ -n "${DM_TIER_GUEST:-}" ]; then

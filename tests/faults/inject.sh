@@ -5,7 +5,7 @@
 # provokes: vmalloc error|(kobject_add_internal|kmem_cache_create_usercopy).*error:? -(12|22)
 #
 # Allocations of the module, and I/O of single disks, that fail at random: a
-# kernel with fault injection is needed (ci/debug-kernel).  ROUNDS in the
+# kernel with fault injection is needed (ci/setup/debug-kernel).  ROUNDS in the
 # environment: how often each thing is tried.
 
 # shellcheck source=../functional/lib.sh

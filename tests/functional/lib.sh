@@ -14,7 +14,7 @@
 # of 16 MiB that holds data; `make_set` makes the usual three and a set on them.
 #
 # CASES='pattern' in the environment runs those cases alone whose description
-# matches; MUTANT=name chooses the defect of a test build (ci/check-mutants).
+# matches; MUTANT=name chooses the defect of a test build (ci/test/check-mutants).
 
 set -Eeuo pipefail
 export LC_ALL=C
@@ -34,7 +34,7 @@ set=tt_set
 dev=/dev/mapper/$set
 
 # Where processes are slow to start, the libraries of dmsetup are most of its time.  With
-# udevd (see ci/run-tests), there are cookies for it, and only dmsetup knows of these.
+# udevd (see ci/guest/run-tests), there are cookies for it, and only dmsetup knows of these.
 if [ -n "${DM_DISABLE_UDEV:-}" ] && [ -x "$here/quickdm" ]; then
 	dmsetup() { "$here/quickdm" "$@"; }
 fi
@@ -62,7 +62,7 @@ skip()
 	exit $SKIP
 }
 
-# skip_all REASON: before run_tests; a guest of ci/guest has all that tests want
+# skip_all REASON: before run_tests; a guest of ci/guest/run has all that tests want
 skip_all()
 {
 	trap - EXIT

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout=600: the clock of a steady guest runs ahead (ci/guest)
+# timeout=600: the clock of a steady guest runs ahead (ci/guest/run)
 # steady: it measures speed
 # stock kernels only: it measures speed
 #
 # 4 KiB random reads of mapped chunks against dm-linear on the same disk, in
 # interleaved rounds; dm-linear against itself shows the noise.  Where the guest is
-# emulated (ci/guest --steady) it is the instructions of the two that are compared;
+# emulated (ci/guest/run --steady) it is the instructions of the two that are compared;
 # waiting for memory or for another CPU's cache line shows on real hardware alone.
 
 # shellcheck source=lib.sh

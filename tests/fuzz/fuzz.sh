@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout=3600 (ci/fuzz: as N has it)
+# timeout=3600 (ci/test/fuzz: as N has it)
 # expects: block manager: recursive lock detected in metadata
 #
 # Nonsense that nearly makes sense: table lines, messages and damaged metadata.

@@ -8,7 +8,7 @@
 # metadata are looked at after each round, and the last third of the rounds is
 # held against the first.
 #
-# SOAK in the environment: seconds, 3600 if it is not there.  ci/soak runs this in a guest.
+# SOAK in the environment: seconds, 3600 if it is not there.  ci/test/soak runs this in a guest.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
