@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmd/options.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,89 +9,89 @@
 #include "base/suggest.h"
 #include "base/util.h"
 
-struct option_def {
-	const char *name;
-	char letter;
-	const char *value;	/* what it takes, NULL for nothing */
-	const char *help;
-};
-
-static const struct option_def defs[NR_OPTIONS] = {
-	[OPT_HELP]	 = { "help", 'h', NULL, "say this" },
-	[OPT_VERSION]	 = { "version", 'V', NULL, "say the version" },
-	[OPT_QUIET]	 = { "quiet", 'q', NULL, "say errors only" },
-	[OPT_VERBOSE]	 = { "verbose", 'v', NULL, "say more" },
-	[OPT_YES]	 = { "yes", 'y', NULL, "answer yes to every question" },
-	[OPT_FORCE]	 = { "force", 'f', NULL, "go on in spite of what would be lost (still asks)" },
+/*
+ * What completion offers: words as they are, and @set, @key (tunables of the set that is named),
+ * @rank (of its tiers), @volume and @file.
+ */
+const struct option_def option_defs[NR_OPTIONS] = {
+	[OPT_HELP]	 = { "help", 'h', NULL, "say how the command is used", .common = true },
+	[OPT_VERSION]	 = { "version", 'V', NULL, "say the version", .common = true },
+	[OPT_QUIET]	 = { "quiet", 'q', NULL, "say errors only", .common = true,
+			     .more = "What *get*, *metrics*, *dump*, an image of *heatmap* and --json print is there all the "
+				     "same." },
+	[OPT_VERBOSE]	 = { "verbose", 'v', NULL, "say more", .common = true,
+			     .more = ": messages to the kernel, tables, what libdevmapper has to say." },
+	[OPT_YES]	 = { "yes", 'y', NULL, "answer yes to every question", .common = true,
+			     .more = "Without a terminal to ask on, the answer is no." },
+	[OPT_FORCE]	 = { "force", 'f', NULL, "go on in spite of what would be lost (still asks)", .common = true,
+			     .more = "It never implies --yes." },
 	[OPT_TEST]	 = { "dry-run", 't', NULL, "say what would be done, change nothing" },
-	[OPT_JSON]	 = { "json", 0, NULL, "report as JSON" },
-	[OPT_METADATA]	 = { "metadata", 'm', "DEV", "the device for the metadata" },
-	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "of a chunk, a power of two from 64k to 1g (default 1m)" },
+	[OPT_JSON]	 = { "json", 0, NULL, "report as JSON", .more = ", see tierctl(8)." },
+	[OPT_METADATA]	 = { "metadata", 'm', "DEV", "the device for the metadata", "@volume @file" },
+	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "size of a chunk, a power of two from 64k to 1g (default 1m)" },
 	[OPT_SIZE]	 = { "size", 'L', "SIZE", "how large" },
-	[OPT_POLICY]	 = { "policy", 0, "POLICY", "what decides on moves: heat, static (default heat)" },
-	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "paused, no_discard_passdown, skip_zeroing; repeatable" },
-	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl set; repeatable" },
+	[OPT_POLICY]	 = { "policy", 0, "POLICY", "what decides on moves: heat, static (default heat)", "heat static",
+			     .more = "*static* moves nothing by itself." },
+	[OPT_FEATURE]	 = { "feature", 0, "FEATURE", "one of paused, no_discard_passdown, skip_zeroing; repeatable",
+			     "paused no_discard_passdown skip_zeroing",
+			     .more = "*paused*: the policy and *tierctl evacuate* move nothing until *tierctl resume* or the "
+				     "next activation. *no_discard_passdown*: discards free chunks but do not reach the "
+				     "devices. *skip_zeroing*: a chunk that is new shows what was on the device before. It "
+				     "holds while the device lives; the next tierctl-activate(8) takes it again." },
+	[OPT_SET]	 = { "set", 0, "KEY=VALUE", "a tunable, as with tierctl-set(8); repeatable" },
 	[OPT_ALL]	 = { "all", 'a', NULL, "all there are" },
-	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "without the tiers that are missing or stale" },
+	[OPT_DEGRADED]	 = { "degraded", 0, NULL, "go on without the tiers that are missing, stale or used otherwise" },
 	[OPT_READ_ONLY]	 = { "read-only", 'r', NULL, "write nothing at all to the set" },
-	[OPT_AUTO]	 = { "auto", 0, NULL, "complete sets only, in silence (for udev)" },
-	[OPT_INTERVAL]	 = { "interval", 'i', "SECONDS", "measure rates for so long, then report" },
-	[OPT_TIER]	 = { "tier", 0, "RANK", "the tier, 0 is the fastest" },
+	[OPT_AUTO]	 = { "auto", 0, NULL, "complete sets only, in silence (for udev)", "@file" },
+	[OPT_INTERVAL]	 = { "interval", 'i', "SECONDS", "measure rates for so long (1 to 86400), then report" },
+	[OPT_TIER]	 = { "tier", 0, "RANK", "the tier, 0 is the fastest", "@rank" },
 	[OPT_HOME]	 = { "home", 0, NULL, "put chunk N at place N of the tier" },
-	[OPT_OFFSET]	 = { "offset", 0, "SIZE", "where the range starts in the tiered device" },
-	[OPT_LENGTH]	 = { "length", 0, "SIZE", "how long it is" },
-	[OPT_EVACUATED]	 = { "evacuated", 0, "RANK", "wait until this tier is empty" },
+	[OPT_OFFSET]	 = { "offset", 0, "SIZE", "where the range starts in the tiered device",
+			     .more = "; 0 if not given." },
+	[OPT_LENGTH]	 = { "length", 0, "SIZE", "how long it is",
+			     .more = "Every chunk that the range touches counts." },
+	[OPT_EVACUATED]	 = { "evacuated", 0, "RANK", "wait until this tier is empty", "@rank" },
 	[OPT_TIMEOUT]	 = { "timeout", 0, "SECONDS", "give up after so long" },
 	[OPT_BACKGROUND] = { "background", 'b', NULL, "do not wait until it is done" },
 	[OPT_ABORT]	 = { "abort", 0, NULL, "undo what an unfinished call of this command did" },
-	[OPT_AT]	 = { "at", 0, "RANK", "where in the order of tiers, 0 is the fastest (default: last)" },
-	[OPT_PV]	 = { "pv", 0, "PV", "make a logical volume on this physical volume" },
-	[OPT_FAST]	 = { "fast", 0, "DEV", "a device to put in front; repeatable, fastest first" },
+	[OPT_AT]	 = { "at", 0, "RANK", "where in the order of tiers, 0 is the fastest (default: last)", "0 1 2 3" },
+	[OPT_PV]	 = { "pv", 0, "PV", "make a logical volume on this physical volume", "@file" },
+	[OPT_FAST]	 = { "fast", 0, "DEV", "a device to put in front; repeatable, fastest first", "@volume @file" },
 	[OPT_FAST_SIZE]	 = { "fast-size", 0, "SIZE", "make a logical volume of that size to put in front" },
-	[OPT_FAST_PV]	 = { "fast-pv", 0, "PV", "on this physical volume" },
+	[OPT_FAST_PV]	 = { "fast-pv", 0, "PV", "the physical volume for --fast-size", "@file" },
 	[OPT_NAME]	 = { "name", 'n', "NAME", "call the device NAME" },
-	[OPT_WAIT]	 = { "wait", 'w', NULL, "wait until the chunks are there" },
+	[OPT_WAIT]	 = { "wait", 'w', NULL, "wait until the chunks are there",
+			     .more = ", with a bar on a terminal. Ctrl-C detaches. The exit status is 1 if some could not be "
+				     "moved." },
 	[OPT_REFRESH]	 = { "refresh", 0, NULL, "pin again the files that were pinned, wherever they lie now" },
 	[OPT_BATCH]	 = { "batch", 0, NULL, "plain text, one screen after the other" },
 	[OPT_ONCE]	 = { "once", 0, NULL, "end after the first one" },
 	[OPT_FILES]	 = { "files", 0, NULL, "name the files that are hot" },
-	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG" },
-	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG" },
+	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG", "@file" },
+	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG", "@file" },
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
-	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output" },
+	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output", "@file" },
 	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
 	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },
 	[OPT_TIERS]	 = { "tiers", 0, NULL, "compare labels, make lost records of them: DEV..., fastest first" },
-	[OPT_LABEL]	 = { "label", 0, "RANK", "write the label of this tier to DEV, which lost it" },
-	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "xml (default) or json" },
+	[OPT_LABEL]	 = { "label", 0, "RANK", "write the label of this tier to DEV, which lost it", "0 1 2 3" },
+	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "how to write it: xml (default) or json", "xml json" },
 };
 
-/* What they are to some commands. */
-static const struct {
-	const char *command;
-	int id;
-	const char *help;
-} special[] = {
-	{ "add", OPT_NAME, "what to call the logical volume" },
-	{ "add", OPT_SIZE, "make a logical volume of that size" },
-	{ "check", OPT_TEST, "leave the flag needs_check as it is" },
-	{ "create", OPT_SIZE, "of the tiered device, a multiple of 4k (default: all that fits)" },
-	{ "events", OPT_ONCE, "end once something has happened" },
-	{ "events", OPT_TIMEOUT, "end after so long" },
-	{ "resize", OPT_SIZE, "how large, a multiple of 4k (default: all that fits)" },
-	{ "revert", OPT_TIER, "the tier that takes the set's place, 0 is the fastest" },
-	{ "scan", OPT_ALL, "also the devices that belong to no set" },
-	{ "top", OPT_INTERVAL, "between two screens (default 2, with --once and --json 1)" },
-};
-
-/* Options that every command takes, and those that every command takes which changes something. */
-#define COMMON		(OPT_BIT(OPT_HELP) | OPT_BIT(OPT_VERSION) | OPT_BIT(OPT_QUIET) | OPT_BIT(OPT_VERBOSE))
-#define CHANGING	(OPT_BIT(OPT_YES) | OPT_BIT(OPT_FORCE))
-
-static uint64_t options_of(const struct command *c)
+static const struct command_option *option_of(const struct command *c, int id)
 {
-	return c->options | COMMON | (c->options & OPT_BIT(OPT_TEST) ? CHANGING : 0);
+	const struct command_option *o;
+
+	for (o = c->options; o->id; o++)
+		if ((int)o->id == id)
+			return o;
+	return NULL;
+}
+
+const char *option_help(const struct command_option *o)
+{
+	return o->help ? o->help : option_defs[o->id].help;
 }
 
 const struct command *command_find(const char *name)
@@ -109,8 +110,8 @@ static int find_long(const char *name, size_t len)
 
 	if (len == 4 && !strncmp(name, "test", len))
 		return OPT_TEST;
-	for (id = 0; id < NR_OPTIONS; id++)
-		if (strlen(defs[id].name) == len && !strncmp(defs[id].name, name, len))
+	for (id = OPT_NONE + 1; id < NR_OPTIONS; id++)
+		if (strlen(option_defs[id].name) == len && !strncmp(option_defs[id].name, name, len))
 			return id;
 	return -1;
 }
@@ -119,8 +120,8 @@ static int find_letter(char letter)
 {
 	int id;
 
-	for (id = 0; id < NR_OPTIONS; id++)
-		if (defs[id].letter == letter)
+	for (id = OPT_NONE + 1; id < NR_OPTIONS; id++)
+		if (option_defs[id].letter == letter)
 			return id;
 	return -1;
 }
@@ -150,25 +151,25 @@ static int usage_error(const struct command *c, const char *fmt, ...)
 /* The number of arguments is wrong. */
 static int count_error(const struct command *c, const char *what, const char *word)
 {
-	err("%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, c->synopsis);
-	return EXIT_USAGE;
-}
+	struct text forms = { 0 };
+	const char *s;
 
-static bool takes(const struct command *c, int id)
-{
-	return options_of(c) & OPT_BIT(id);
+	for (s = c->synopsis; *s; s++)
+		text_add(&forms, *s == '\n' ? " or " : "%c", *s);
+	err("%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, forms.s);
+	text_free(&forms);
+	return EXIT_USAGE;
 }
 
 static int no_option(const struct command *c, const char *spelt, int spelt_len)
 {
 	char *word = xstrndup(spelt, spelt_len), *meant;
+	const struct command_option *o;
 	struct suggestion g;
-	int id;
 
 	suggestion_init(&g, word + strspn(word, "-"));
-	for (id = 0; id < NR_OPTIONS; id++)
-		if (takes(c, id))
-			suggestion_offer(&g, defs[id].name);
+	for (o = c->options; o->id; o++)
+		suggestion_offer(&g, option_defs[o->id].name);
 	meant = suggestion_text(&g, "--");
 	err("%s: no option %s.%s Try: tierctl %s --help", c->name, word, meant, c->name);
 	free(meant);
@@ -179,13 +180,13 @@ static int no_option(const struct command *c, const char *spelt, int spelt_len)
 /* value is what came with the option, NULL if nothing did. */
 static int take(struct parser *p, int id, const char *spelt, int spelt_len, const char *value)
 {
-	if (id < 0 || !takes(p->c, id))
+	if (id < 0 || !option_of(p->c, id))
 		return no_option(p->c, spelt, spelt_len);
-	if (!defs[id].value && value)
+	if (!option_defs[id].value && value)
 		return usage_error(p->c, "%.*s takes no value", spelt_len, spelt);
-	if (defs[id].value && !value) {
+	if (option_defs[id].value && !value) {
 		if (p->next == p->argc)
-			return usage_error(p->c, "%.*s needs a value: %s", spelt_len, spelt, defs[id].value);
+			return usage_error(p->c, "%.*s needs a value: %s", spelt_len, spelt, option_defs[id].value);
 		value = p->argv[p->next++];
 	}
 	p->args->given[id] = true;
@@ -216,7 +217,7 @@ static int take_letters(struct parser *p, const char *word)
 
 	for (letter = word + 1; *letter; letter++) {
 		int id = find_letter(*letter);
-		bool rest = id >= 0 && defs[id].value && letter[1];
+		bool rest = id >= 0 && option_defs[id].value && letter[1];
 
 		spelt[1] = *letter;
 		r = take(p, id, spelt, 2, rest ? letter + 1 : NULL);
@@ -275,37 +276,32 @@ void args_free(struct args *args)
 	free(args->word);
 }
 
-static void print_option(const struct command *c, int id)
+static void print_option(const struct command_option *o)
 {
-	const struct option_def *d = &defs[id];
-	const char *help = d->help;
+	const struct option_def *d = &option_defs[o->id];
 	char left[64];
-	size_t i;
-
-	for (i = 0; i < sizeof(special) / sizeof(*special); i++)
-		if (special[i].id == id && !strcmp(special[i].command, c->name))
-			help = special[i].help;
 
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", d->letter ? '-' : ' ', d->letter ? d->letter : ' ',
-		 d->letter ? "," : " ", d->name, id == OPT_TEST ? ", --test" : "",
+		 d->letter ? "," : " ", d->name, o->id == OPT_TEST ? ", --test" : "",
 		 d->value ? " " : "", d->value ? d->value : "");
-	printf("  %-28s %s\n", left, help);
+	printf("  %-28s %s\n", left, option_help(o));
 }
 
 void print_command_help(const struct command *c)
 {
-	int id;
+	const struct command_option *o;
+	const char *form, *end;
 
-	printf("tierctl %s: %s\n\nUsage: tierctl %s %s\n\n", c->name, c->summary, c->name, c->synopsis);
-	if (c->help)
-		printf("%s\n", c->help);
+	printf("tierctl %s: %s\n\n", c->name, c->summary);
+	for (form = c->synopsis; *form; form = *end ? end + 1 : end) {
+		end = strchrnul(form, '\n');
+		printf("%s tierctl %s %.*s\n", form == c->synopsis ? "Usage:" : "      ", c->name,
+		       (int)(end - form), form);
+	}
+	printf("\n%s%s", c->help ? c->help : "", c->help ? "\n" : "");
 	puts("Options:");
-	for (id = 0; id < NR_OPTIONS; id++)
-		if (c->options & OPT_BIT(id))
-			print_option(c, id);
-	for (id = 0; id < NR_OPTIONS; id++)
-		if (options_of(c) & ~c->options & OPT_BIT(id))
-			print_option(c, id);
+	for (o = c->options; o->id; o++)
+		print_option(o);
 }
 
 void print_help(void)

@@ -4,11 +4,11 @@
 #define TIERCTL_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/words.h"
 
 enum option_id {
+	OPT_NONE,
 	OPT_HELP, OPT_VERSION, OPT_QUIET, OPT_VERBOSE, OPT_YES, OPT_FORCE, OPT_TEST, OPT_JSON,
 	OPT_METADATA, OPT_CHUNKSIZE, OPT_SIZE, OPT_POLICY, OPT_FEATURE, OPT_SET, OPT_ALL,
 	OPT_DEGRADED, OPT_READ_ONLY, OPT_AUTO, OPT_INTERVAL, OPT_TIER, OPT_HOME, OPT_OFFSET,
@@ -31,17 +31,29 @@ struct args {
 	const char **word;		/* what is no option */
 };
 
+/*
+ * One option of a command.  Texts are plain: the generator (generate.c) recognises options, what
+ * stands for a value and NAME(8); *bold* is bold.
+ */
+struct command_option {
+	enum option_id id;
+	const char *help;		/* a line, NULL for what it says with every command */
+	const char *more;		/* what the manual page has behind it: sentences, or with , ; : what goes on */
+};
+
+#define COMMAND_OPTIONS	20
+
+/* --help, completion and manual pages are made of these. */
 struct command {
 	const char *name;
-	const char *synopsis;
+	const char *synopsis;		/* one form a line */
 	const char *summary;		/* one line */
 	const char *help;		/* what else is to be known */
-	uint64_t options;		/* bits of the options it takes besides those all take */
+	const char *words;		/* what completion offers for arguments (options.c), with commas between them */
+	struct command_option options[COMMAND_OPTIONS];	/* ends with OPT_NONE */
 	unsigned int min_words, max_words;
 	int (*run)(const struct args *args);
 };
-
-#define OPT_BIT(id)	(1ULL << (id))
 
 extern const struct command commands[];	/* ends with a NULL name */
 
@@ -50,6 +62,22 @@ const struct command *command_find(const char *name);
 /* 0, or EXIT_USAGE with the error said.  Sets the global options. */
 int options_parse(const struct command *c, int argc, char **argv, struct args *args);
 void args_free(struct args *args);
+
+/* What is known of an option, whatever the command. */
+struct option_def {
+	const char *name;
+	char letter;
+	const char *value;		/* what it takes, NULL for nothing */
+	const char *help;		/* a line */
+	const char *offers;		/* what completion offers for the value */
+	const char *more;		/* as above */
+	bool common;			/* tierctl(8) tells it, the page of a command only what is special */
+};
+
+extern const struct option_def option_defs[NR_OPTIONS];
+
+/* The line about it. */
+const char *option_help(const struct command_option *o);
 
 void print_help(void);
 void print_command_help(const struct command *c);

@@ -1,26 +1,144 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# fish completion for tierctl and the tools for metadata.  Commands and
-# options are those that --help names.
+# fish completion for tierctl and the tools for metadata.
 
+# command|NAME|what is offered for each argument|summary
+# option|SPELLING...|COMMAND...|what is offered for its value|help
+# @set, @key, @rank, @volume and @file are looked up, other words are offered as they are, - is nothing.
+set -g __tierctl_table '
+# BEGIN table (make -C userspace generate)
+command|create|@volume @file|make a tiered device of several devices
+command|convert|@volume @file|put faster devices in front of a device with data, in place
+command|revert|@set|turn a set into one of its tiers, in use
+command|destroy|@set @file|take a set apart, what is in it is lost
+command|activate|@set|make the device of a set that was found
+command|deactivate|@set|remove the device of a set, its contents stay
+command|list|@set|list sets, active or not
+command|scan|@file|list the devices that belong to sets
+command|status|@set|show how sets are doing
+command|pause|@set|stop migration
+command|resume|@set|let migration go on
+command|schedule|@set|let migration run at certain hours
+command|set|@set,@key|change tunables, for good
+command|get|@set,@key|show tunables, in the kernel'\''s units
+command|migrate|@set @file|move chunks to a tier
+command|wait|@set|wait until nothing moves
+command|pin|@set @file|keep chunks on a tier
+command|unpin|@set @file|let chunks move again
+command|evacuate|@set,@rank @file,@file|empty a tier, place nothing on it
+command|admit|@set,@rank @file,@file|use a tier again after evacuate or errors
+command|top|@set|watch sets work
+command|heatmap|@set @file|draw where things lie and how hot they are
+command|explain|@set @file|say where chunks lie, and why
+command|events|@set|say what happens, as it happens
+command|metrics|@set|report in Prometheus'\'' text format
+command|check|@set @file|check the metadata of a set
+command|dump|@set @file|write the metadata of a set as text
+command|restore|@file|make metadata of a dump
+command|repair|@set @file|save what can be read of damaged metadata, or write a tier'\''s label anew
+command|add|@set,@file|add a tier to a set in use
+command|remove|@set,@rank @file,@file|empty a tier and take it out of the set
+command|replace|@set,@rank @file,@file|put another device in the place of a tier
+command|resize|@set|make a set larger, or smaller
+command|rename|@set|give an active set another name
+option|-m --metadata|create convert|@volume @file|the device for the metadata
+option|-c --chunksize|create convert|-|size of a chunk, a power of two from 64k to 1g (default 1m)
+option|-L --size|create|-|size of the tiered device, a multiple of 4k (default: all that fits)
+option|--policy|create convert|heat static|what decides on moves: heat, static (default heat)
+option|--feature|create activate|paused no_discard_passdown skip_zeroing|one of paused, no_discard_passdown, skip_zeroing; repeatable
+option|--set|create|-|a tunable, as with tierctl-set(8); repeatable
+option|-f --force|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||go on in spite of what would be lost (still asks)
+option|-t --dry-run --test|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit restore repair add remove replace resize rename||say what would be done, change nothing
+option|-y --yes|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||answer yes to every question
+option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say how the command is used
+option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say the version
+option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say errors only
+option|-v --verbose|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say more
+option|--fast|convert|@volume @file|a device to put in front; repeatable, fastest first
+option|--fast-size|convert|-|make a logical volume of that size to put in front
+option|--fast-pv|convert|@file|the physical volume for --fast-size
+option|-n --name|convert|-|what to call the new device, if the old one is no logical volume
+option|--abort|convert||undo a conversion that was interrupted and that nobody has used yet
+option|--tier|revert|@rank|the tier that takes the set'\''s place, 0 is the fastest
+option|--abort|revert||stay a set: chunks stop moving home
+option|-a --all|activate||every set that was found
+option|--auto|activate|@file|complete sets only, in silence (for udev)
+option|--degraded|activate||go on without the tiers that are missing, stale or used otherwise
+option|-r --read-only|activate||write nothing at all to the set
+option|--no-check|activate||do not check the metadata first
+option|-n --name|activate|-|call the device NAME
+option|-a --all|deactivate||every active set
+option|--json|list scan status schedule get wait top heatmap explain metrics check||report as JSON
+option|-a --all|scan||also the devices that belong to no set, and what they carry
+option|-i --interval|status|-|measure rates for so long (1 to 86400), then report
+option|--apply|schedule||change no timer, pause or resume as is right now
+option|--clear|schedule||take the timer away: migration at all hours again
+option|--tier|migrate|@rank|where to, 0 is the fastest tier
+option|--home|migrate||put chunk N at place N of the tier
+option|-w --wait|migrate pin||wait until the chunks are there
+option|--offset|migrate pin unpin heatmap explain|-|where the range starts in the tiered device
+option|--length|migrate pin unpin heatmap explain|-|how long it is
+option|--evacuated|wait|@rank|wait until this tier is empty
+option|--timeout|wait|-|give up after so long
+option|--tier|pin|@rank|where they are to stay, 0 is the fastest tier
+option|--refresh|pin||pin again the files that were pinned, wherever they lie now
+option|-b --background|evacuate remove||do not wait until it is done
+option|-i --interval|top|-|between two screens, 1 to 86400 (default 2, with --once and --json 1)
+option|--batch|top||plain text, one screen after the other
+option|--once|top||plain text, one screen
+option|--files|top||name the files that are hot
+option|--svg|heatmap|@file|draw to FILE as SVG
+option|--png|heatmap|@file|draw to FILE as PNG
+option|--exec|events|-|run COMMAND by the shell for each event
+option|--once|events||end once something has happened
+option|--timeout|events|-|end after so long
+option|--json|events||an object a line, not wrapped as in other commands
+option|-t --dry-run --test|check||leave the flag needs_check as it is
+option|-o --output|dump|@file|write there, not to standard output
+option|-f --force|dump||dump a metadata snapshot that is held already, and keep it
+option|--format|dump|xml json|how to write it: xml (default) or json
+option|--label|repair|0 1 2 3|write the label of this tier to DEV, which lost it
+option|--tiers|repair||compare labels, make lost records of them: DEV..., fastest first
+option|--at|add|0 1 2 3|where in the order of tiers, 0 is the fastest (default: last)
+option|-L --size|add|-|make a logical volume of that size
+option|--pv|add|@file|make a logical volume on this physical volume
+option|-n --name|add|-|what to call the logical volume
+option|--abort|add||undo what an unfinished call of this command did
+option|--abort|remove||keep the tier: the emptying ends, and the tier is in use again
+option|-b --background|replace||do not wait until OLD is empty
+option|--abort|replace||go back: use OLD again, empty NEW and take it out
+option|-L --size|resize|-|how large, a multiple of 4k (default: all that fits)
+option|--abort|resize||forget a table that was loaded and not used
+option|--abort|rename||go back to OLD
+# END
+'
+
+# "create<tab>make a tiered device of several devices"
 function __tierctl_commands
-	tierctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\)  *\(.*\)/\1\t\2/p'
+	echo $__tierctl_table | awk -F'|' '$1 == "command" { print $2 "\t" $4 }'
+end
+
+# What is offered for the arguments of a command: the first, the second and so on, a line each.
+function __tierctl_arguments
+	echo $__tierctl_table | awk -F'|' -v name=$argv[1] '
+		$1 == "command" && $2 == name { gsub(/,/, "\n", $3); print $3 }'
 end
 
 # "--quiet<tab>say errors only", and the same for the letter
 function __tierctl_options
 	set -l words (commandline -opc)
-	tierctl $words[2] --help 2>/dev/null | awk '
-		/^Options:/ { on = 1; next }
-		on && /^  / {
-			n = match(substr($0, 7), /  +/)
-			names = substr($0, 3, n + 3)
-			text = substr($0, 6 + n + RLENGTH)
-			gsub(/^ +/, "", text)
-			while (match(names, /-[a-zA-Z-]+/)) {
-				print substr(names, RSTART, RLENGTH) "\t" text
-				names = substr(names, RSTART + RLENGTH)
-			}
+	echo $__tierctl_table | awk -F'|' -v name=" $words[2] " '
+		$1 == "option" && index(" " $3 " ", name) {
+			n = split($2, spelt, " ")
+			for (i = 1; i <= n; i++)
+				print spelt[i] "\t" $5
 		}'
+end
+
+# What is offered for the value of an option.  Fails if that takes none.
+function __tierctl_value
+	echo $__tierctl_table | awk -F'|' -v name=" $argv[1] " '
+		$1 == "option" && $4 && index(" " $2 " ", name) { print $4; found = 1; exit }
+		END { exit !found }'
 end
 
 # A name is what some disk says: nothing of it is for a shell to expand.
@@ -32,12 +150,6 @@ function __tierctl_volumes
 	lvs --noheadings --separator / -o vg_name,lv_name 2>/dev/null | tr -d ' '
 end
 
-# Options with a value: one of a few, a file, and what nobody can guess.
-set -g __tierctl_choice --policy --feature --format --tier --at --evacuated --label
-set -g __tierctl_file -m --metadata --pv --fast --fast-pv -o --output --svg --png --auto
-set -g __tierctl_other -c --chunksize -L --size --fast-size --set -n --name -i --interval --timeout \
-	--offset --length --exec
-
 # The words before the one that is being typed that are no option and no value of one.
 function __tierctl_given
 	set -l words (commandline -opc)
@@ -45,10 +157,10 @@ function __tierctl_given
 	for word in $words[3..-1]
 		if test $value -eq 1
 			set value 0
-		else if contains -- $word $__tierctl_choice $__tierctl_file $__tierctl_other
-			set value 1
 		else if not string match -q -- "-*" $word
 			echo $word
+		else if __tierctl_value $word >/dev/null
+			set value 1
 		end
 	end
 end
@@ -60,115 +172,72 @@ end
 
 function __tierctl_ranks
 	set -l given (__tierctl_given)
-	tierctl get $given[1] 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p'
-end
-
-# The values of the option $argv[1], where they are few.
-function __tierctl_values
-	set -l given (__tierctl_given)
 	set -l ranks
-	switch $argv[1]
-	case --policy
-		printf '%s\n' heat static
-	case --feature
-		printf '%s\n' paused no_discard_passdown skip_zeroing
-	case --format
-		printf '%s\n' xml json
-	case --tier --evacuated
-		test (count $given) -eq 0; or set ranks (__tierctl_ranks)
-		test (count $ranks) -gt 0; or set ranks 0 1 2 3
-		printf '%s\n' $ranks
-	case --at --label
-		printf '%s\n' 0 1 2 3
-	end
-end
-
-# The option whose value is being typed: "--at 1"
-function __tierctl_option
-	set -l words (commandline -opc)
-	echo -- $words[-1]
+	test (count $given) -eq 0
+	or set ranks (tierctl get $given[1] 2>/dev/null | sed -n 's/^tier\([0-9]*\)\.reserve=.*/\1/p')
+	test (count $ranks) -gt 0; or set ranks 0 1 2 3
+	printf '%s\n' $ranks
 end
 
 # "--at=1", which is one word
 function __tierctl_assigned
 	set -l option (string replace -r '=.*' '' -- (commandline -ct))
-	for value in (__tierctl_values $option)
-		echo -- $option=$value
+	for word in (string split ' ' -- (__tierctl_value $option))
+		switch $word
+		case @rank
+			printf -- "$option=%s\n" (__tierctl_ranks)
+		case '@*' -
+		case '*'
+			echo -- $option=$word
+		end
 	end
 end
 
-function __tierctl_after
-	contains -- (__tierctl_option) $argv
-end
-
-# What the word is that is being typed: command, option, assigned, nothing, file, volume, rank,
-# or else words for those that the command takes.
-function __tierctl_place
+# What is offered for the word that is being typed; @command, @option and @assigned as well.
+function __tierctl_offered
 	set -l words (commandline -opc)
 	set -l n (count $words)
 	if test $n -lt 2; or test $n -eq 2 -a $words[-1] = help
-		echo command
-		return
+		echo @command
+	else if string match -q -- "--*=*" (commandline -ct)
+		echo @assigned
+	else if string match -q -- "-*" (commandline -ct)
+		echo @option
+	else if set -l offered (__tierctl_value $words[-1])
+		string split ' ' -- $offered
+	else
+		set -l places (__tierctl_arguments $words[2])
+		set n (math (count (__tierctl_given)) + 1)
+		test $n -le (count $places); or set n (count $places)
+		test $n -eq 0; or string split ' ' -- $places[$n]
 	end
-	if string match -q -- "--*=*" (commandline -ct)
-		echo assigned
-		return
-	end
-	if string match -q -- "-*" (commandline -ct)
-		echo option
-		return
-	end
-	if contains -- $words[-1] $__tierctl_file
-		echo file
-		not contains -- $words[-1] -m --metadata --fast; or echo volume
-		return
-	end
-	if contains -- $words[-1] $__tierctl_choice
-		echo value
-		return
-	end
-	if contains -- $words[-1] $__tierctl_other
-		echo nothing
-		return
-	end
-	set n (count (__tierctl_given))
-	switch $words[2]
-	case convert create
-		printf '%s\n' volume file
-	case restore scan
-		echo file
-	case pin unpin migrate explain heatmap check dump repair destroy
-		printf '%s\n' set file
-	case add remove replace evacuate admit
-		if test $n -eq 0
-			echo set
-		else
-			echo file
-			test $words[2] = add; or test $n -gt 1; or echo rank
-		end
-	case set get
-		test $n -eq 0; and echo set; or echo key
-	case '*'
-		echo set
-	end
+end
+
+function __tierctl_words
+	__tierctl_offered | string match -v -r '^(@.*|-)$'
 end
 
 function __tierctl_at
-	contains -- $argv[1] (__tierctl_place)
+	contains -- $argv[1] (__tierctl_offered)
+end
+
+function __tierctl_after
+	set -l words (commandline -opc)
+	contains -- $words[-1] $argv
 end
 
 complete -c tierctl -f
-complete -c tierctl -n '__tierctl_at command' -a '(__tierctl_commands)'
-complete -c tierctl -n '__tierctl_at command' -l help -d 'say how it is used'
-complete -c tierctl -n '__tierctl_at command' -l version -d 'say the version'
-complete -c tierctl -n '__tierctl_at option' -a '(__tierctl_options)'
-complete -c tierctl -n '__tierctl_at set' -a '(__tierctl_sets)'
-complete -c tierctl -n '__tierctl_at key' -a '(__tierctl_keys)'
-complete -c tierctl -n '__tierctl_at rank' -a '(__tierctl_ranks)'
-complete -c tierctl -n '__tierctl_at file' -F
-complete -c tierctl -n '__tierctl_at volume' -a '(__tierctl_volumes)'
-complete -c tierctl -n '__tierctl_at value' -a '(__tierctl_values (__tierctl_option))'
-complete -c tierctl -n '__tierctl_at assigned' -a '(__tierctl_assigned)'
+complete -c tierctl -n '__tierctl_at @command' -a '(__tierctl_commands)'
+complete -c tierctl -n '__tierctl_at @command' -l help -d 'say how it is used'
+complete -c tierctl -n '__tierctl_at @command' -l version -d 'say the version'
+complete -c tierctl -n '__tierctl_at @option' -a '(__tierctl_options)'
+complete -c tierctl -n '__tierctl_at @assigned' -a '(__tierctl_assigned)'
+complete -c tierctl -n '__tierctl_at @set' -a '(__tierctl_sets)'
+complete -c tierctl -n '__tierctl_at @key' -a '(__tierctl_keys)'
+complete -c tierctl -n '__tierctl_at @rank' -a '(__tierctl_ranks)'
+complete -c tierctl -n '__tierctl_at @volume' -a '(__tierctl_volumes)'
+complete -c tierctl -n '__tierctl_at @file' -F
+complete -c tierctl -a '(__tierctl_words)'
 
 function __tier_tool_options
 	set -l words (commandline -opc)
