@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/progress.h"
 
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/columns.h"
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 
@@ -14,18 +13,18 @@
 #define AGAIN_MS	200
 #define CELLS		30
 
-void progress_start(struct progress *p)
+void progress_start(struct tier_context *ctx, struct progress *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->wanted = isatty(STDOUT_FILENO) && !global.quiet && !global.json;
+	p->ctx = ctx;
 	p->next = now_ms() + FIRST_MS;
 }
 
 static bool due(struct progress *p)
 {
-	uint64_t now = p->wanted ? now_ms() : 0;
+	uint64_t now = now_ms();
 
-	if (!p->wanted || now < p->next)
+	if (!p->ctx->progress || now < p->next)
 		return false;
 	p->next = now + AGAIN_MS;
 	p->shown = true;
@@ -42,9 +41,7 @@ void progress_show(struct progress *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	line = xvasprintf(fmt, ap);
 	va_end(ap);
-	make_printable(line);
-	printf("\r%.*s\033[K", (int)screen_width() - 1, line);
-	fflush(stdout);
+	p->ctx->progress(p->ctx, line);
 	free(line);
 }
 
@@ -57,9 +54,7 @@ void progress_bar(struct progress *p, const char *what, uint64_t done, uint64_t 
 
 void progress_end(struct progress *p)
 {
-	if (p->shown) {
-		fputs("\r\033[K", stdout);
-		fflush(stdout);
-	}
+	if (p->shown)
+		p->ctx->progress(p->ctx, NULL);
 	p->shown = false;
 }

@@ -7,134 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-struct global_options global;
 const char *program = "tierctl";
-
-static char **errors;
-static size_t errors_len, errors_said;
-static bool still;
-
-static void say_errors(void)
-{
-	fflush(stdout);
-	while (errors_said < errors_len)
-		fprintf(stderr, "%s: %s\n", program, errors[errors_said++]);
-}
-
-void err(const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	s = xvasprintf(fmt, ap);
-	va_end(ap);
-
-	make_printable(s);
-	errors = xrealloc(errors, errors_len + 1, sizeof(*errors));
-	errors[errors_len++] = s;
-	if (!still)
-		say_errors();
-}
-
-/* A line of stderr: files and disks may have any name. */
-__attribute__((format(printf, 2, 0)))
-static void print_line(const char *before, const char *fmt, va_list ap)
-{
-	char *s = xvasprintf(fmt, ap);
-
-	make_printable(s);
-	fflush(stdout);
-	fprintf(stderr, "%s%s\n", before, s);
-	free(s);
-}
-
-void warn(const char *fmt, ...)
-{
-	char *before;
-	va_list ap;
-
-	if (global.quiet)
-		return;
-	before = xasprintf("%s: ", program);
-	va_start(ap, fmt);
-	print_line(before, fmt, ap);
-	va_end(ap);
-	free(before);
-}
-
-void say(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (global.quiet || global.json)
-		return;
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-}
-
-void verbose(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!global.verbose)
-		return;
-	va_start(ap, fmt);
-	print_line("", fmt, ap);
-	va_end(ap);
-}
-
-size_t nr_errors(void)
-{
-	return errors_len;
-}
-
-const char *error_text(size_t i)
-{
-	return errors[i];
-}
-
-void free_errors(void)
-{
-	while (errors_len)
-		free(errors[--errors_len]);
-	free(errors);
-	errors = NULL;
-	errors_said = 0;
-}
-
-bool ask(const char *fmt, ...)
-{
-	char *question, answer[16];
-	bool yes = false;
-	va_list ap;
-
-	if (global.yes)
-		return true;
-
-	va_start(ap, fmt);
-	question = xvasprintf(fmt, ap);
-	va_end(ap);
-	make_printable(question);
-
-	if (!isatty(STDIN_FILENO)) {
-		err("%s Nobody to ask: answered no. Repeat with -y to mean yes.", question);
-	} else {
-		fflush(stdout);
-		fprintf(stderr, "%s [y/N] ", question);
-		if (fgets(answer, sizeof(answer), stdin))
-			yes = answer[0] == 'y' || answer[0] == 'Y';
-		if (!yes)
-			err("declined; what this asks for was not done.");
-	}
-	free(question);
-	return yes;
-}
 
 void out_of_memory(void)
 {
@@ -314,25 +190,6 @@ void hold_signals(sigset_t *before)
 void release_signals(const sigset_t *before)
 {
 	sigprocmask(SIG_SETMASK, before, NULL);
-}
-
-void keep_still(struct stillness *before)
-{
-	before->verbose = global.verbose;
-	global.verbose = false;
-	still = true;
-	mlockall(MCL_CURRENT | MCL_FUTURE);
-	hold_signals(&before->signals);
-}
-
-void move_again(const struct stillness *before)
-{
-	munlockall();
-	global.verbose = before->verbose;
-	still = false;
-	/* What ends the tool now must not take them along. */
-	say_errors();
-	release_signals(&before->signals);
 }
 
 volatile sig_atomic_t interrupted;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every room needs: messages, questions, memory, exit codes.
+ * What every room needs: memory, text, signals, exit codes.
  */
 #ifndef TIERCTL_UTIL_H
 #define TIERCTL_UTIL_H
@@ -19,40 +19,8 @@ enum exit_code {
 	EXIT_DETACHED = 130,
 };
 
-/* The options every command knows; set once by the option parser. */
-struct global_options {
-	bool quiet;
-	bool verbose;
-	bool yes;
-	bool force;
-	bool test;	/* change nothing, say what would be done */
-	bool json;
-};
-extern struct global_options global;
-
 /* Begins every message. */
 extern const char *program;
-
-/*
- * err: "tierctl: ..." on stderr; kept for the errors[] of --json.
- * warn: the same but for -q, and not an error.  say: stdout, but for -q and --json.
- * verbose: stderr, with -v only.
- */
-void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* The errors so far, for --json. */
-size_t nr_errors(void);
-const char *error_text(size_t i);
-void free_errors(void);
-
-/*
- * Asks on the terminal.  True at once with -y; false, with an error that says
- * so, without a terminal.
- */
-bool ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void out_of_memory(void) __attribute__((noreturn));
 /* Never return NULL. */
@@ -95,18 +63,6 @@ uint64_t now_ms(void);
  */
 void hold_signals(sigset_t *before);
 void release_signals(const sigset_t *before);
-
-/*
- * While a set is suspended whatever lies on it waits, maybe this tool and where it writes to
- * as well.  From one to the other it stays in memory, says nothing, not even errors, which
- * are said then, and signals are held.
- */
-struct stillness {
-	sigset_t signals;
-	bool verbose;
-};
-void keep_still(struct stillness *before);
-void move_again(const struct stillness *before);
 
 /* Ctrl-C while detach_on_interrupt() is in force sets interrupted instead of ending the tool. */
 extern volatile sig_atomic_t interrupted;

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/mounts.h"
@@ -218,19 +219,19 @@ int device_from_name(const char *name, struct device *d)
 	return r;
 }
 
-void device_not_found(const char *name, int error)
+void device_not_found(struct tier_context *ctx, const char *name, int error)
 {
 	char *path = xasprintf("/dev/%s", name);
 	struct stat st;
 
 	if (error == -ENOTBLK)
-		err("%s: is no block device.", name);
+		err(ctx, ERR_UNSUITABLE, "%s: is no block device.", name);
 	else if (!strchr(name, '/') && !stat(path, &st) && S_ISBLK(st.st_mode))
-		err("%s: no such device. Did you mean %s?", name, path);
+		err(ctx, ERR_NOT_FOUND, "%s: no such device. Did you mean %s?", name, path);
 	else if (!is_path(name) && strchr(name, '/') && !stat(name, &st) && S_ISBLK(st.st_mode))
-		err("%s: no such device. Did you mean ./%s?", name, name);
+		err(ctx, ERR_NOT_FOUND, "%s: no such device. Did you mean ./%s?", name, name);
 	else
-		err("%s: no such device.", name);
+		err(ctx, ERR_NOT_FOUND, "%s: no such device.", name);
 	free(path);
 }
 
@@ -608,10 +609,8 @@ void *block_buffer(size_t len)
 {
 	void *buf;
 
-	if (posix_memalign(&buf, 4096, len)) {
-		fputs("tierctl: out of memory\n", stderr);
-		exit(EXIT_FAILED);
-	}
+	if (posix_memalign(&buf, 4096, len))
+		out_of_memory();
 	memset(buf, 0, len);
 	return buf;
 }

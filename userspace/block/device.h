@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/context.h"
+
 struct device {
 	dev_t dev;
 	char *path;		/* what to open: /dev/sdb, /dev/dm-3 */
@@ -21,7 +23,7 @@ int device_from_number(dev_t dev, struct device *d);
 /* By path, which begins with /, ./ or ../, by VG/LV or by major:minor. */
 int device_from_name(const char *name, struct device *d);
 /* Says what error device_from_name() had. */
-void device_not_found(const char *name, int error);
+void device_not_found(struct tier_context *ctx, const char *name, int error);
 void device_copy(struct device *to, const struct device *from);
 void device_free(struct device *d);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "base/words.h"
 #include "cmd/commands.h"
@@ -14,21 +15,22 @@
 #include "set/find.h"
 #include "set/lock.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 
 static int check_which(const struct args *args, const char *command)
 {
 	bool all = args->given[OPT_ALL] || args->given[OPT_AUTO];
 
 	if (all && args->given[OPT_ALL] && args->nr) {
-		err("%s: name sets or say --all, not both.", command);
+		err(args->ctx, ERR_USAGE, "%s: name sets or say --all, not both.", command);
 		return EXIT_USAGE;
 	}
 	if (!all && !args->nr) {
-		err("%s: name a set, or say --all.", command);
+		err(args->ctx, ERR_USAGE, "%s: name a set, or say --all.", command);
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_NAME] && args->nr != 1) {
-		err("%s: --name goes with one set.", command);
+		err(args->ctx, ERR_USAGE, "%s: --name goes with one set.", command);
 		return EXIT_USAGE;
 	}
 	return 0;
@@ -39,10 +41,11 @@ static int check_which(const struct args *args, const char *command)
  * member appear waits for the event, perhaps with LVM's lock, which is needed to finish what
  * convert left: the event must not wait in turn.
  */
-static void leave_event(void)
+static void leave_event(struct tier_context *ctx)
 {
 	if (getenv("SEQNUM") && daemon(1, 1))
-		err("activate: this goes on within the event of udev: %s.", strerror(errno));
+		err(ctx, error_from(errno), "activate: this goes on within the event of udev: %s.",
+		    strerror(errno));
 }
 
 static int activate_by_event(const struct args *args, const struct activation *how)
@@ -50,11 +53,11 @@ static int activate_by_event(const struct args *args, const struct activation *h
 	int code = EXIT_DONE;
 	unsigned int i;
 
-	global.quiet = true;
-	leave_event();
+	terminal_of(args->ctx)->quiet = true;
+	leave_event(args->ctx);
 	for (i = 0; i < args->nr; i++)
-		code = worse_exit_code(code, activate_auto_named(args->word[i], how));
-	return args->nr ? code : activate_auto_all(how);
+		code = worse_exit_code(code, activate_auto_named(args->ctx, args->word[i], how));
+	return args->nr ? code : activate_auto_all(args->ctx, how);
 }
 
 static int activate_by_user(const struct args *args, const struct activation *how)
@@ -63,7 +66,7 @@ static int activate_by_user(const struct args *args, const struct activation *ho
 	int code = EXIT_DONE;
 	unsigned int i;
 
-	sets_load(&list, true);
+	sets_load(args->ctx, &list, true);
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
@@ -89,7 +92,7 @@ int cmd_activate(const struct args *args)
 	int code = check_which(args, "activate");
 
 	if (!code && how.name)
-		code = check_name(how.name, "activate");
+		code = check_name(args->ctx, how.name, "activate");
 	if (!code)
 		code = parse_features(args, "activate", &how.features);
 	if (!code && how.read_only)
@@ -106,16 +109,16 @@ static int deactivate(const struct set *s)
 
 	if (!check_closed(s, "deactivate"))
 		return EXIT_FAILED;
-	if (global.test) {
-		say("Would remove /dev/mapper/%s.\n", s->dm_name);
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would remove /dev/mapper/%s.", s->dm_name);
 		return EXIT_DONE;
 	}
 	if (dm_remove(s->dm_name, &reason)) {
-		err("%s: cannot be deactivated: %s.", s->name, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be deactivated: %s.", s->name, reason);
 		free(reason);
 		return EXIT_FAILED;
 	}
-	say("%s: inactive.\n", s->name);
+	say(s->ctx, "%s: inactive.", s->name);
 	return EXIT_DONE;
 }
 
@@ -133,7 +136,7 @@ static const struct set *find_again(const struct set_list *active, const struct 
 
 static int is_inactive(const struct set *s)
 {
-	say("%s: is inactive already.\n", s->name);
+	say(s->ctx, "%s: is inactive already.", s->name);
 	return EXIT_DONE;
 }
 
@@ -147,9 +150,9 @@ static int deactivate_alone(const struct set *before)
 	const struct set *s;
 	int code;
 
-	if (!lock_set(before->hex, before->name))
+	if (!lock_set(before->ctx, before->hex, before->name))
 		return EXIT_FAILED;
-	sets_load(&list, false);
+	sets_load(before->ctx, &list, false);
 	s = find_again(&list, before);
 	code = s ? deactivate(s) : is_inactive(before);
 	sets_free(&list);
@@ -166,13 +169,13 @@ int cmd_deactivate(const struct args *args)
 	if (code)
 		return code;
 	/* From here on the rules of udev leave alone what is deactivated, see tier-deactivate.service. */
-	if (!global.test)
+	if (!args->ctx->dry_run)
 		unlink("/run/dm-tier/shutdown");
-	sets_load(&list, false);
+	sets_load(args->ctx, &list, false);
 	for (i = 0; i < args->nr; i++)
 		if (!sets_find(&list, args->word[i])) {
 			sets_free(&list);
-			sets_load(&list, true);
+			sets_load(args->ctx, &list, true);
 			break;
 		}
 	for (i = 0; i < args->nr; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -39,15 +40,15 @@ static int parse_arguments(const struct args *args, struct addition *a)
 	int r;
 
 	if (args->given[OPT_PV] != args->given[OPT_SIZE]) {
-		err("add: --size and --pv go together.");
+		err(args->ctx, ERR_USAGE, "add: --size and --pv go together.");
 		return EXIT_USAGE;
 	}
 	if (lvm == (args->nr > 1)) {
-		err("add: say what to add: DEV, or --size SIZE --pv PV.");
+		err(args->ctx, ERR_USAGE, "add: say what to add: DEV, or --size SIZE --pv PV.");
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_NAME] && !lvm) {
-		err("add: --name is for the logical volume of --size and --pv.");
+		err(args->ctx, ERR_USAGE, "add: --name is for the logical volume of --size and --pv.");
 		return EXIT_USAGE;
 	}
 	if (!lvm) {
@@ -56,7 +57,8 @@ static int parse_arguments(const struct args *args, struct addition *a)
 	}
 	r = parse_size(args->value[OPT_SIZE], &a->size);
 	if (r || !a->size) {
-		err("add: --size %s %s.", args->value[OPT_SIZE], r ? size_error(r) : "is nothing");
+		err(args->ctx, ERR_USAGE, "add: --size %s %s.", args->value[OPT_SIZE],
+		    r ? size_error(r) : "is nothing");
 		return EXIT_USAGE;
 	}
 	return 0;
@@ -71,7 +73,8 @@ static bool choose_rank(const struct args *args, struct addition *a)
 	if (!args->given[OPT_AT])
 		return true;
 	if (parse_number(text, &n) || n > a->s->nr_tiers) {
-		err("%s: --at %s: a tier can be added at 0 to %u.", a->s->name, text, a->s->nr_tiers);
+		err(args->ctx, ERR_USAGE, "%s: --at %s: a tier can be added at 0 to %u.", a->s->name,
+		    text, a->s->nr_tiers);
 		return false;
 	}
 	a->rank = n;
@@ -82,7 +85,7 @@ static bool takes_another(const struct set *s)
 {
 	if (s->nr_tiers < TIER_MAX_TIERS)
 		return reshape_has_metadata(s, false);
-	err("%s: has %u tiers, and more cannot be.", s->name, s->nr_tiers);
+	err(s->ctx, ERR_NO_SPACE, "%s: has %u tiers, and more cannot be.", s->name, s->nr_tiers);
 	return false;
 }
 
@@ -92,8 +95,8 @@ static bool check_size(const struct addition *a, const char *name, uint64_t size
 
 	if (geometry_places(size / SECTOR_SIZE, a->s->chunk_sectors))
 		return true;
-	err("%s: is too small (%s) for a chunk of %s beside the label.", name, format_size(x, size),
-	    format_size(y, a->s->chunk_sectors * SECTOR_SIZE));
+	err(a->s->ctx, ERR_UNSUITABLE, "%s: is too small (%s) for a chunk of %s beside the label.", name,
+	    format_size(x, size), format_size(y, a->s->chunk_sectors * SECTOR_SIZE));
 	return false;
 }
 
@@ -105,12 +108,12 @@ static bool check_device(struct addition *a)
 
 	if (!candidate_usable(d, &a->list, a->s->dm.dev) || !check_size(a, d->typed, d->dev.size))
 		return false;
-	if (!candidate_blocks_fit(d, a->s->name, a->s->info.logical_block_size, "; it cannot join"))
+	if (!candidate_blocks_fit(a->s->ctx, d, a->s->name, a->s->info.logical_block_size, "; it cannot join"))
 		return false;
 	member_read(&d->dev, &m);
 	a->leftover = candidate_is_leftover(a->s, &m);
 	member_free(&m);
-	return a->leftover || candidate_look_inside(d, false);
+	return a->leftover || candidate_look_inside(a->s->ctx, d, false);
 }
 
 /* A volume that an earlier call made, or would have used. */
@@ -121,7 +124,7 @@ static bool find_volume(const struct args *args, struct addition *a)
 	unsigned int i;
 	struct device d;
 
-	if (lvm_list_fast(a->s->hex, &made))
+	if (lvm_list_fast(args->ctx, a->s->hex, &made))
 		return false;
 	for (i = 0; i < made.nr && !a->have_volume; i++) {
 		const struct lvm_part *p = &made.part[i];
@@ -152,20 +155,22 @@ static void say_order(const struct addition *a, const char *name, uint64_t size)
 		bool new = i == a->rank;
 		const struct set_tier *t = new ? NULL : &a->s->tier[old++];
 
-		say("  tier %u  %s  %s%s%s\n", i, new ? name : t->dev.name, format_size(text, new ? size : t->size),
-		    new ? "  (new)" : "", !i ? "  (fastest)" : i == a->s->nr_tiers ? "  (slowest)" : "");
+		say(a->s->ctx, "  tier %u  %s  %s%s%s", i, new ? name : t->dev.name,
+		    format_size(text, new ? size : t->size), new ? "  (new)" : "",
+		    !i ? "  (fastest)" : i == a->s->nr_tiers ? "  (slowest)" : "");
 	}
 }
 
 static bool agree(const struct args *args, const struct addition *a)
 {
 	if (a->new.carries) {
-		if (global.test)
-			say("Would wipe %s (%s).\n", a->new.typed, a->new.carries);
-		else if (!ask("Wipe %s (%s)?", a->new.typed, a->new.carries))
+		if (args->ctx->dry_run)
+			say(args->ctx, "Would wipe %s (%s).", a->new.typed, a->new.carries);
+		else if (!ask(args->ctx, "Wipe %s (%s)?", a->new.typed, a->new.carries))
 			return false;
 	}
-	return args->given[OPT_AT] || global.test || ask("Add it in this order to %s?", a->s->name);
+	return args->given[OPT_AT] || args->ctx->dry_run || ask(args->ctx, "Add it in this order to %s?",
+								a->s->name);
 }
 
 static int load_table(struct addition *a, const char *device)
@@ -178,8 +183,9 @@ static int load_table(struct addition *a, const char *device)
 	table_insert(&t, a->rank, device);
 	r = reshape_reload(a->s, &t, a->s->dm.length, "add");
 	table_free(&t);
-	if (!r && !global.test)
-		say("%s: tier %u added. The set is as large as before (%s); to use all of it: tierctl resize %s\n",
+	if (!r && !a->s->ctx->dry_run)
+		say(a->s->ctx,
+		    "%s: tier %u added. The set is as large as before (%s); to use all of it: tierctl resize %s",
 		    a->s->name, a->rank, format_size(text, a->s->dm.length * SECTOR_SIZE), a->s->name);
 	return r ? EXIT_FAILED : EXIT_DONE;
 }
@@ -191,7 +197,7 @@ static int add_device(const struct args *args, struct addition *a)
 
 	rank = set_rank_of_device(a->s, a->new.dev.dev);
 	if (rank >= 0 && (!args->given[OPT_AT] || rank == (int)a->rank)) {
-		say("%s: %s is tier %d of it.\n", a->s->name, a->new.dev.name, rank);
+		say(args->ctx, "%s: %s is tier %d of it.", a->s->name, a->new.dev.name, rank);
 		return EXIT_DONE;
 	}
 	if (!takes_another(a->s) || !check_device(a))
@@ -199,10 +205,10 @@ static int add_device(const struct args *args, struct addition *a)
 	say_order(a, a->new.dev.name, a->new.dev.size);
 	if (!agree(args, a))
 		return EXIT_FAILED;
-	if (a->leftover && global.test)
-		say("Would wipe the old label on %s.\n", a->new.dev.name);
-	if (!global.test && ((a->leftover && wipe_labels(&a->new.dev, a->s->uuid)) ||
-			     (a->new.carries && wipe_candidate(&a->new, false))))
+	if (a->leftover && args->ctx->dry_run)
+		say(args->ctx, "Would wipe the old label on %s.", a->new.dev.name);
+	if (!args->ctx->dry_run && ((a->leftover && wipe_labels(args->ctx, &a->new.dev, a->s->uuid)) ||
+			     (a->new.carries && wipe_candidate(args->ctx, &a->new, false))))
 		return EXIT_FAILED;
 	step_reached("add", "wiped");
 	number = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
@@ -221,7 +227,7 @@ static const char *name_for_parts(const struct set *s)
 
 static bool check_volume(const struct addition *a)
 {
-	struct lvm_steps steps = { .set = a->s->name, .by_option = true };
+	struct lvm_steps steps = { .ctx = a->s->ctx, .set = a->s->name, .by_option = true };
 
 	lvm_steps_make(&steps, a->volume.vg, a->volume.lv, false);
 	return lvm_steps_possible(&steps);
@@ -238,34 +244,35 @@ static int add_volume(const struct args *args, struct addition *a)
 	if (a->have_volume) {
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
-		if (candidate_find_made(&a->new))
+		if (candidate_find_made(args->ctx, &a->new))
 			code = add_device(args, a);
 		goto out;
 	}
-	if (!takes_another(a->s) || !check_size(a, "add", a->size) || !candidate_pv_apart(args->value[OPT_PV], a->s->dm.dev) ||
-	    !lvm_plan(args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume) ||
+	if (!takes_another(a->s) || !check_size(a, "add", a->size) ||
+	    !candidate_pv_apart(args->ctx, args->value[OPT_PV], a->s->dm.dev) ||
+	    !lvm_plan(args->ctx, args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume) ||
 	    !check_volume(a))
 		goto out;
 	name = lvm_name(&a->volume);
 	a->new.typed = name;
 	say_order(a, name, a->volume.size);
-	if (!agree(args, a) || lvm_create(&a->volume, args->value[OPT_PV], a->s->hex))
+	if (!agree(args, a) || lvm_create(args->ctx, &a->volume, args->value[OPT_PV], a->s->hex))
 		goto out;
 	step_reached("add", "volume");
-	if (global.test) {
+	if (args->ctx->dry_run) {
 		path = xasprintf("/dev/%s", name);
 		code = load_table(a, path);
 		free(path);
 		goto out;
 	}
 	/* What lay there before may have left a label where LVM does not look. */
-	if (candidate_find_made(&a->new) && !wipe_all(&a->new.dev) && check_device(a)) {
+	if (candidate_find_made(args->ctx, &a->new) && !wipe_all(args->ctx, &a->new.dev) && check_device(a)) {
 		path = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
 		code = load_table(a, path);
 		free(path);
 	}
 	if (code)
-		warn("%s: %s stays. To remove it: the same command with --abort", a->s->name, name);
+		warn(args->ctx, "%s: %s stays. To remove it: the same command with --abort", a->s->name, name);
 out:
 	a->new.typed = NULL;
 	free(name);
@@ -284,13 +291,13 @@ static int undo(const struct args *args, struct addition *a)
 		if (!find_volume(args, a))
 			return EXIT_FAILED;
 		if (!a->have_volume) {
-			say("%s: nothing to undo.\n", s->name);
+			say(args->ctx, "%s: nothing to undo.", s->name);
 			return EXIT_DONE;
 		}
 		name = lvm_name(&a->volume);
 		a->new.typed = name;
 	}
-	if (!(name ? candidate_find_made(&a->new) : candidate_find(&a->new))) {
+	if (!(name ? candidate_find_made(args->ctx, &a->new) : candidate_find(args->ctx, &a->new))) {
 		code = EXIT_FAILED;
 	} else {
 		rank = set_rank_of_device(s, a->new.dev.dev);
@@ -298,18 +305,21 @@ static int undo(const struct args *args, struct addition *a)
 		if (name && rank < 0)
 			foreign = candidate_foreign(s, &a->new.dev);
 		if (rank >= 0) {
-			err("%s: %s is tier %d of it by now. To take it out: tierctl remove %s %s", s->name,
-			    a->new.dev.name, rank, s->name, a->new.dev.name);
+			err(args->ctx, ERR_EXISTS,
+			    "%s: %s is tier %d of it by now. To take it out: tierctl remove %s %s",
+			    s->name, a->new.dev.name, rank, s->name, a->new.dev.name);
 			code = EXIT_FAILED;
 		} else if (foreign) {
-			err("%s: carries %s, so it stays. To remove it: lvremove %s", name, foreign, name);
+			err(args->ctx, ERR_UNSUITABLE,
+			    "%s: carries %s, so it stays. To remove it: lvremove %s", name, foreign,
+			    name);
 			code = EXIT_FAILED;
 		} else if (name || candidate_is_leftover(s, &m)) {
 			code = reshape_clean_device(s, &a->new.dev);
-			if (!code && !global.test)
-				say("%s: %s is no part of it.\n", s->name, a->new.dev.name);
+			if (!code && !args->ctx->dry_run)
+				say(args->ctx, "%s: %s is no part of it.", s->name, a->new.dev.name);
 		} else {
-			say("%s: nothing to undo.\n", s->name);
+			say(args->ctx, "%s: nothing to undo.", s->name);
 		}
 		member_free(&m);
 	}
@@ -327,14 +337,14 @@ int cmd_add(const struct args *args)
 	if (code)
 		return code;
 	code = EXIT_FAILED;
-	a.s = need_changeable(&a.list, args->word[0]);
+	a.s = need_changeable(args->ctx, &a.list, args->word[0]);
 	if (!a.s || !choose_rank(args, &a))
 		goto out;
 	if (args->given[OPT_ABORT])
 		code = undo(args, &a);
 	else if (args->nr < 2)
 		code = add_volume(args, &a);
-	else if (candidate_find(&a.new))
+	else if (candidate_find(args->ctx, &a.new))
 		code = add_device(args, &a);
 out:
 	candidate_free(&a.new);

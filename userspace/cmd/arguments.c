@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "base/words.h"
@@ -11,10 +12,11 @@
 #include "format/rules.h"
 #include "set/find.h"
 
-int check_name(const char *name, const char *command)
+int check_name(struct tier_context *ctx, const char *name, const char *command)
 {
 	if (!is_name(name)) {
-		err("%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_, and not control",
+		err(ctx, ERR_USAGE,
+		    "%s: %s is no name for a set: at most %d of letters, digits and #+-.:=@_, and not control",
 		    command, name, TIER_NAME_SIZE - 1);
 		return EXIT_USAGE;
 	}
@@ -33,7 +35,9 @@ int parse_features(const struct args *args, const char *command, struct strings 
 			if (!strcmp(feature, known[j]))
 				break;
 		if (j == sizeof(known) / sizeof(*known)) {
-			err("%s: no feature %s: paused, no_discard_passdown, skip_zeroing.", command, feature);
+			err(args->ctx, ERR_USAGE,
+			    "%s: no feature %s: paused, no_discard_passdown, skip_zeroing.", command,
+			    feature);
 			return EXIT_USAGE;
 		}
 		if (!strings_have(features, feature))
@@ -48,7 +52,8 @@ int parse_interval(const struct args *args, const char *command, uint64_t *ms)
 	if (!args->given[OPT_INTERVAL])
 		return 0;
 	if (parse_number(args->value[OPT_INTERVAL], ms) || !*ms || *ms > 86400) {
-		err("%s: --interval %s is not a number of seconds from 1 to 86400.", command,
+		err(args->ctx, ERR_USAGE,
+		    "%s: --interval %s is not a number of seconds from 1 to 86400.", command,
 		    args->value[OPT_INTERVAL]);
 		return EXIT_USAGE;
 	}
@@ -63,12 +68,13 @@ int parse_chunk_size(const struct args *args, const char *command, uint64_t *sec
 	int r = parse_size(text, &bytes);
 
 	if (r) {
-		err("%s: --chunksize %s %s.", command, text, size_error(r));
+		err(args->ctx, ERR_USAGE, "%s: --chunksize %s %s.", command, text, size_error(r));
 		return EXIT_USAGE;
 	}
 	*sectors = bytes / SECTOR_SIZE;
 	if (bytes & (bytes - 1) || *sectors < TIER_CHUNK_SECTORS_MIN || *sectors > TIER_CHUNK_SECTORS_MAX) {
-		err("%s: --chunksize %s is not a power of two from 64k to 1g.", command, text);
+		err(args->ctx, ERR_USAGE, "%s: --chunksize %s is not a power of two from 64k to 1g.",
+		    command, text);
 		return EXIT_USAGE;
 	}
 	return 0;
@@ -79,7 +85,7 @@ int parse_policy(const struct args *args, const char *command, char **policy)
 	const char *text = args->given[OPT_POLICY] ? args->value[OPT_POLICY] : "default";
 
 	if (!md_knows_policy(text)) {
-		err("%s: no policy %s: heat, static.", command, text);
+		err(args->ctx, ERR_USAGE, "%s: no policy %s: heat, static.", command, text);
 		return EXIT_USAGE;
 	}
 	*policy = xstrdup(text);

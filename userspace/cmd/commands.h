@@ -3,6 +3,7 @@
 #ifndef TIERCTL_COMMANDS_H
 #define TIERCTL_COMMANDS_H
 
+#include "base/context.h"
 #include "cmd/options.h"
 #include "base/ranges.h"
 #include "set/set.h"
@@ -43,7 +44,7 @@ int cmd_convert(const struct args *args);
 int cmd_revert(const struct args *args);
 
 /* Whether it can be a set's name (is_name()): 0, or EXIT_USAGE with the error said. */
-int check_name(const char *name, const char *command);
+int check_name(struct tier_context *ctx, const char *name, const char *command);
 
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
 int parse_features(const struct args *args, const char *command, struct strings *features);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -68,25 +69,27 @@ static int parse_arguments(struct request *q)
 	if (args->given[OPT_ABORT])
 		return 0;
 	if (args->given[OPT_FAST_SIZE] != args->given[OPT_FAST_PV]) {
-		err("convert: --fast-size and --fast-pv go together.");
+		err(q->args->ctx, ERR_USAGE, "convert: --fast-size and --fast-pv go together.");
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_FAST] && args->given[OPT_FAST_SIZE]) {
-		err("convert: --fast and --fast-size: one of the two.");
+		err(q->args->ctx, ERR_USAGE, "convert: --fast and --fast-size: one of the two.");
 		return EXIT_USAGE;
 	}
 	if (!args->given[OPT_FAST] && !args->given[OPT_FAST_SIZE]) {
-		err("convert: say what to put in front: --fast DEV, or --fast-size SIZE --fast-pv PV.");
+		err(q->args->ctx, ERR_USAGE,
+		    "convert: say what to put in front: --fast DEV, or --fast-size SIZE --fast-pv PV.");
 		return EXIT_USAGE;
 	}
 	if (args->fast.nr >= TIER_MAX_TIERS) {
-		err("convert: at most %u devices can be put in front.", TIER_MAX_TIERS - 1);
+		err(q->args->ctx, ERR_USAGE, "convert: at most %u devices can be put in front.",
+		    TIER_MAX_TIERS - 1);
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_FAST_SIZE]) {
 		r = parse_size(args->value[OPT_FAST_SIZE], &q->fast_size);
 		if (r || !q->fast_size) {
-			err("convert: --fast-size %s %s.", args->value[OPT_FAST_SIZE],
+			err(q->args->ctx, ERR_USAGE, "convert: --fast-size %s %s.", args->value[OPT_FAST_SIZE],
 			    r ? size_error(r) : "is nothing");
 			return EXIT_USAGE;
 		}
@@ -95,7 +98,7 @@ static int parse_arguments(struct request *q)
 	if (!code)
 		code = parse_policy(args, "convert", &q->policy);
 	if (!code && args->given[OPT_NAME])
-		code = check_name(args->value[OPT_NAME], "convert");
+		code = check_name(q->args->ctx, args->value[OPT_NAME], "convert");
 	return code;
 }
 
@@ -139,7 +142,7 @@ static bool check_origin_volume(struct request *q)
 
 	if (slash) {
 		*slash = '\0';
-		if (lvm_list(name, &q->volumes)) {
+		if (lvm_list(q->args->ctx, name, &q->volumes)) {
 			free(name);
 			return false;
 		}
@@ -147,27 +150,31 @@ static bool check_origin_volume(struct request *q)
 	}
 	free(name);
 	if (!q->volume) {
-		err("%s: is an inner part of a logical volume. Name the volume itself.", q->origin.typed);
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: is an inner part of a logical volume. Name the volume itself.",
+		    q->origin.typed);
 		return false;
 	}
 	q->c.name = q->volume->name;
 	problem = volume_problem(q->volume);
 	if (problem) {
-		err("%s: %s.", q->c.name, problem);
+		err(q->args->ctx, ERR_UNSUITABLE, "%s: %s.", q->c.name, problem);
 		return false;
 	}
 	if (q->volume->attributes[4] != 'a') {
-		advice = lvm_activation_advice(q->volume);
-		err("%s: is not active. First: %s", q->c.name, advice);
+		advice = lvm_activation_advice(q->args->ctx, q->volume);
+		err(q->args->ctx, ERR_INACTIVE, "%s: is not active. First: %s", q->c.name, advice);
 		free(advice);
 		return false;
 	}
 	if (q->args->given[OPT_NAME]) {
-		err("%s: keeps its name; --name is for other devices than logical volumes.", q->c.name);
+		err(q->args->ctx, ERR_USAGE,
+		    "%s: keeps its name; --name is for other devices than logical volumes.", q->c.name);
 		return false;
 	}
 	if (strlen(q->dm_name) + strlen(LVM_REVERT_SUFFIX) >= TIER_NAME_SIZE) {
-		err("%s: its name is too long for %s behind it, which tierctl revert needs. Type: lvrename it first.",
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: its name is too long for %s behind it, which tierctl revert needs. Type: lvrename it first.",
 		    q->c.name, LVM_REVERT_SUFFIX);
 		return false;
 	}
@@ -181,14 +188,15 @@ static bool check_origin_use(const struct request *q)
 
 	point = device_mount_point(o->dev.dev);
 	if (point) {
-		err("%s: mounted on %s. Type: umount %s, this command again, mount %s.", q->c.name, point, point,
-		    point);
+		err(q->args->ctx, ERR_IN_USE,
+		    "%s: mounted on %s. Type: umount %s, this command again, mount %s.", q->c.name,
+		    point, point, point);
 		free(point);
 		return false;
 	}
 	usage = device_usage(&o->dev);
 	if (usage)
-		err("%s: %s. Close it first.", q->c.name, usage);
+		err(q->args->ctx, ERR_IN_USE, "%s: %s. Close it first.", q->c.name, usage);
 	free(usage);
 	return !usage;
 }
@@ -199,7 +207,7 @@ static bool check_plain_device(const struct request *q)
 	bool parted = table && strstr(table, "partition table");
 
 	if (parted)
-		err("%s: has partitions. Name the one to convert.", q->c.name);
+		err(q->args->ctx, ERR_UNSUITABLE, "%s: has partitions. Name the one to convert.", q->c.name);
 	free(table);
 	return !parted;
 }
@@ -214,33 +222,38 @@ static bool check_origin_content(const struct request *q)
 
 	member_read(d, &m);
 	if (m.kind != MEMBER_NONE)
-		err("%s: %s.", q->c.name, m.kind == MEMBER_UNREADABLE ? m.reason : "is a part of a tiered set");
+		err(q->args->ctx, ERR_IN_USE, "%s: %s.", q->c.name,
+		    m.kind == MEMBER_UNREADABLE ? m.reason : "is a part of a tiered set");
 	member_free(&m);
 	if (m.kind != MEMBER_NONE)
 		return false;
 	found = signatures_beyond(d->path, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE, &at, &error);
 	if (error) {
-		err("%s: cannot be read.", q->c.name);
+		err(q->args->ctx, ERR_IO, "%s: cannot be read.", q->c.name);
 		return false;
 	}
 	if (found) {
-		err("%s: carries %s behind its first %s, where a label does not cover it, so that the converted device "
-		    "would be taken for it. This cannot be converted.", q->c.name, found,
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: carries %s behind its first %s, where a label does not cover it, so that the converted device " "would be taken for it. This cannot be converted.",
+		    q->c.name, found,
 		    format_size(size, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE));
 		free(found);
 		return false;
 	}
 	found = signatures_find(d->path, &error);
-	if (found && strstr(found, "LVM2_member") && lvm_looks_into_sets()) {
-		err("%s: is a physical volume itself. Keep LVM from the tiered device first: in lvm.conf, "
-		    "global_filter = [ \"r|/dev/disk/by-id/dm-uuid-TIER-.*|\" ]", q->c.name);
+	if (found && strstr(found, "LVM2_member") && lvm_looks_into_sets(q->args->ctx)) {
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: is a physical volume itself. Keep LVM from the tiered device first: in lvm.conf, " "global_filter = [ \"r|/dev/disk/by-id/dm-uuid-TIER-.*|\" ]",
+		    q->c.name);
 		free(found);
 		return false;
 	}
 	/* A physical volume within it is what it carries. */
 	hidden = filter_reason(d->dev, NULL);
-	if (hidden && !global.force && !(found && strstr(found, "LVM2_member") && strstr(hidden, "LVM2_member"))) {
-		err("%s: is %s. Convert what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
+	if (hidden && !q->args->ctx->force &&
+	    !(found && strstr(found, "LVM2_member") && strstr(hidden, "LVM2_member"))) {
+		err(q->args->ctx, ERR_NEEDS_FORCE,
+		    "%s: is %s. Convert what is made of it; if udev is wrong: udevadm trigger %s, or repeat with --force.",
 		    q->c.name, hidden, d->path);
 		free(hidden);
 		free(found);
@@ -257,12 +270,15 @@ static bool check_origin(struct request *q)
 
 	convert_arrange(&q->c, q->origin.dev.size);
 	if (q->c.nr_chunks <= q->c.homeless) {
-		err("%s: is too small (%s) for chunks of %s. Use a smaller --chunksize.", q->c.name,
-		    format_size(a, q->origin.dev.size), format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: is too small (%s) for chunks of %s. Use a smaller --chunksize.", q->c.name,
+		    format_size(a, q->origin.dev.size),
+		    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
 		return false;
 	}
 	if (!md_build_fits(q->c.nr_chunks)) {
-		err("%s: metadata cannot hold %llu chunks. Use a larger --chunksize.", q->c.name,
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: metadata cannot hold %llu chunks. Use a larger --chunksize.", q->c.name,
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}
@@ -273,17 +289,18 @@ static bool check_origin(struct request *q)
  * What is put in front, and the metadata
  */
 
-static bool check_tags(const char *name, struct lvm_parts *list)
+static bool check_tags(struct tier_context *ctx, const char *name, struct lvm_parts *list)
 {
 	lvm_parts_free(list);
-	if (lvm_list(name, list))
+	if (lvm_list(ctx, name, list))
 		return false;
 	if (list->nr != 1) {
-		err("%s: LVM does not know it.", name);
+		err(ctx, ERR_NOT_FOUND, "%s: LVM does not know it.", name);
 		return false;
 	}
 	if (strstr(list->part[0].tags, LVM_TAG ".set=")) {
-		err("%s: has the tags of a tiered set. Remove them first: lvchange --deltag", name);
+		err(ctx, ERR_IN_USE,
+		    "%s: has the tags of a tiered set. Remove them first: lvchange --deltag", name);
 		return false;
 	}
 	return true;
@@ -294,29 +311,30 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 	const struct device *d = &p->c.dev;
 	unsigned int i;
 
-	if (!candidate_find(&p->c))
+	if (!candidate_find(q->args->ctx, &p->c))
 		return false;
 	if (d->dev == q->origin.dev.dev || device_overlaps(d, &q->origin.dev)) {
-		err("%s: is the device to be converted itself.", p->c.typed);
+		err(q->args->ctx, ERR_UNSUITABLE, "%s: is the device to be converted itself.", p->c.typed);
 		return false;
 	}
 	for (i = 0; i < q->nr_fast; i++) {
 		if (&q->fast[i] == p || !q->fast[i].c.dev.path)
 			continue;
 		if (q->fast[i].c.dev.dev == d->dev || device_overlaps(&q->fast[i].c.dev, d)) {
-			err("%s: is listed twice.", p->c.typed);
+			err(q->args->ctx, ERR_USAGE, "%s: is listed twice.", p->c.typed);
 			return false;
 		}
 	}
-	if (!metadata && !candidate_blocks_fit(&p->c, q->c.name, q->origin.dev.logical_block,
+	if (!metadata && !candidate_blocks_fit(q->args->ctx, &p->c, q->c.name, q->origin.dev.logical_block,
 					       ", so it cannot stand in for it"))
 		return false;
-	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) || !candidate_look_inside(&p->c, metadata))
+	if (!candidate_usable(&p->c, &q->sets, q->origin.dev.dev) ||
+	    !candidate_look_inside(q->args->ctx, &p->c, metadata))
 		return false;
 	p->volume = q->lv && device_is_volume(d->dev);
 	if (!p->volume)
 		return true;
-	if (!check_tags(d->name, &p->list))
+	if (!check_tags(q->args->ctx, d->name, &p->list))
 		return false;
 	p->lvm = p->list.part[0];
 	return true;
@@ -333,16 +351,19 @@ static bool check_fast(struct request *q)
 		struct part *p = &q->fast[0];
 
 		if (!q->lv) {
-			err("%s: is no logical volume. Name a device to put in front: --fast DEV", q->c.name);
+			err(q->args->ctx, ERR_UNSUITABLE,
+			    "%s: is no logical volume. Name a device to put in front: --fast DEV",
+			    q->c.name);
 			return false;
 		}
-		if (!candidate_pv_apart(q->args->value[OPT_FAST_PV], q->origin.dev.dev) ||
-		    !lvm_plan(q->args->value[OPT_FAST_PV], q->volume->vg, q->fast_size, q->volume->lv, NULL,
-			      &q->fast_volume))
+		if (!candidate_pv_apart(q->args->ctx, q->args->value[OPT_FAST_PV], q->origin.dev.dev) ||
+		    !lvm_plan(q->args->ctx, q->args->value[OPT_FAST_PV], q->volume->vg, q->fast_size,
+			      q->volume->lv, NULL, &q->fast_volume))
 			return false;
 		if (strcmp(q->fast_volume.vg, q->volume->vg)) {
-			err("%s: belongs to the volume group %s, not to %s.", q->args->value[OPT_FAST_PV],
-			    q->fast_volume.vg, q->volume->vg);
+			err(q->args->ctx, ERR_UNSUITABLE,
+			    "%s: belongs to the volume group %s, not to %s.",
+			    q->args->value[OPT_FAST_PV], q->fast_volume.vg, q->volume->vg);
 			return false;
 		}
 		p->make = true;
@@ -355,8 +376,9 @@ static bool check_fast(struct request *q)
 		if (!check_part(q, &q->fast[i], false))
 			return false;
 		if (!geometry_places(q->fast[i].c.dev.size / SECTOR_SIZE, q->c.chunk_sectors)) {
-			err("%s: is too small (%s) for a chunk of %s beside the label.", q->fast[i].c.typed,
-			    format_size(a, q->fast[i].c.dev.size),
+			err(q->args->ctx, ERR_UNSUITABLE,
+			    "%s: is too small (%s) for a chunk of %s beside the label.",
+			    q->fast[i].c.typed, format_size(a, q->fast[i].c.dev.size),
 			    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
 			return false;
 		}
@@ -368,7 +390,8 @@ static bool check_fast(struct request *q)
 	need = q->c.homeless + geometry_reserve(places + q->c.nr_chunks);
 	if (places >= need)
 		return true;
-	err("%s: is too small (%s): it takes at least %s in front.", q->fast[0].c.typed, format_size(a, size),
+	err(q->args->ctx, ERR_UNSUITABLE, "%s: is too small (%s): it takes at least %s in front.",
+	    q->fast[0].c.typed, format_size(a, size),
 	    format_size(b, (need + q->c.first_place) * q->c.chunk_sectors * SECTOR_SIZE));
 	return false;
 }
@@ -396,18 +419,22 @@ static bool check_metadata(struct request *q)
 		if (!check_part(q, p, true))
 			return false;
 		if (p->c.dev.size < min)
-			err("%s: is too small (%s) for the metadata of %llu chunks. Give it %s.", p->c.typed,
-			    format_size(a, p->c.dev.size), (unsigned long long)q->c.nr_chunks,
-			    format_size(b, good));
+			err(q->args->ctx, ERR_UNSUITABLE,
+			    "%s: is too small (%s) for the metadata of %llu chunks. Give it %s.",
+			    p->c.typed, format_size(a, p->c.dev.size),
+			    (unsigned long long)q->c.nr_chunks, format_size(b, good));
 		return p->c.dev.size >= min;
 	}
 	if (!q->lv) {
-		err("%s: is no logical volume. Name a device for the metadata: --metadata DEV", q->c.name);
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: is no logical volume. Name a device for the metadata: --metadata DEV",
+		    q->c.name);
 		return false;
 	}
 	/* Room for as much again, so that tiers can be added. */
 	lv = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
-	fine = lvm_plan_metadata(q->volume->vg, lv, geometry_metadata_good(2 * all_places(q)), q->volume->extent,
+	fine = lvm_plan_metadata(q->args->ctx, q->volume->vg, lv,
+				 geometry_metadata_good(2 * all_places(q)), q->volume->extent,
 				 q->fast_size ? q->args->value[OPT_FAST_PV] : NULL, q->fast_volume.size,
 				 &q->meta_volume);
 	free(lv);
@@ -434,7 +461,7 @@ static void add_part_step(struct lvm_steps *steps, const struct part *p, const s
 /* What LVM will be asked when there is no way back is asked before anything is changed. */
 static bool check_volumes(const struct request *q)
 {
-	struct lvm_steps steps = { .set = q->c.name };
+	struct lvm_steps steps = { .ctx = q->args->ctx, .set = q->c.name };
 	char *torig;
 	unsigned int i;
 
@@ -466,14 +493,14 @@ static void say_plan(const struct request *q)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	unsigned int i;
 
-	say("%s: %s, chunk %s, converted in place\n", q->c.name, format_size(a, q->origin.dev.size),
+	say(q->args->ctx, "%s: %s, chunk %s, converted in place", q->c.name, format_size(a, q->origin.dev.size),
 	    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
 	for (i = 0; i < q->nr_fast; i++)
-		say("  tier %u  %s  %s%s\n", i, q->fast[i].c.typed,
+		say(q->args->ctx, "  tier %u  %s  %s%s", i, q->fast[i].c.typed,
 		    format_size(a, part_size(&q->fast[i], q->fast_volume.size)), q->fast[i].make ? "  (new)" : "");
-	say("  tier %u  %s%s  %s  (with all data)\n", i, q->c.name, q->lv ? LVM_ORIGIN_SUFFIX : "",
+	say(q->args->ctx, "  tier %u  %s%s  %s  (with all data)", i, q->c.name, q->lv ? LVM_ORIGIN_SUFFIX : "",
 	    format_size(a, q->origin.dev.size));
-	say("  meta    %s  %s%s\n", q->meta.c.typed,
+	say(q->args->ctx, "  meta    %s  %s%s", q->meta.c.typed,
 	    format_size(a, part_size(&q->meta, q->meta_volume.volume.size)),
 	    !q->meta.make ? "" : q->meta_volume.pv[1] ? "  (new, mirrored)" : "  (new)");
 }
@@ -486,7 +513,8 @@ static void warn_of_loss(const struct request *q)
 			level && strcmp(level, "raid0") && strcmp(level, "linear");
 
 	if (!mirrored)
-		warn("if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
+		warn(q->args->ctx,
+		     "if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
 		     q->meta.c.typed, q->c.name);
 	free(level);
 }
@@ -503,10 +531,10 @@ static bool agree_to_wipe(struct request *q)
 		if (p->c.carries)
 			text_add(&what, "%s%s (%s)", what.len ? ", " : "", p->c.typed, p->c.carries);
 	}
-	if (what.len && global.test)
-		say("Would wipe %s.\n", what.s);
+	if (what.len && q->args->ctx->dry_run)
+		say(q->args->ctx, "Would wipe %s.", what.s);
 	else if (what.len)
-		yes = ask("Wipe %s?", what.s);
+		yes = ask(q->args->ctx, "Wipe %s?", what.s);
 	text_free(&what);
 	return yes;
 }
@@ -531,15 +559,17 @@ static void say_rest(struct request *q)
 		t.tier[t.nr_tiers++] = table_device(&q->fast[i]);
 	t.tier[t.nr_tiers++] = xasprintf("%u:%u", major(q->origin.dev.dev), minor(q->origin.dev.dev));
 	params = table_build(&t);
-	say("Would write the metadata to %s, copy the first %s of %s to %s, and label the tiers.\n", q->meta.c.typed,
-	    format_size(size, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE), q->c.name, q->fast[0].c.typed);
+	say(q->args->ctx,
+	    "Would write the metadata to %s, copy the first %s of %s to %s, and label the tiers.",
+	    q->meta.c.typed, format_size(size, q->c.first_place * q->c.chunk_sectors * SECTOR_SIZE),
+	    q->c.name, q->fast[0].c.typed);
 	if (q->lv)
-		lvm_rename(q->volume->vg, q->volume->lv, new);
+		lvm_rename(q->args->ctx, q->volume->vg, q->volume->lv, new);
 	for (i = 0; i < q->nr_fast; i++) {
 		if (q->fast[i].volume) {
 			char *to = xasprintf("%s%s", q->fast[i].lvm.lv, LVM_FAST_SUFFIX);
 
-			lvm_rename(q->fast[i].lvm.vg, q->fast[i].lvm.lv, to);
+			lvm_rename(q->args->ctx, q->fast[i].lvm.vg, q->fast[i].lvm.lv, to);
 			free(to);
 		}
 	}
@@ -547,12 +577,13 @@ static void say_rest(struct request *q)
 		char *to = xasprintf("%s%s", q->volume->lv, LVM_METADATA_SUFFIX);
 
 		if (strcmp(q->meta.lvm.lv, to))
-			lvm_rename(q->meta.lvm.vg, q->meta.lvm.lv, to);
+			lvm_rename(q->args->ctx, q->meta.lvm.vg, q->meta.lvm.lv, to);
 		free(to);
 	}
 	if (q->lv)
-		lvm_create_placeholder(q->volume->vg, q->volume->lv, q->volume->size, q->c.hex);
-	say("Would create %s with the table:\n0 %llu tier %s\n", q->dm_name, (unsigned long long)q->c.length, params);
+		lvm_create_placeholder(q->args->ctx, q->volume->vg, q->volume->lv, q->volume->size, q->c.hex);
+	say(q->args->ctx, "Would create %s with the table:\n0 %llu tier %s", q->dm_name,
+	    (unsigned long long)q->c.length, params);
 	free(params);
 	free(new);
 	table_free(&t);
@@ -563,25 +594,25 @@ static void say_rest(struct request *q)
  * there is of it.  Who was faster is gone by then, so all are looked at once more.
  */
 
-static int hold(const struct device *d, const char *name)
+static int hold(struct tier_context *ctx, const struct device *d, const char *name)
 {
 	int fd = device_open(d, O_RDWR | O_EXCL);
 
 	if (fd < 0)
-		err("%s: cannot be had alone: %s.", name, strerror(-fd));
+		err(ctx, error_from(-fd), "%s: cannot be had alone: %s.", name, strerror(-fd));
 	return fd;
 }
 
-static bool hold_part(struct part *p, bool metadata)
+static bool hold_part(struct tier_context *ctx, struct part *p, bool metadata)
 {
 	struct lvm_parts list = { 0 };
 	bool good;
 
-	p->fd = hold(&p->c.dev, p->c.typed);
+	p->fd = hold(ctx, &p->c.dev, p->c.typed);
 	if (p->fd < 0 || p->make)
 		return p->fd >= 0;
-	good = candidate_unchanged(&p->c, metadata) &&
-	       (!p->volume || check_tags(p->c.dev.name, &list));
+	good = candidate_unchanged(ctx, &p->c, metadata) &&
+	       (!p->volume || check_tags(ctx, p->c.dev.name, &list));
 	lvm_parts_free(&list);
 	return good;
 }
@@ -592,13 +623,13 @@ static bool hold_all(struct request *q, int *origin)
 	unsigned int i;
 	bool good;
 
-	*origin = hold(&q->origin.dev, q->c.name);
-	good = *origin >= 0 && candidate_same(&q->origin) && check_origin_content(q) &&
-	       (!q->lv || check_tags(q->c.name, &list));
+	*origin = hold(q->args->ctx, &q->origin.dev, q->c.name);
+	good = *origin >= 0 && candidate_same(q->args->ctx, &q->origin) && check_origin_content(q) &&
+	       (!q->lv || check_tags(q->args->ctx, q->c.name, &list));
 	lvm_parts_free(&list);
 	for (i = 0; good && i < q->nr_fast; i++)
-		good = q->fast[i].make || hold_part(&q->fast[i], false);
-	return good && (q->meta.make || hold_part(&q->meta, true));
+		good = q->fast[i].make || hold_part(q->args->ctx, &q->fast[i], false);
+	return good && (q->meta.make || hold_part(q->args->ctx, &q->meta, true));
 }
 
 static void let_go(struct request *q)
@@ -619,38 +650,39 @@ static int make_parts(struct request *q)
 {
 	unsigned int i;
 
-	if (q->lv && lvm_tag_part(q->c.name, q->c.hex, LVM_ROLE_ORIGIN, q->volume->lv))
+	if (q->lv && lvm_tag_part(q->args->ctx, q->c.name, q->c.hex, LVM_ROLE_ORIGIN, q->volume->lv))
 		return -1;
 	step_reached("convert", "tagged");
 	for (i = 0; i < q->nr_fast; i++) {
 		struct part *p = &q->fast[i];
 
-		if (p->make && lvm_create(&q->fast_volume, q->args->value[OPT_FAST_PV], q->c.hex))
+		if (p->make && lvm_create(q->args->ctx, &q->fast_volume, q->args->value[OPT_FAST_PV], q->c.hex))
 			return -1;
-		if (p->volume && lvm_tag_part(p->lvm.name, q->c.hex, LVM_ROLE_FAST, p->lvm.lv))
+		if (p->volume && lvm_tag_part(q->args->ctx, p->lvm.name, q->c.hex, LVM_ROLE_FAST, p->lvm.lv))
 			return -1;
 	}
 	step_reached("convert", "fast");
-	if (q->meta.make && lvm_create_metadata(&q->meta_volume, q->c.hex))
+	if (q->meta.make && lvm_create_metadata(q->args->ctx, &q->meta_volume, q->c.hex))
 		return -1;
-	if (q->meta.volume && lvm_tag_part(q->meta.lvm.name, q->c.hex, LVM_ROLE_METADATA, q->meta.lvm.lv))
+	if (q->meta.volume &&
+	    lvm_tag_part(q->args->ctx, q->meta.lvm.name, q->c.hex, LVM_ROLE_METADATA, q->meta.lvm.lv))
 		return -1;
 	step_reached("convert", "volumes");
 	return 0;
 }
 
-static int have_part(struct part *p, struct device *d)
+static int have_part(struct tier_context *ctx, struct part *p, struct device *d)
 {
-	if (p->make && (!candidate_find_made(&p->c) || !hold_part(p, false)))
+	if (p->make && (!candidate_find_made(ctx, &p->c) || !hold_part(ctx, p, false)))
 		return -1;
 	*d = p->c.dev;
 	return 0;
 }
 
 /* What lay on them before may have left something where LVM does not look. */
-static int wipe_part(const struct part *p)
+static int wipe_part(struct tier_context *ctx, const struct part *p)
 {
-	return p->make || p->c.carries ? wipe_all_of(&p->c.dev, p->fd) : 0;
+	return p->make || p->c.carries ? wipe_all_of(ctx, &p->c.dev, p->fd) : 0;
 }
 
 static int write_set(struct request *q)
@@ -660,18 +692,18 @@ static int write_set(struct request *q)
 	if (make_parts(q))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (have_part(&q->fast[i], &q->c.fast[i]))
+		if (have_part(q->args->ctx, &q->fast[i], &q->c.fast[i]))
 			return -1;
-	if (have_part(&q->meta, &q->c.meta))
+	if (have_part(q->args->ctx, &q->meta, &q->c.meta))
 		return -1;
 	q->c.nr_fast = q->nr_fast;
 	q->c.origin = q->origin.dev;
 	if (convert_check_twins(&q->c))
 		return -1;
 	for (i = 0; i < q->nr_fast; i++)
-		if (wipe_part(&q->fast[i]))
+		if (wipe_part(q->args->ctx, &q->fast[i]))
 			return -1;
-	if (wipe_part(&q->meta))
+	if (wipe_part(q->args->ctx, &q->meta))
 		return -1;
 	q->c.dm_name = q->dm_name;
 	q->c.policy = q->policy;
@@ -679,19 +711,19 @@ static int write_set(struct request *q)
 }
 
 /* All is there but the device.  An exit code. */
-static int activate(const char *set_hex, const char *name)
+static int activate(struct tier_context *ctx, const char *set_hex, const char *name)
 {
-	int code = activate_uuid(set_hex);
+	int code = activate_uuid(ctx, set_hex);
 	const struct set *s;
 	struct set_list list;
 
 	if (code != EXIT_FAILED)
 		return code;
 	/* By now the kernel may have used it. */
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s && (convert_unused(s) || convert_unfinished(s)))
-		convert_say_ways(name);
+		convert_say_ways(ctx, name);
 	sets_free(&list);
 	return code;
 }
@@ -706,7 +738,7 @@ static int do_it(struct request *q)
 	if (!check_origin_use(q))
 		return EXIT_FAILED;
 	step_reached("convert", "checked");
-	held = hold_all(q, &fd) && lock_set(q->c.hex, name);
+	held = hold_all(q, &fd) && lock_set(q->args->ctx, q->c.hex, name);
 	r = held ? write_set(q) : -1;
 	let_go(q);
 	if (fd >= 0)
@@ -714,17 +746,18 @@ static int do_it(struct request *q)
 	if (!held)
 		return EXIT_FAILED;
 	if (r > 0) {
-		err("%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s",
+		err(q->args->ctx, ERR_IO,
+		    "%s: nobody can say whether it has that label now. Make %s work again. Then undo the conversion: tierctl convert --abort %s",
 		    name, name, set);
 		return EXIT_FAILED;
 	}
 	if (r) {
-		if (!convert_undo(q->c.hex, name, &q->origin.dev, ORIGIN_KNOWN))
-			say("%s: is as it was.\n", name);
+		if (!convert_undo(q->args->ctx, q->c.hex, name, &q->origin.dev, ORIGIN_KNOWN))
+			say(q->args->ctx, "%s: is as it was.", name);
 		return EXIT_FAILED;
 	}
-	r = convert_finish(q->c.hex);
-	return r ? r : activate(q->c.hex, set);
+	r = convert_finish(q->args->ctx, q->c.hex);
+	return r ? r : activate(q->args->ctx, q->c.hex, set);
 }
 
 static int convert(struct request *q)
@@ -732,8 +765,8 @@ static int convert(struct request *q)
 	char *version = NULL, *reason;
 	uuid_t random;
 
-	if (!global.test && dm_tier_target(&version, &reason)) {
-		err("%s.", reason);
+	if (!q->args->ctx->dry_run && dm_tier_target(&version, &reason)) {
+		err(q->args->ctx, ERR_KERNEL_REFUSED, "%s.", reason);
 		free(reason);
 		return EXIT_FAILED;
 	}
@@ -741,7 +774,7 @@ static int convert(struct request *q)
 	if (!check_origin(q) || !check_fast(q) || !check_metadata(q) || !check_volumes(q))
 		return EXIT_FAILED;
 	if (!q->lv && dm_name_exists(q->dm_name)) {
-		err("%s: a device of that name exists. Choose another.", q->dm_name);
+		err(q->args->ctx, ERR_EXISTS, "%s: a device of that name exists. Choose another.", q->dm_name);
 		return EXIT_FAILED;
 	}
 	uuid_generate(random);
@@ -751,7 +784,7 @@ static int convert(struct request *q)
 	warn_of_loss(q);
 	if (!agree_to_wipe(q))
 		return EXIT_FAILED;
-	if (!global.test)
+	if (!q->args->ctx->dry_run)
 		return do_it(q);
 	make_parts(q);
 	say_rest(q);
@@ -811,9 +844,10 @@ static bool is_its_conversion(const struct request *q, const struct set *s)
 	int r = compare_origin(q, s, &same);
 
 	if (r)
-		device_not_found(q->args->word[0], r);
+		device_not_found(s->ctx, q->args->word[0], r);
 	else if (!same)
-		err("%s: its conversion, of %s, was interrupted, so %s needs another name. To let it go on: tierctl activate %s",
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: its conversion, of %s, was interrupted, so %s needs another name. To let it go on: tierctl activate %s",
 		    s->name, s->tier[s->nr_tiers - 1].dev.name, q->args->word[0], s->name);
 	return same;
 }
@@ -823,27 +857,27 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 {
 	int code;
 
-	if (!lock_set(set_hex, name))
+	if (!lock_set(s->ctx, set_hex, name))
 		return EXIT_FAILED;
 	if (s && convert_committed(s)) {
 		if (!is_its_conversion(q, s))
 			return EXIT_FAILED;
 		if (!q->args->given[OPT_ABORT]) {
-			say("%s: its conversion was interrupted and goes on.\n", name);
-			if (global.test)
+			say(s->ctx, "%s: its conversion was interrupted and goes on.", name);
+			if (s->ctx->dry_run)
 				return EXIT_DONE;
-			code = convert_finish(set_hex);
-			return code ? code : activate(set_hex, name);
+			code = convert_finish(s->ctx, set_hex);
+			return code ? code : activate(s->ctx, set_hex, name);
 		}
 	}
 	/* Its name, if that is what was typed, may stand for the device. */
 	if (!q->origin.dev.path)
 		device_from_name(q->args->word[0], &q->origin.dev);
-	code = convert_undo(set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
+	code = convert_undo(s->ctx, set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
 			    q->args->given[OPT_ABORT] ? ORIGIN_NAMED : ORIGIN_GUESSED);
 	if (!code)
-		say("%s: what an interrupted call left %s.\n", name,
-		    global.test ? "would be cleaned up" : "is cleaned up");
+		say(s->ctx, "%s: what an interrupted call left %s.", name,
+		    s->ctx->dry_run ? "would be cleaned up" : "is cleaned up");
 	return code ? code : -1;
 }
 
@@ -857,10 +891,12 @@ static bool others_unfinished(const struct request *q)
 		bool unfinished = convert_unfinished(s), labelled = (unfinished && convert_committed(s)) || convert_unused(s);
 
 		if (labelled && s->tier[s->nr_tiers - 1].dev.dev == q->origin.dev.dev)
-			err("%s: is a part of %s by now. To undo its conversion: tierctl convert --abort %s",
+			err(q->args->ctx, ERR_EXISTS,
+			    "%s: is a part of %s by now. To undo its conversion: tierctl convert --abort %s",
 			    q->args->word[0], s->name, s->name);
 		else if (unfinished && !labelled)
-			err("%s: nothing to undo of that name. Was it for %s? Then: tierctl convert --abort %s --name %s",
+			err(q->args->ctx, ERR_NOT_FOUND,
+			    "%s: nothing to undo of that name. Was it for %s? Then: tierctl convert --abort %s --name %s",
 			    q->args->word[0], s->name, q->args->word[0], s->name);
 		else
 			continue;
@@ -874,8 +910,10 @@ static int undo_unused(void *context, struct set *s)
 {
 	if (convert_unused(s) || convert_unfinished(s))
 		return earlier_call(context, s->hex, s->name, s);
-	err("%s: has been used as a tiered set. To turn it into what it was: %s%s%stierctl revert %s", s->name,
-	    s->active ? "" : "tierctl activate ", s->active ? "" : s->name, s->active ? "" : ", then: ", s->name);
+	err(s->ctx, ERR_UNSUITABLE,
+	    "%s: has been used as a tiered set. To turn it into what it was: %s%s%stierctl revert %s",
+	    s->name, s->active ? "" : "tierctl activate ", s->active ? "" : s->name,
+	    s->active ? "" : ", then: ", s->name);
 	return EXIT_FAILED;
 }
 
@@ -899,12 +937,15 @@ static int go_on(struct request *q, bool *undone)
 		code = activate_has_remains(s) ? activate_without_remains(s, "convert", undo_unused, q) :
 		       undo_unused(q, s);
 	} else if (s && is_not_activated(q, s)) {
-		say("%s: is a tiered set already, and %s.\n", s->name, global.test ? "would be activated" : "not active");
-		code = global.test ? EXIT_DONE : lock_set(s->hex, s->name) ? activate_uuid(s->hex) : EXIT_FAILED;
+		say(q->args->ctx, "%s: is a tiered set already, and %s.", s->name,
+		    q->args->ctx->dry_run ? "would be activated" : "not active");
+		code = q->args->ctx->dry_run ? EXIT_DONE : lock_set(q->args->ctx, s->hex,
+								    s->name) ? activate_uuid(q->args->ctx,
+								    s->hex) : EXIT_FAILED;
 		if (code == EXIT_FAILED && convert_unused(s))
-			convert_say_ways(s->name);
+			convert_say_ways(q->args->ctx, s->name);
 	} else if (s) {
-		err("%s: is a tiered set already.", s->name);
+		err(q->args->ctx, ERR_EXISTS, "%s: is a tiered set already.", s->name);
 		code = EXIT_FAILED;
 	} else if (q->volume) {
 		/* It got no further than LVM's tags. */
@@ -913,7 +954,7 @@ static int go_on(struct request *q, bool *undone)
 		if (hex)
 			code = earlier_call(q, hex, name, NULL);
 		else if (q->args->given[OPT_ABORT])
-			say("%s: nothing to undo.\n", name);
+			say(q->args->ctx, "%s: nothing to undo.", name);
 		*undone = hex && code < 0;
 		free(name);
 		free(hex);
@@ -921,7 +962,7 @@ static int go_on(struct request *q, bool *undone)
 		if (others_unfinished(q))
 			code = EXIT_FAILED;
 		else
-			say("%s: nothing to undo.\n", q->args->word[0]);
+			say(q->args->ctx, "%s: nothing to undo.", q->args->word[0]);
 	}
 	return code;
 }
@@ -931,7 +972,7 @@ static bool find_origin(struct request *q)
 	const char *typed = q->args->word[0];
 
 	q->origin.typed = q->c.name = typed;
-	if (!candidate_find(&q->origin))
+	if (!candidate_find(q->args->ctx, &q->origin))
 		return false;
 	q->lv = device_is_volume(q->origin.dev.dev);
 	if (q->lv)
@@ -941,7 +982,8 @@ static bool find_origin(struct request *q)
 	if (q->dm_name)
 		return !q->lv || check_origin_volume(q);
 	if (!q->args->given[OPT_ABORT])
-		err("%s: is no logical volume, so the tiered device needs a name: --name NAME", typed);
+		err(q->args->ctx, ERR_USAGE,
+		    "%s: is no logical volume, so the tiered device needs a name: --name NAME", typed);
 	return q->args->given[OPT_ABORT];
 }
 
@@ -969,7 +1011,7 @@ static int look_and_convert(struct request *q)
 	bool undone;
 	int code;
 
-	sets_load(&q->sets, true);
+	sets_load(q->args->ctx, &q->sets, true);
 	if (!sets_find(&q->sets, set_name) && !find_origin(q))
 		return EXIT_FAILED;
 	code = go_on(q, &undone);
@@ -979,18 +1021,18 @@ static int look_and_convert(struct request *q)
 		return EXIT_DONE;
 	if (!undone)
 		return convert(q);
-	if (global.test && q->volume && strstr(q->volume->tags, LVM_TAG ".set="))
+	if (q->args->ctx->dry_run && q->volume && strstr(q->volume->tags, LVM_TAG ".set="))
 		return EXIT_DONE;
 	forget(q);
-	sets_load(&q->sets, true);
-	if (sets_find(&q->sets, set_name) && global.test)
+	sets_load(q->args->ctx, &q->sets, true);
+	if (sets_find(&q->sets, set_name) && q->args->ctx->dry_run)
 		return EXIT_DONE;
 	return find_origin(q) ? convert(q) : EXIT_FAILED;
 }
 
 int cmd_convert(const struct args *args)
 {
-	struct request q = { .args = args };
+	struct request q = { .args = args, .c.ctx = args->ctx };
 	unsigned int i;
 	int code = parse_arguments(&q);
 

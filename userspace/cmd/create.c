@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/suggest.h"
 #include "base/util.h"
@@ -30,6 +31,7 @@
 #include "set/wipe.h"
 
 struct creation {
+	struct tier_context *ctx;
 	const char *name;
 	struct candidate meta;
 	unsigned int nr_tiers;
@@ -58,11 +60,11 @@ static int parse_length(const struct args *args, uint64_t *sectors)
 		return 0;
 	r = parse_size(args->value[OPT_SIZE], &bytes);
 	if (r) {
-		err("create: --size %s %s.", args->value[OPT_SIZE], size_error(r));
+		err(args->ctx, ERR_USAGE, "create: --size %s %s.", args->value[OPT_SIZE], size_error(r));
 		return EXIT_USAGE;
 	}
 	if (!bytes || bytes % 4096) {
-		err("create: --size %s is not a multiple of 4k.", args->value[OPT_SIZE]);
+		err(args->ctx, ERR_USAGE, "create: --size %s is not a multiple of 4k.", args->value[OPT_SIZE]);
 		return EXIT_USAGE;
 	}
 	*sectors = bytes / SECTOR_SIZE;
@@ -70,7 +72,7 @@ static int parse_length(const struct args *args, uint64_t *sectors)
 }
 
 /* False with the error said.  What is no assignment, and a key of a tier, are known to tunable_parse(). */
-static bool check_key(const char *assignment, const char *policy)
+static bool check_key(struct tier_context *ctx, const char *assignment, const char *policy)
 {
 	size_t len = strcspn(assignment, "=");
 	char *key = xstrndup(assignment, len), *meant;
@@ -82,8 +84,8 @@ static bool check_key(const char *assignment, const char *policy)
 	good = !assignment[len] || !len || strchr(key, '.') || (g.best && !strcmp(g.best, key));
 	meant = suggestion_text(&g, "");
 	if (!good)
-		err("create: --set %s: %s is no key of a set with the policy %s.%s", assignment, key,
-		    strcmp(policy, "static") ? "heat" : policy, meant);
+		err(ctx, ERR_USAGE, "create: --set %s: %s is no key of a set with the policy %s.%s",
+		    assignment, key, strcmp(policy, "static") ? "heat" : policy, meant);
 	free(meant);
 	free(key);
 	return good;
@@ -99,11 +101,11 @@ static int parse_settings(const struct args *args, struct creation *c)
 		struct tunable *t = &c->tunables[i];
 		char value[SIZE_TEXT], *wrong;
 
-		if (!check_key(args->settings.s[i], c->table.policy))
+		if (!check_key(args->ctx, args->settings.s[i], c->table.policy))
 			return EXIT_USAGE;
 		wrong = tunable_parse(args->settings.s[i], c->chunk_sectors, c->nr_tiers, t);
 		if (wrong) {
-			err("create: --set %s %s.", args->settings.s[i], wrong);
+			err(args->ctx, ERR_USAGE, "create: --set %s %s.", args->settings.s[i], wrong);
 			free(wrong);
 			return EXIT_USAGE;
 		}
@@ -121,14 +123,14 @@ static int parse_arguments(const struct args *args, struct creation *c)
 
 	c->name = args->word[0];
 	if (!args->given[OPT_METADATA]) {
-		err("create: say where the metadata goes: --metadata DEV.");
+		err(args->ctx, ERR_USAGE, "create: say where the metadata goes: --metadata DEV.");
 		return EXIT_USAGE;
 	}
 	c->meta.typed = args->value[OPT_METADATA];
 	for (i = 1; i < args->nr; i++)
 		c->tier[c->nr_tiers++].typed = args->word[i];
 
-	code = check_name(c->name, "create");
+	code = check_name(args->ctx, c->name, "create");
 	if (!code)
 		code = parse_chunk_size(args, "create", &c->chunk_sectors);
 	if (!code)
@@ -157,7 +159,7 @@ static bool find_devices(struct creation *c)
 	bool good = true;
 
 	for (i = 0; i <= c->nr_tiers; i++)
-		good &= candidate_find(nth(c, i));
+		good &= candidate_find(c->ctx, nth(c, i));
 	if (!good)
 		return false;
 	for (i = 0; i <= c->nr_tiers; i++) {
@@ -165,9 +167,9 @@ static bool find_devices(struct creation *c)
 			const struct candidate *a = nth(c, i), *b = nth(c, j);
 
 			if (a->dev.dev == b->dev.dev)
-				err("%s: is listed twice (as %s too).", a->typed, b->typed);
+				err(c->ctx, ERR_USAGE, "%s: is listed twice (as %s too).", a->typed, b->typed);
 			else if (device_overlaps(&a->dev, &b->dev))
-				err("%s: overlaps %s.", a->typed, b->typed);
+				err(c->ctx, ERR_USAGE, "%s: overlaps %s.", a->typed, b->typed);
 			else
 				continue;
 			good = false;
@@ -200,11 +202,13 @@ static bool is_name_free(struct creation *c)
 	const struct set *other;
 	bool good;
 
-	sets_load(&all, true);
+	sets_load(c->ctx, &all, true);
 	other = sets_find(&all, c->name);
 	good = !other || is_overwritten(c, other);
 	if (!good)
-		err("%s: a set that is not active has that name (%s). Choose another.", c->name, other->hex);
+		err(c->ctx, ERR_EXISTS,
+		    "%s: a set that is not active has that name (%s). Choose another.", c->name,
+		    other->hex);
 	sets_free(&all);
 	return good;
 }
@@ -215,9 +219,9 @@ static bool check_devices(struct creation *c)
 	bool good = true;
 	unsigned int i;
 
-	sets_load(&sets, false);
+	sets_load(c->ctx, &sets, false);
 	for (i = 0; i <= c->nr_tiers; i++)
-		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(nth(c, i), !i);
+		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(c->ctx, nth(c, i), !i);
 	sets_free(&sets);
 	return good;
 }
@@ -236,8 +240,9 @@ static bool check_tier_sizes(struct creation *c)
 		uint64_t places = geometry_places(c->tier[i].dev.size / SECTOR_SIZE, c->chunk_sectors);
 
 		if (!places) {
-			err("%s: is too small (%s) for a chunk of %s beside the label.", c->tier[i].typed,
-			    format_size(a, c->tier[i].dev.size),
+			err(c->ctx, ERR_UNSUITABLE,
+			    "%s: is too small (%s) for a chunk of %s beside the label.",
+			    c->tier[i].typed, format_size(a, c->tier[i].dev.size),
 			    format_size(b, c->chunk_sectors * SECTOR_SIZE));
 			good = false;
 		}
@@ -253,8 +258,8 @@ static bool choose_length(struct creation *c)
 
 	c->capacity = c->places > reserve ? c->places - reserve : 0;
 	if (!c->capacity) {
-		err("create: the tiers have room for %llu chunks, %llu of them are needed for moving. "
-		    "Use larger devices or a smaller --chunksize.",
+		err(c->ctx, ERR_NO_SPACE,
+		    "create: the tiers have room for %llu chunks, %llu of them are needed for moving. " "Use larger devices or a smaller --chunksize.",
 		    (unsigned long long)c->places, (unsigned long long)reserve);
 		return false;
 	}
@@ -262,14 +267,16 @@ static bool choose_length(struct creation *c)
 		c->length = c->capacity * c->chunk_sectors;
 	chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
 	if (chunks > c->capacity) {
-		err("create: --size %s does not fit: at most %s (%llus).",
+		err(c->ctx, ERR_NO_SPACE, "create: --size %s does not fit: at most %s (%llus).",
 		    format_size(a, c->length * SECTOR_SIZE),
 		    format_size(b, c->capacity * c->chunk_sectors * SECTOR_SIZE),
 		    (unsigned long long)c->capacity * c->chunk_sectors);
 		return false;
 	}
 	if (!md_build_fits(chunks)) {
-		err("create: metadata cannot hold %llu chunks. Use a larger --chunksize.", (unsigned long long)chunks);
+		err(c->ctx, ERR_NO_SPACE,
+		    "create: metadata cannot hold %llu chunks. Use a larger --chunksize.",
+		    (unsigned long long)chunks);
 		return false;
 	}
 	return true;
@@ -282,13 +289,14 @@ static bool check_metadata_size(const struct creation *c)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	if (c->meta.dev.size < min) {
-		err("%s: is too small (%s) for the metadata of %llu chunks. Give it %s, or use a larger --chunksize.",
+		err(c->ctx, ERR_UNSUITABLE,
+		    "%s: is too small (%s) for the metadata of %llu chunks. Give it %s, or use a larger --chunksize.",
 		    c->meta.typed, format_size(a, c->meta.dev.size), (unsigned long long)chunks,
 		    format_size(b, good));
 		return false;
 	}
 	if (c->meta.dev.size < good)
-		warn("%s: %s of metadata will do, %s is better for %llu chunks.", c->meta.typed,
+		warn(c->ctx, "%s: %s of metadata will do, %s is better for %llu chunks.", c->meta.typed,
 		     format_size(a, c->meta.dev.size), format_size(b, good), (unsigned long long)chunks);
 	return true;
 }
@@ -308,12 +316,12 @@ static void say_plan(const struct creation *c)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	unsigned int i;
 
-	say("%s: %s, chunk %s\n", c->name, format_size(a, c->length * SECTOR_SIZE),
+	say(c->ctx, "%s: %s, chunk %s", c->name, format_size(a, c->length * SECTOR_SIZE),
 	    format_size(b, c->chunk_sectors * SECTOR_SIZE));
 	for (i = 0; i < c->nr_tiers; i++)
-		say("  tier %u  %s  %s%s\n", i, c->tier[i].dev.name, format_size(a, c->tier[i].dev.size),
+		say(c->ctx, "  tier %u  %s  %s%s", i, c->tier[i].dev.name, format_size(a, c->tier[i].dev.size),
 		    c->nr_tiers == 1 ? "" : !i ? "  (fastest)" : i + 1 == c->nr_tiers ? "  (slowest)" : "");
-	say("  meta    %s  %s\n", c->meta.dev.name, format_size(a, c->meta.dev.size));
+	say(c->ctx, "  meta    %s  %s", c->meta.dev.name, format_size(a, c->meta.dev.size));
 }
 
 static void warn_of_loss(const struct creation *c)
@@ -321,7 +329,8 @@ static void warn_of_loss(const struct creation *c)
 	char *raid = device_attribute(c->meta.dev.dev, "md/level");
 
 	if (!raid || !strcmp(raid, "raid0") || !strcmp(raid, "linear"))
-		warn("if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
+		warn(c->ctx,
+		     "if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
 		     c->meta.dev.name, c->name);
 	free(raid);
 }
@@ -357,11 +366,11 @@ static bool agree_to_wipe(struct creation *c)
 	}
 	if (!what.len)
 		return true;
-	if (global.test) {
-		say("Would wipe %s.\n", what.s);
+	if (c->ctx->dry_run) {
+		say(c->ctx, "Would wipe %s.", what.s);
 		yes = true;
 	} else {
-		yes = ask("Wipe %s?", what.s);
+		yes = ask(c->ctx, "Wipe %s?", what.s);
 	}
 	text_free(&what);
 	return yes;
@@ -374,9 +383,9 @@ static bool wipe(struct creation *c)
 	for (i = 0; i <= c->nr_tiers; i++) {
 		if (!nth(c, i)->carries)
 			continue;
-		if (wipe_candidate(nth(c, i), !i)) {
+		if (wipe_candidate(c->ctx, nth(c, i), !i)) {
 			if (c->wiped)
-				err("What was wiped before that stays wiped.");
+				err(c->ctx, ERR_UNFINISHED, "What was wiped before that stays wiped.");
 			return false;
 		}
 		c->wiped = true;
@@ -405,23 +414,24 @@ static int create_device(struct creation *c, const char *params)
 
 	uuid_generate(random);
 	snprintf(uuid, sizeof(uuid), "%s%s", DM_UUID_PREFIX, uuid_to_hex(hex, random));
-	verbose("table: 0 %llu tier %s", (unsigned long long)c->length, params);
+	verbose(c->ctx, "table: 0 %llu tier %s", (unsigned long long)c->length, params);
 	lock = set_lock(hex, LOCK_DEVICE, true);
 	r = dm_create(c->name, uuid, c->length, params, false, &reason);
 	if (lock >= 0)
 		close(lock);
 	if (r) {
-		err("%s: the kernel refused it: %s.%s", c->name, reason,
+		err(c->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.%s", c->name, reason,
 		    c->wiped ? " What was wiped stays wiped." : "");
 		free(reason);
 		return EXIT_FAILED;
 	}
 	if (!store_settings(c)) {
-		err("%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",
+		err(c->ctx, ERR_KERNEL_REFUSED,
+		    "%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",
 		    c->name);
 		return EXIT_FAILED;
 	}
-	say("Created /dev/mapper/%s.\n", c->name);
+	say(c->ctx, "Created /dev/mapper/%s.", c->name);
 	return EXIT_DONE;
 }
 
@@ -431,11 +441,11 @@ static int create(struct creation *c)
 	int code = EXIT_FAILED;
 
 	if (dm_name_exists(c->name)) {
-		err("%s: a device of that name exists. Choose another.", c->name);
+		err(c->ctx, ERR_EXISTS, "%s: a device of that name exists. Choose another.", c->name);
 		return EXIT_FAILED;
 	}
-	if (!global.test && dm_tier_target(&version, &reason)) {
-		err("%s.", reason);
+	if (!c->ctx->dry_run && dm_tier_target(&version, &reason)) {
+		err(c->ctx, ERR_KERNEL_REFUSED, "%s.", reason);
 		free(reason);
 		return EXIT_FAILED;
 	}
@@ -448,8 +458,8 @@ static int create(struct creation *c)
 	warn_of_loss(c);
 	if (!agree_to_wipe(c))
 		goto out;
-	if (global.test) {
-		say("Would create %s with the table:\n0 %llu tier %s\n", c->name,
+	if (c->ctx->dry_run) {
+		say(c->ctx, "Would create %s with the table:\n0 %llu tier %s", c->name,
 		    (unsigned long long)c->length, params);
 		code = EXIT_DONE;
 	} else if (wipe(c)) {
@@ -462,7 +472,7 @@ out:
 
 int cmd_create(const struct args *args)
 {
-	struct creation c = { 0 };
+	struct creation c = { .ctx = args->ctx };
 	unsigned int i;
 	int code = parse_arguments(args, &c);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/step.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -28,48 +29,50 @@
 /* Everything of a set that is here; the metadata last. */
 static void say_what_goes(const struct set *s)
 {
-	const char *would = global.test ? "Would wipe" : "Wipe";
+	const char *would = s->ctx->dry_run ? "Would wipe" : "Wipe";
 	unsigned int i;
 
 	if (s->active)
-		say("%s the device /dev/mapper/%s\n", global.test ? "Would remove" : "Remove", s->dm_name);
+		say(s->ctx, "%s the device /dev/mapper/%s", s->ctx->dry_run ? "Would remove" : "Remove",
+		    s->dm_name);
 	for (i = 0; i < s->nr_tiers; i++) {
 		if (s->tier[i].present)
-			say("%s the label of tier %u on %s\n", would, i, s->tier[i].dev.name);
+			say(s->ctx, "%s the label of tier %u on %s", would, i, s->tier[i].dev.name);
 		else
-			say("  (tier %u is missing and keeps its label)\n", i);
+			say(s->ctx, "  (tier %u is missing and keeps its label)", i);
 	}
 	for (i = 0; i < s->nr_stray; i++) {
-		char *what = wipe_would_lose(&s->stray[i]);
+		char *what = wipe_would_lose(s->ctx, &s->stray[i]);
 
 		if (what)
-			say("  (%s carries %s, too, and stays as it is)\n", s->stray[i].name, what);
+			say(s->ctx, "  (%s carries %s, too, and stays as it is)", s->stray[i].name, what);
 		else
-			say("%s what is left of it on %s\n", would, s->stray[i].name);
+			say(s->ctx, "%s what is left of it on %s", would, s->stray[i].name);
 		free(what);
 	}
 	if (s->have_meta)
-		say("%s the metadata on %s\n", would, s->meta_dev.name);
+		say(s->ctx, "%s the metadata on %s", would, s->meta_dev.name);
 }
 
-static bool is_free(const char *name, const struct device *d)
+static bool is_free(struct tier_context *ctx, const char *name, const struct device *d)
 {
 	char *usage = device_usage(d);
 	bool none = !usage;
 
 	if (usage)
-		err("%s: %s. Free it first.", name, usage);
+		err(ctx, ERR_IN_USE, "%s: %s. Free it first.", name, usage);
 	free(usage);
 	return none;
 }
 
-static bool carries_nothing_else(const char *name, const struct device *d)
+static bool carries_nothing_else(struct tier_context *ctx, const char *name, const struct device *d)
 {
-	char *what = wipe_would_lose(d);
+	char *what = wipe_would_lose(ctx, d);
 	bool nothing = !what;
 
 	if (what)
-		err("%s: carries %s, too. To lose that, repeat with --force.", name, what);
+		err(ctx, ERR_NEEDS_FORCE, "%s: carries %s, too. To lose that, repeat with --force.",
+		    name, what);
 	free(what);
 	return nothing;
 }
@@ -89,7 +92,8 @@ static bool check_members(const struct set *s)
 					 &s->stray[i - 1 - s->nr_tiers];
 
 		if (d->path)
-			good &= is_free(d->name, d) && (i > s->nr_tiers || carries_nothing_else(d->name, d));
+			good &= is_free(s->ctx, d->name, d) && (i > s->nr_tiers ||
+					carries_nothing_else(s->ctx, d->name, d));
 	}
 	return good;
 }
@@ -99,15 +103,15 @@ static int wipe_set(const struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
+		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
 			return EXIT_FAILED;
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_stray(&s->stray[i], s->uuid))
+		if (wipe_stray(s->ctx, &s->stray[i], s->uuid))
 			return EXIT_FAILED;
 	step_reached("destroy", "labels");
 	/* Without its metadata nothing would lead to it. */
-	schedule_forget(s->hex);
-	if (s->have_meta && wipe_superblock(&s->meta_dev, s->uuid))
+	schedule_forget(s->ctx, s->hex);
+	if (s->have_meta && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
 		return EXIT_FAILED;
 	step_reached("destroy", "metadata");
 	return EXIT_DONE;
@@ -123,7 +127,7 @@ static bool was_volume(const struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++)
 		was |= s->tier[i].present && set_volume_is_origin(&s->tier[i].dev);
-	was = was && lvm_installed() && !lvm_list_set(s->hex, &parts) &&
+	was = was && lvm_installed() && !lvm_list_set(s->ctx, s->hex, &parts) &&
 	      lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	lvm_parts_free(&parts);
 	free(name);
@@ -143,17 +147,18 @@ static bool has_volumes(const struct set *s)
 	}
 	for (i = 0; i < s->nr_stray; i++)
 		has |= device_is_volume(s->stray[i].dev);
-	if (!has && missing && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
+	if (!has && missing && lvm_installed() && !lvm_look_for_set(s->ctx, s->hex, &parts))
 		has = parts.nr;
 	lvm_parts_free(&parts);
 	return has && lvm_installed();
 }
 
-static void say_rest(const char *hex, const char *name)
+static void say_rest(struct tier_context *ctx, const char *hex, const char *name)
 {
-	char *command = convert_rest_command(hex, name, "destroy");
+	char *command = convert_rest_command(ctx, hex, name, "destroy");
 
-	err("%s: not all of it is gone. To go on, once the cause is gone: %s", name, command);
+	err(ctx, ERR_UNFINISHED, "%s: not all of it is gone. To go on, once the cause is gone: %s", name,
+	    command);
 	free(command);
 }
 
@@ -171,29 +176,30 @@ static int destroy_set(void *unused, struct set *s)
 	volumes = s->lv || was_volume(s);
 	origin = s->lv ? set_origin(s) : -1;
 	if (!check_members(s) || ((volumes || has_volumes(s)) &&
-				  !lvm_may_release(s->hex, s->name, origin < 0 ? NULL : s->tier[origin].dev.name)))
+				  !lvm_may_release(s->ctx, s->hex, s->name,
+						   origin < 0 ? NULL : s->tier[origin].dev.name)))
 		return EXIT_FAILED;
 	say_what_goes(s);
-	if (global.test)
+	if (s->ctx->dry_run)
 		return EXIT_DONE;
-	if (!ask("Destroy %s? What is in it is lost.", s->name))
+	if (!ask(s->ctx, "Destroy %s? What is in it is lost.", s->name))
 		return EXIT_FAILED;
 
 	if (s->active && dm_remove(s->dm_name, &reason)) {
-		err("%s: cannot be deactivated: %s.", s->name, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be deactivated: %s.", s->name, reason);
 		free(reason);
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
 	/* The volume that was converted gets its name back; those that were made go. */
 	if (!code && volumes)
-		code = revert_finish(s->hex);
-	else if (!code && has_volumes(s) && parts_release_all(s->hex, 0))
+		code = revert_finish(s->ctx, s->hex);
+	else if (!code && has_volumes(s) && parts_release_all(s->ctx, s->hex, 0))
 		code = EXIT_FAILED;
 	if (!code)
-		say("%s: destroyed.\n", s->name);
+		say(s->ctx, "%s: destroyed.", s->name);
 	else
-		say_rest(s->hex, s->name);
+		say_rest(s->ctx, s->hex, s->name);
 	return code;
 }
 
@@ -224,7 +230,7 @@ static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
 	unsigned int i;
 	bool apart;
 
-	if (sets_find_hex(sets, set_hex) || lvm_list_set(set_hex, &parts))
+	if (sets_find_hex(sets, set_hex) || lvm_list_set(sets->ctx, set_hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	apart = origin ? has_no_label(origin) : parts.nr;
@@ -245,36 +251,38 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 	unsigned int i;
 	int code = -1;
 
-	if (*name == '/' || !strchr(name, '/') || !lvm_installed() || lvm_list_all(&all))
+	if (*name == '/' || !strchr(name, '/') || !lvm_installed() || lvm_list_all(sets->ctx, &all))
 		return -1;
 	for (i = 0; i < all.nr && !hex; i++)
 		if (!strcmp(all.part[i].name, name))
 			hex = lvm_tag(&all.part[i], "set");
 	lvm_parts_free(&all);
 	if (hex && is_taken_apart(sets, hex)) {
-		say("%s: was taken apart. What is left: names and tags of logical volumes, and those made for it.\n",
+		say(sets->ctx,
+		    "%s: was taken apart. What is left: names and tags of logical volumes, and those made for it.",
 		    name);
-		if (global.test)
+		if (sets->ctx->dry_run)
 			code = EXIT_DONE;
 		else
-			code = ask("Finish that?") && lock_set(hex, name) ? revert_finish(hex) : EXIT_FAILED;
-		if (!code && !global.test)
-			say("%s: destroyed.\n", name);
-		else if (!global.test)
-			say_rest(hex, name);
+			code = ask(sets->ctx, "Finish that?") && lock_set(sets->ctx, hex,
+				   name) ? revert_finish(sets->ctx, hex) : EXIT_FAILED;
+		if (!code && !sets->ctx->dry_run)
+			say(sets->ctx, "%s: destroyed.", name);
+		else if (!sets->ctx->dry_run)
+			say_rest(sets->ctx, hex, name);
 	}
 	free(hex);
 	return code;
 }
 
 /* A device that may hold what is left of a set's metadata, and why; NULL if none is there.  The caller frees. */
-static char *damaged_metadata(void)
+static char *damaged_metadata(struct tier_context *ctx)
 {
 	struct member_list members = { 0 };
 	char *text = NULL;
 	unsigned int i;
 
-	members_scan(&members, true);
+	members_scan(ctx, &members, true);
 	for (i = 0; i < members.nr && !text; i++) {
 		const struct member *m = &members.member[i];
 
@@ -301,7 +309,7 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 	if (!s->have_meta && s->active)
 		return xasprintf("may be a part of %s, which is active", s->name);
 	if (!s->have_meta) {
-		damaged = damaged_metadata();
+		damaged = damaged_metadata(s->ctx);
 		text = damaged ? xasprintf("is a tier of %s, whose metadata may be %s: tierctl repair needs both",
 					   s->name, damaged) : NULL;
 		free(damaged);
@@ -337,10 +345,11 @@ static bool one_stays(const struct args *args, const struct member *m, unsigned 
 {
 	unsigned int i;
 
-	for (i = 0; i < nr && !global.force; i++) {
+	for (i = 0; i < nr && !args->ctx->force; i++) {
 		if (!same_part(&m[i], &m[nr]))
 			continue;
-		err("%s, %s: say that they are the same part of a set. Name one of them, or repeat with --force.",
+		err(args->ctx, ERR_AMBIGUOUS,
+		    "%s, %s: say that they are the same part of a set. Name one of them, or repeat with --force.",
 		    args->word[i], args->word[nr]);
 		return false;
 	}
@@ -356,18 +365,20 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 	char *text;
 
 	if (m->kind == MEMBER_NONE || m->kind == MEMBER_UNREADABLE) {
-		err("%s: %s.", typed, m->reason ? m->reason : "is no device of a tiered set");
+		err(sets->ctx, ERR_UNSUITABLE, "%s: %s.", typed,
+		    m->reason ? m->reason : "is no device of a tiered set");
 		return false;
 	}
 	role_of(m, sets, &role);
 	text = role.set ? what_needs_it(role.set, &role, m, &whole) : NULL;
-	refused = text && (whole || !global.force);
+	refused = text && (whole || !sets->ctx->force);
 	if (refused && whole)
-		err("%s: %s. Name %s.", typed, text, role.set->name);
+		err(sets->ctx, ERR_IN_USE, "%s: %s. Name %s.", typed, text, role.set->name);
 	else if (refused)
-		err("%s: %s. To wipe it all the same, repeat with --force.", typed, text);
+		err(sets->ctx, ERR_NEEDS_FORCE, "%s: %s. To wipe it all the same, repeat with --force.",
+		    typed, text);
 	free(text);
-	return !refused && carries_nothing_else(typed, d) && is_free(typed, d);
+	return !refused && carries_nothing_else(sets->ctx, typed, d) && is_free(sets->ctx, typed, d);
 }
 
 static bool is_active(const struct set_list *sets, const struct member *m)
@@ -385,15 +396,18 @@ static bool is_active(const struct set_list *sets, const struct member *m)
 static bool is_copy(const struct set_list *sets, const struct member *m, const struct member *other)
 {
 	bool active = is_active(sets, other);
-	int r = active ? twins_alike(&m->dev, &other->dev) : twins(&m->dev, &other->dev);
+	int r = active ? twins_alike(&m->dev, &other->dev) : twins(sets->ctx, &m->dev, &other->dev);
 
 	if (r < 0)
-		err("%s, %s: cannot be compared: %s.", m->dev.name, other->dev.name, strerror(-r));
+		err(sets->ctx, error_from(-r), "%s, %s: cannot be compared: %s.", m->dev.name,
+		    other->dev.name, strerror(-r));
 	else if (r && active)
-		err("%s: may be the same disk as %s, which is in use. Deactivate the set first, to find out.", m->dev.name,
-		    other->dev.name);
+		err(sets->ctx, ERR_IN_USE,
+		    "%s: may be the same disk as %s, which is in use. Deactivate the set first, to find out.",
+		    m->dev.name, other->dev.name);
 	else if (r)
-		err("%s: is the same disk as %s, and no copy of it. Nothing was wiped. Take one of the names away.",
+		err(sets->ctx, ERR_UNSUITABLE,
+		    "%s: is the same disk as %s, and no copy of it. Nothing was wiped. Take one of the names away.",
 		    m->dev.name, other->dev.name);
 	return !r;
 }
@@ -404,7 +418,7 @@ static bool have_no_twins(const struct set_list *sets, const struct member *m, u
 	bool none = true;
 	unsigned int i, k;
 
-	members_scan(&members, false);
+	members_scan(sets->ctx, &members, false);
 	for (k = 0; k < nr; k++)
 		for (i = 0; i < members.nr && none; i++)
 			if (members.member[i].dev.dev != m[k].dev.dev && same_part(&members.member[i], &m[k]))
@@ -424,7 +438,7 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 		struct device d;
 
 		if (device_from_name(args->word[i], &d)) {
-			err("%s: no such set or device.", args->word[i]);
+			err(args->ctx, ERR_NOT_FOUND, "%s: no such set or device.", args->word[i]);
 			code = EXIT_FAILED;
 			continue;
 		}
@@ -440,19 +454,20 @@ static int destroy_devices(const struct args *args, const struct set_list *sets)
 				 "; tierctl repair may read it still");
 		device_free(&d);
 	}
-	if (!code && global.test)
-		say("Would wipe what is left of a set on %s.\n", names.s);
-	else if (!code && !ask("Wipe what is left of a set on %s?", asked.s))
+	if (!code && args->ctx->dry_run)
+		say(args->ctx, "Would wipe what is left of a set on %s.", names.s);
+	else if (!code && !ask(args->ctx, "Wipe what is left of a set on %s?", asked.s))
 		code = EXIT_FAILED;
-	if (!code && !global.test && !global.force && !have_no_twins(sets, m, args->nr))
+	if (!code && !args->ctx->dry_run && !args->ctx->force && !have_no_twins(sets, m, args->nr))
 		code = EXIT_FAILED;
 	for (i = 0; i < args->nr; i++) {
-		if (!code && !global.test)
-			code = wipe_labels(&m[i].dev, member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;
+		if (!code && !args->ctx->dry_run)
+			code = wipe_labels(args->ctx, &m[i].dev,
+					   member_set_uuid(&m[i])) ? EXIT_FAILED : EXIT_DONE;
 		member_free(&m[i]);
 	}
-	if (!code && !global.test)
-		say("Wiped %s.\n", names.s);
+	if (!code && !args->ctx->dry_run)
+		say(args->ctx, "Wiped %s.", names.s);
 	free(m);
 	text_free(&names);
 	text_free(&asked);
@@ -466,12 +481,12 @@ int cmd_destroy(const struct args *args)
 	struct set *s;
 	int code;
 
-	if (!lock_named(args->word[0], true))
+	if (!lock_named(args->ctx, args->word[0], true))
 		return EXIT_FAILED;
-	sets_load(&list, true);
+	sets_load(args->ctx, &list, true);
 	s = sets_find(&list, args->word[0]);
 	if (s && args->nr > 1) {
-		err("destroy: one set at a time.");
+		err(args->ctx, ERR_USAGE, "destroy: one set at a time.");
 		code = EXIT_USAGE;
 	} else if (s) {
 		/* What cannot be undone does not choose the active one of two that have the name. */

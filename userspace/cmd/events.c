@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "cmd/commands.h"
@@ -17,6 +18,7 @@
 #include "dm/status.h"
 #include "set/find.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 #include "view/render-json.h"
 #include "view/render.h"
 
@@ -26,6 +28,7 @@
 #define ANYHOW_MS	10000
 
 struct watch {
+	struct tier_context *ctx;
 	const char *only;	/* the set that was named, NULL for all */
 	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may get another name */
 	const char *command;	/* --exec */
@@ -80,9 +83,10 @@ static void run_command(const struct watch *w, const struct set *s, const char *
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (child < 0)
-		warn("events: cannot run the command: %s.", strerror(errno));
+		warn(w->ctx, "events: cannot run the command: %s.", strerror(errno));
 	else if (!WIFEXITED(status) || WEXITSTATUS(status))
-		warn("events: the command failed (%s %d).", WIFEXITED(status) ? "exit status" : "signal",
+		warn(w->ctx, "events: the command failed (%s %d).",
+		     WIFEXITED(status) ? "exit status" : "signal",
 		     WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
@@ -99,10 +103,10 @@ static void report_event(struct watch *w, const struct set *s, const char *event
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &tm));
-	if (global.json)
+	if (terminal_of(w->ctx)->json)
 		print_json(s, event, rank, stamp, text);
 	else
-		say("%s %s: %s\n", stamp, s->name, text);
+		say(w->ctx, "%s %s: %s", stamp, s->name, text);
 	fflush(stdout);
 	w->happened++;
 	if (w->command)
@@ -246,7 +250,7 @@ static int look(struct watch *w, bool first)
 	struct set_list now;
 	bool changing = false;
 	unsigned int i;
-	int r = sets_load(&now, false);
+	int r = sets_load(w->ctx, &now, false);
 
 	/* Who does not answer is not gone. */
 	if (r) {
@@ -318,13 +322,14 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 	if (p.fd >= 0)
 		close(p.fd);
 	if (r)
-		err("events: cannot listen to device-mapper: %s.", strerror(-r));
+		err(w->ctx, error_from(-r), "events: cannot listen to device-mapper: %s.", strerror(-r));
 	return r ? EXIT_FAILED : EXIT_DONE;
 }
 
 int cmd_events(const struct args *args)
 {
 	struct watch w = {
+		.ctx = args->ctx,
 		.only = args->nr ? args->word[0] : NULL,
 		.command = args->value[OPT_EXEC],
 		.once = args->given[OPT_ONCE],
@@ -337,11 +342,13 @@ int cmd_events(const struct args *args)
 	json_is_a_stream();
 	if (args->given[OPT_TIMEOUT] &&
 	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > 1000000)) {
-		err("events: --timeout %s is not a number of seconds from 1 to 1000000.", args->value[OPT_TIMEOUT]);
+		err(args->ctx, ERR_USAGE,
+		    "events: --timeout %s is not a number of seconds from 1 to 1000000.",
+		    args->value[OPT_TIMEOUT]);
 		return EXIT_USAGE;
 	}
 	if (w.only) {
-		found = need_known(&list, w.only);
+		found = need_known(args->ctx, &list, w.only);
 		if (found)
 			memcpy(w.uuid, sets_find(&list, w.only)->uuid, sizeof(w.uuid));
 		sets_free(&list);
@@ -352,7 +359,8 @@ int cmd_events(const struct args *args)
 	code = watch_events(&w, timeout * 1000);
 	sets_free(&w.before);
 	if (code == EXIT_DONE && w.once && !w.happened && !interrupted) {
-		err("events: nothing happened in %llu s.", (unsigned long long)timeout);
+		err(args->ctx, ERR_TIMED_OUT, "events: nothing happened in %llu s.",
+		    (unsigned long long)timeout);
 		code = EXIT_FAILED;
 	}
 	return code;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/progress.h"
 #include "base/ranges.h"
 #include "base/size.h"
@@ -15,6 +16,7 @@
 #include "set/files.h"
 #include "set/heat.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 #include "view/render-json.h"
 
 /* Why a chunk is where it is, or why it could not be moved. */
@@ -69,29 +71,31 @@ static void explain_one(const struct set *s, const struct chunk_info *info)
 	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE;
 	struct heat_bucket all;
 	struct ranges whole = { 0 };
+	struct text heat = { 0 };
 	char size[SIZE_TEXT], at[SIZE_TEXT];
 
-	say("%s chunk %llu: %s at %s of the device\n", s->name, (unsigned long long)info->chunk,
+	say(s->ctx, "%s chunk %llu: %s at %s of the device", s->name, (unsigned long long)info->chunk,
 	    format_size(size, chunk), format_size(at, info->chunk * chunk));
 	if (info->rank >= 0)
-		say("tier     %d (%s), place %llu, which is sector %llu of it\n", info->rank,
+		say(s->ctx, "tier     %d (%s), place %llu, which is sector %llu of it", info->rank,
 		    tier_name(s, info->rank), (unsigned long long)info->place,
 		    (unsigned long long)(info->place * s->chunk_sectors));
 	else
-		say("tier     none\n");
-	say("heat     %llu (reads %llu, writes %llu)", (unsigned long long)info->heat,
-	    (unsigned long long)info->reads, (unsigned long long)info->writes);
+		say(s->ctx, "tier     none");
+	text_add(&heat, "heat     %llu (reads %llu, writes %llu)", (unsigned long long)info->heat,
+		 (unsigned long long)info->reads, (unsigned long long)info->writes);
 	ranges_add(&whole, 0, s->status.chunks);
 	if (!heat_sum(s, &whole, &all) && heat_mean(&all) > 0)
-		say(", %.1f times the mean of all chunks", info->heat / heat_mean(&all));
+		text_add(&heat, ", %.1f times the mean of all chunks", info->heat / heat_mean(&all));
 	ranges_free(&whole);
-	say("\n");
+	say(s->ctx, "%s", heat.s);
+	text_free(&heat);
 	if (info->pin >= 0)
-		say("pin      to tier %d\n", info->pin);
+		say(s->ctx, "pin      to tier %d", info->pin);
 	else
-		say("pin      none\n");
-	say("state    %s\n", state_words(info));
-	say("reason   %s\n", sentence_of(info));
+		say(s->ctx, "pin      none");
+	say(s->ctx, "state    %s", state_words(info));
+	say(s->ctx, "reason   %s", sentence_of(info));
 }
 
 /* Chunks that are in the same case. */
@@ -130,19 +134,21 @@ static void add_to_group(struct groups *g, const struct chunk_info *info)
 
 #define RANGES_SHOWN	8
 
-static void say_chunks(const struct ranges *chunks)
+static void say_chunks(struct tier_context *ctx, const struct ranges *chunks)
 {
+	struct text t = { 0 };
 	unsigned int i;
 
-	say("  chunks ");
-	for (i = 0; i < chunks->nr && (i < RANGES_SHOWN || global.verbose); i++) {
+	text_add(&t, "  chunks ");
+	for (i = 0; i < chunks->nr && (i < RANGES_SHOWN || terminal_of(ctx)->verbose); i++) {
 		const struct range *r = &chunks->range[i];
 
-		say("%s%llu", i ? ", " : "", (unsigned long long)r->first);
+		text_add(&t, "%s%llu", i ? ", " : "", (unsigned long long)r->first);
 		if (r->count > 1)
-			say("-%llu", (unsigned long long)(r->first + r->count - 1));
+			text_add(&t, "-%llu", (unsigned long long)(r->first + r->count - 1));
 	}
-	say("%s\n", i < chunks->nr ? ", ... (-v or --json for all)" : "");
+	say(ctx, "%s%s", t.s, i < chunks->nr ? ", ... (-v or --json for all)" : "");
+	text_free(&t);
 }
 
 static void say_groups(const struct target *t, struct groups *g)
@@ -153,16 +159,19 @@ static void say_groups(const struct target *t, struct groups *g)
 	for (i = 0; i < g->nr; i++) {
 		struct group *group = &g->group[i];
 		uint64_t n = ranges_total(&group->chunks);
+		struct text line = { 0 };
 
-		say("%s", format_size(size, n * t->set->chunk_sectors * SECTOR_SIZE));
+		text_add(&line, "%s", format_size(size, n * t->set->chunk_sectors * SECTOR_SIZE));
 		if (group->like.rank >= 0)
-			say(" on tier %d (%s)", group->like.rank, tier_name(t->set, group->like.rank));
-		say(", %s", state_words(&group->like));
+			text_add(&line, " on tier %d (%s)", group->like.rank,
+				 tier_name(t->set, group->like.rank));
+		text_add(&line, ", %s", state_words(&group->like));
 		if (group->like.pin >= 0)
-			say(", pinned to tier %d", group->like.pin);
-		say(", heat %.1f a chunk\n", (double)group->heat / n);
-		say("  %s\n", sentence_of(&group->like));
-		say_chunks(&group->chunks);
+			text_add(&line, ", pinned to tier %d", group->like.pin);
+		say(t->list.ctx, "%s, heat %.1f a chunk", line.s, (double)group->heat / n);
+		text_free(&line);
+		say(t->list.ctx, "  %s", sentence_of(&group->like));
+		say_chunks(t->list.ctx, &group->chunks);
 	}
 }
 
@@ -211,12 +220,12 @@ static void say_paths(const struct target *t)
 		char *name = xstrdup(t->path[i].path);
 
 		make_printable(name);
-		say("%s: %s of %llu file%s, %llu extent%s, in %llu chunk%s of %s\n", name,
+		say(t->list.ctx, "%s: %s of %llu file%s, %llu extent%s, in %llu chunk%s of %s", name,
 		    format_size(size, w->bytes), (unsigned long long)w->files, w->files == 1 ? "" : "s",
 		    (unsigned long long)w->extents, w->extents == 1 ? "" : "s",
 		    (unsigned long long)ranges_total(&w->chunks),
 		    ranges_total(&w->chunks) == 1 ? "" : "s", t->set->name);
-		where_warn(w, name);
+		where_warn(t->list.ctx, w, name);
 		free(name);
 	}
 }
@@ -230,7 +239,7 @@ static bool ask_chunks(const struct target *t, struct groups *g, json_object *li
 	unsigned int i;
 	bool good = true;
 
-	progress_start(&progress);
+	progress_start(t->list.ctx, &progress);
 	for (i = 0; i < t->chunks.nr && good; i++) {
 		for (n = 0; n < t->chunks.range[i].count && good; n++) {
 			good = !chunk_query(t->set, t->chunks.range[i].first + n, &info);
@@ -256,7 +265,7 @@ static int explain(const struct target *t)
 	unsigned int i;
 	bool good;
 
-	if (global.json) {
+	if (terminal_of(t->list.ctx)->json) {
 		set = json_new_set(t->set);
 		put_number(set, "chunk_size", t->set->chunk_sectors * SECTOR_SIZE);
 		add_paths(set, t);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/columns.h"
+#include "base/context.h"
 #include "base/ranges.h"
 #include "base/size.h"
 #include "base/util.h"
@@ -20,6 +21,7 @@
 #include "set/heat.h"
 #include "set/set.h"
 #include "tools/output.h"
+#include "tools/terminal.h"
 #include "view/picture.h"
 #include "view/render.h"
 
@@ -46,7 +48,7 @@ static bool write_all(int fd, const char *bytes, size_t len)
 }
 
 /* A file that is there stays as it is until the new one is whole. */
-static int save(const char *path, const void *bytes, size_t len)
+static int save(struct tier_context *ctx, const char *path, const void *bytes, size_t len)
 {
 	char *temporary;
 	struct stat st;
@@ -60,10 +62,10 @@ static int save(const char *path, const void *bytes, size_t len)
 	}
 	if (!stat(path, &st)) {
 		if (!S_ISREG(st.st_mode)) {
-			err("%s: is there and is no file, so it is not replaced.", path);
+			err(ctx, ERR_EXISTS, "%s: is there and is no file, so it is not replaced.", path);
 			return EXIT_FAILED;
 		}
-		if (!output_may_replace(path, &st))
+		if (!output_may_replace(ctx, path, &st))
 			return EXIT_FAILED;
 	}
 	temporary = xasprintf("%s.new.%ld", path, (long)getpid());
@@ -74,7 +76,7 @@ static int save(const char *path, const void *bytes, size_t len)
 	if (good && rename(temporary, path))
 		good = false;
 	if (!good) {
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		if (fd >= 0)
 			unlink(temporary);
 	}
@@ -82,27 +84,27 @@ static int save(const char *path, const void *bytes, size_t len)
 	return good ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int save_svg(const struct picture *p, const char *path)
+static int save_svg(struct tier_context *ctx, const struct picture *p, const char *path)
 {
 	struct text t = { 0 };
 	int code;
 
 	picture_svg(p, &t);
-	code = save(path, t.s, t.len);
+	code = save(ctx, path, t.s, t.len);
 	text_free(&t);
 	return code;
 }
 
-static int save_png(const struct picture *p, const char *path)
+static int save_png(struct tier_context *ctx, const struct picture *p, const char *path)
 {
 	size_t len;
 	void *bytes = picture_png(p, &len);
 	int code = EXIT_FAILED;
 
 	if (bytes)
-		code = save(path, bytes, len);
+		code = save(ctx, path, bytes, len);
 	else
-		err("%s: libpng failed.", path);
+		err(ctx, ERR_IO, "%s: libpng failed.", path);
 	free(bytes);
 	return code;
 }
@@ -144,24 +146,23 @@ static unsigned int columns_for(bool to_file, const struct target *t)
 static int draw(const struct args *args, const struct target *t)
 {
 	bool to_file = args->given[OPT_SVG] || args->given[OPT_PNG];
-	unsigned int columns = columns_for(to_file || global.json, t), nr;
+	unsigned int columns = columns_for(to_file || terminal_of(args->ctx)->json, t), nr;
 	struct heat_bucket *cells;
 	struct picture p;
 	int code = EXIT_DONE;
 
-	if (heat_cells(t->set, &t->chunks, columns * (to_file || global.json ? FILE_ROWS : SCREEN_ROWS),
-		       &cells, &nr))
+	if (heat_cells(t->set, &t->chunks, columns * (to_file || terminal_of(args->ctx)->json ? FILE_ROWS : SCREEN_ROWS), &cells, &nr))
 		return EXIT_FAILED;
 	picture_init(&p, t->set, &t->chunks, cells, nr);
 	p.columns = columns;
 	p.title = make_title(t);
 	if (args->given[OPT_SVG])
-		code = save_svg(&p, args->value[OPT_SVG]);
+		code = save_svg(args->ctx, &p, args->value[OPT_SVG]);
 	if (args->given[OPT_PNG] && code == EXIT_DONE)
-		code = save_png(&p, args->value[OPT_PNG]);
-	if (global.json)
+		code = save_png(args->ctx, &p, args->value[OPT_PNG]);
+	if (terminal_of(args->ctx)->json)
 		json_add_heatmap(&p);
-	else if (!to_file && !global.quiet)
+	else if (!to_file && !terminal_of(args->ctx)->quiet)
 		picture_print(&p);
 	free(p.title);
 	free(cells);
@@ -176,13 +177,13 @@ int cmd_heatmap(const struct args *args)
 	struct target t;
 	int code;
 
-	if (svg + png + global.json > 1) {
-		err("heatmap: only one thing can go to standard output.");
+	if (svg + png + terminal_of(args->ctx)->json > 1) {
+		err(args->ctx, ERR_USAGE, "heatmap: only one thing can go to standard output.");
 		return EXIT_USAGE;
 	}
 	code = target_parse(args, "heatmap", TARGET_WHOLE, &t);
 	for (i = 0; i < t.nr_paths && !code; i++)
-		where_warn(&t.path[i].where, t.path[i].path);
+		where_warn(args->ctx, &t.path[i].where, t.path[i].path);
 	if (!code)
 		code = draw(args, &t);
 	target_free(&t);

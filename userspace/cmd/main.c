@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/suggest.h"
 #include "base/util.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "dm/dm.h"
 #include "set/lock.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 /* Those that work on files, and the one that lists devices whatever they are to a set. */
@@ -20,11 +22,11 @@ static bool may_do_without_dm(const struct command *c)
 	       c->run == cmd_scan;
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int run(struct tier_context *ctx, const struct command *c, int argc, char **argv)
 {
 	struct args args;
 	char *reason;
-	int code = options_parse(c, argc, argv, &args);
+	int code = options_parse(ctx, c, argc, argv, &args);
 
 	if (code)
 		goto out;
@@ -37,17 +39,17 @@ static int run(const struct command *c, int argc, char **argv)
 		goto out;
 	}
 
-	if (global.json)
+	if (terminal_of(ctx)->json)
 		json_start(c->name);
 	if (geteuid()) {
-		err("%s: only root can do that.", c->name);
+		err(ctx, ERR_PERMISSION, "%s: only root can do that.", c->name);
 		code = EXIT_FAILED;
 		goto report;
 	}
 	lock_as(c->name);
-	dm_start();
+	dm_start(ctx);
 	if (!may_do_without_dm(c) && dm_ask(&reason)) {
-		err("%s: %s.", c->name, reason);
+		err(ctx, ERR_KERNEL_REFUSED, "%s: %s.", c->name, reason);
 		free(reason);
 		code = EXIT_FAILED;
 	} else {
@@ -57,14 +59,14 @@ static int run(const struct command *c, int argc, char **argv)
 		code = EXIT_FAILED;
 	dm_stop();
 report:
-	if (global.json)
-		json_finish();
+	if (terminal_of(ctx)->json)
+		json_finish(terminal_of(ctx));
 out:
 	args_free(&args);
 	return code;
 }
 
-static int unknown(const char *word)
+static int unknown(struct tier_context *ctx, const char *word)
 {
 	const struct command *c;
 	struct suggestion g;
@@ -74,18 +76,19 @@ static int unknown(const char *word)
 	for (c = commands; c->name; c++)
 		suggestion_offer(&g, c->name);
 	meant = suggestion_text(&g, "tierctl ");
-	err("no %s %s.%s Try: tierctl --help", *word == '-' ? "option" : "command", word, meant);
+	err(ctx, ERR_USAGE, "no %s %s.%s Try: tierctl --help", *word == '-' ? "option" : "command", word,
+	    meant);
 	free(meant);
 	return EXIT_USAGE;
 }
 
 /* help, help COMMAND, --help, -h */
-static int help(const char *word)
+static int help(struct tier_context *ctx, const char *word)
 {
 	const struct command *c = word ? command_find(word) : NULL;
 
 	if (word && !c)
-		return unknown(word);
+		return unknown(ctx, word);
 	if (c)
 		print_command_help(c);
 	else
@@ -105,31 +108,34 @@ static void complete_path(void)
 
 int main(int argc, char **argv)
 {
+	struct terminal terminal = { 0 };
 	const struct command *c;
 	int code;
 
+	terminal_init(&terminal);
 	complete_path();
 	/* Who started us may ignore it, and then there is no exit status of what we start. */
 	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2) {
-		err("no command. Try: tierctl --help");
+		err(&terminal.ctx, ERR_USAGE, "no command. Try: tierctl --help");
 		code = EXIT_USAGE;
 	} else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("tierctl " TIERCTL_VERSION);
 		code = EXIT_DONE;
 	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		code = help(argv[2]);
+		code = help(&terminal.ctx, argv[2]);
 	} else {
 		c = command_find(argv[1]);
-		code = c ? run(c, argc - 2, argv + 2) : unknown(argv[1]);
+		code = c ? run(&terminal.ctx, c, argc - 2, argv + 2) : unknown(&terminal.ctx, argv[1]);
 	}
 	if (fflush(stdout) || ferror(stdout)) {
 		/* Else something has been said already. */
 		if (code == EXIT_DONE || code == EXIT_ATTENTION) {
-			err("standard output cannot be written: what should be there is not whole.");
+			err(&terminal.ctx, ERR_IO,
+			    "standard output cannot be written: what should be there is not whole.");
 			code = EXIT_FAILED;
 		}
 	}
-	free_errors();
+	terminal_free(&terminal);
 	return code;
 }

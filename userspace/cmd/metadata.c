@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/step.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -27,6 +28,7 @@
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
 #include "tools/output.h"
+#include "tools/terminal.h"
 #include "tools/tool.h"
 #include "view/render.h"
 
@@ -75,20 +77,21 @@ static void call_by_name(struct device *d)
 }
 
 /* False with the error said. */
-static bool find_target(struct target *t, const char *name)
+static bool find_target(struct tier_context *ctx, struct target *t, const char *name)
 {
 	bool is_device, by_name, member = false;
 	struct device *dev;
 	char *reason;
 
 	memset(t, 0, sizeof(*t));
+	t->list.ctx = ctx;
 	t->lock = -1;
 	if (!dm_ask(&reason)) {
-		sets_load(&t->list, true);
+		sets_load(ctx, &t->list, true);
 	} else {
 		/* A file is read without it; one that a loop device shows is refused anyway. */
 		if (!is_file(name))
-			err("%s: %s.", name, reason);
+			err(ctx, ERR_DAMAGED, "%s: %s.", name, reason);
 		free(reason);
 		if (!is_file(name))
 			return false;
@@ -101,11 +104,12 @@ static bool find_target(struct target *t, const char *name)
 	else if (t->set && !sets_need(&t->list, name))
 		return false;
 	if (t->set && !t->set->have_meta) {
-		err("%s: its metadata device is missing.", t->set->name);
+		err(ctx, ERR_DEGRADED, "%s: its metadata device is missing.", t->set->name);
 		return false;
 	}
 	if (by_name && t->set->meta_doubled && !t->set->active) {
-		err("%s: %s. Which of them? Name the device.", t->set->name, t->set->problem);
+		err(ctx, ERR_AMBIGUOUS, "%s: %s. Which of them? Name the device.", t->set->name,
+		    t->set->problem);
 		return false;
 	}
 	dev = t->set ? &t->set->meta_dev : is_device ? &t->dev : NULL;
@@ -129,7 +133,8 @@ static void warn_of_held(const struct set *s)
 	/* What cannot be read is complained of by who goes on. */
 	if (fd >= 0 && !read_blocks(fd, at * TIER_METADATA_BLOCK_SIZE, sb, TIER_METADATA_BLOCK_SIZE) &&
 	    !tier_superblock_verify(sb, at, &reason))
-		warn("%s: a metadata snapshot was there already, so this is the set as it was then, in transaction %llu. To have it as it is: dmsetup message %s 0 release_metadata_snap",
+		warn(s->ctx,
+		     "%s: a metadata snapshot was there already, so this is the set as it was then, in transaction %llu. To have it as it is: dmsetup message %s 0 release_metadata_snap",
 		     s->name, (unsigned long long)le64_to_cpu(sb->trans_id), s->dm_name);
 	if (fd >= 0)
 		close(fd);
@@ -147,16 +152,19 @@ static bool reserve(struct target *t, bool old)
 	/* What another call has reserved goes when that ends. */
 	t->lock = set_lock(t->set->hex, LOCK_SNAPSHOT, true);
 	if (t->lock < 0) {
-		err("%s: no lock can be had in /run/dm-tier: %s. To read it without: tierctl deactivate %s",
+		err(t->list.ctx, error_from(errno),
+		    "%s: no lock can be had in /run/dm-tier: %s. To read it without: tierctl deactivate %s",
 		    t->set->name, strerror(errno), t->set->name);
 		return false;
 	}
 	if (!t->set->have_table || set_refresh(t->set) || t->set->status.kind != STATUS_OK) {
-		err("%s: its status cannot be queried; deactivate it first.", t->set->name);
+		err(t->list.ctx, ERR_FAILED, "%s: its status cannot be queried; deactivate it first.",
+		    t->set->name);
 		return false;
 	}
 	if (t->set->status.held && !old) {
-		err("%s: a metadata snapshot is held already, and shows the set as it was then. Release it: dmsetup message %s 0 release_metadata_snap; or repeat with --force, to have that.",
+		err(t->list.ctx, ERR_BUSY,
+		    "%s: a metadata snapshot is held already, and shows the set as it was then. Release it: dmsetup message %s 0 release_metadata_snap; or repeat with --force, to have that.",
 		    t->set->name, t->set->dm_name);
 		return false;
 	}
@@ -182,7 +190,8 @@ static void release(void *context)
 		t->left = send_message(t->set, "release_metadata_snap");
 		release_signals(&t->before);
 		if (t->left)
-			err("%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
+			err(t->list.ctx, ERR_UNFINISHED,
+			    "%s: holds the metadata snapshot still. Release it: dmsetup message %s 0 release_metadata_snap",
 			    t->set->name, t->set->dm_name);
 	}
 	t->reserved = false;
@@ -227,6 +236,7 @@ static int run_check(struct target *t)
 {
 	const char *paths[TIER_MAX_TIERS];
 	struct check_run run = {
+		.ctx = t->list.ctx,
 		.input = t->path,
 		.clear_needs_check = true,
 		.tiers = paths,
@@ -235,16 +245,16 @@ static int run_check(struct target *t)
 	};
 	bool live = t->set && t->set->active, fine;
 
-	if (global.test || live || !may_write(t->path))
+	if (t->list.ctx->dry_run || live || !may_write(t->path))
 		run.clear_needs_check = false;
 	run.snapshot = live;
 	if (!live)
 		run.nr_tiers = tier_paths(t->set, paths);
 	fine = check_run(&run);
-	if (global.json)
+	if (terminal_of(t->list.ctx)->json)
 		json_add_check(t->set ? t->set->name : t->path, &run, fine);
 	if (fine && run.cleared)
-		say("%s: the flag needs_check was set, and is cleared now\n", t->path);
+		say(t->list.ctx, "%s: the flag needs_check was set, and is cleared now", t->path);
 	free(run.first);
 	if (fine)
 		return t->left ? EXIT_FAILED : EXIT_DONE;
@@ -256,9 +266,9 @@ int cmd_check(const struct args *args)
 	struct target t;
 	int code = EXIT_FAILED;
 
-	if (find_target(&t, args->word[0]) && reserve(&t, true)) {
-		if (global.test && t.reserved) {
-			say("Would check what that shows\n");
+	if (find_target(args->ctx, &t, args->word[0]) && reserve(&t, true)) {
+		if (args->ctx->dry_run && t.reserved) {
+			say(args->ctx, "Would check what that shows");
 			code = EXIT_DONE;
 		} else {
 			code = run_check(&t);
@@ -270,17 +280,17 @@ int cmd_check(const struct args *args)
 
 int cmd_dump(const struct args *args)
 {
-	struct dump_run run = { .output = args->value[OPT_OUTPUT] };
+	struct dump_run run = { .ctx = args->ctx, .output = args->value[OPT_OUTPUT] };
 	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : "xml";
 	struct target t;
 	int code = EXIT_FAILED;
 
 	if (strcmp(format, "xml") && strcmp(format, "json")) {
-		err("dump: no format %s: xml, json.", format);
+		err(args->ctx, ERR_USAGE, "dump: no format %s: xml, json.", format);
 		return EXIT_USAGE;
 	}
 	run.json = !strcmp(format, "json");
-	if (find_target(&t, args->word[0]) && reserve(&t, global.force)) {
+	if (find_target(args->ctx, &t, args->word[0]) && reserve(&t, args->ctx->force)) {
 		run.input = t.path;
 		run.snapshot = t.set && t.set->active;
 		run.was_read = release;
@@ -327,7 +337,7 @@ static char *of_set(const struct member *m, const char *own)
 	return text;
 }
 
-static bool ask_of_file(const char *path, const struct origin *from)
+static bool ask_of_file(struct tier_context *ctx, const char *path, const struct origin *from)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct member m = { 0 };
@@ -335,17 +345,17 @@ static bool ask_of_file(const char *path, const struct origin *from)
 	bool may;
 
 	if (fd < 0) {
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		return false;
 	}
-	may = output_may_overwrite(fd, path);
-	if (may && !global.test) {
+	may = output_may_overwrite(ctx, fd, path);
+	if (may && !ctx->dry_run) {
 		member_judge(fd, &m);
 		carries = of_set(&m, from->hex);
 		if (carries)
 			make_printable(carries);
-		may = ask("Overwrite the file %s%s%s%s?", path, carries ? " (" : "", carries ? carries : "",
-			  carries ? ")" : "");
+		may = ask(ctx, "Overwrite the file %s%s%s%s?", path, carries ? " (" : "",
+			  carries ? carries : "", carries ? ")" : "");
 	}
 	free(carries);
 	close(fd);
@@ -353,19 +363,19 @@ static bool ask_of_file(const char *path, const struct origin *from)
 }
 
 /* Whether a file may be written over, or made. */
-static bool may_overwrite_file(const char *path, const struct origin *from)
+static bool may_overwrite_file(struct tier_context *ctx, const char *path, const struct origin *from)
 {
 	struct stat st;
 
 	if (stat(path, &st))
-		return output_may_create(path);
+		return output_may_create(ctx, path);
 	if (S_ISBLK(st.st_mode)) {
-		err("%s: is a block device. Its path begins with / or ./", path);
+		err(ctx, ERR_USAGE, "%s: is a block device. Its path begins with / or ./", path);
 		return false;
 	}
-	if (!output_is_free(path, &st))
+	if (!output_is_free(ctx, path, &st))
 		return false;
-	return !S_ISREG(st.st_mode) || !st.st_size || ask_of_file(path, from);
+	return !S_ISREG(st.st_mode) || !st.st_size || ask_of_file(ctx, path, from);
 }
 
 /* In words, NULL for nothing; the caller frees. */
@@ -378,7 +388,8 @@ static char *contents(const struct device *d, const struct member *m, const char
 }
 
 /* The question may have waited for its answer while the name became another device's. */
-static bool unchanged(const char *path, const struct device *then, const char *own, const char *carried)
+static bool unchanged(struct tier_context *ctx, const char *path, const struct device *then,
+		      const char *own, const char *carried)
 {
 	struct candidate c = { .typed = path, .dev = *then };
 	char *carries;
@@ -387,14 +398,15 @@ static bool unchanged(const char *path, const struct device *then, const char *o
 	int error;
 
 	step_reached("overwrite", "agreed");
-	if (!candidate_same(&c))
+	if (!candidate_same(ctx, &c))
 		return false;
 	member_read(then, &m);
 	carries = contents(then, &m, own, &error);
 	member_free(&m);
 	same = !error && !strcmp(carries ?: "", carried ?: "");
 	if (!same)
-		err("%s: is not what it was any more, and stays as it is. Try again.", then->name);
+		err(ctx, ERR_CHANGED, "%s: is not what it was any more, and stays as it is. Try again.",
+		    then->name);
 	free(carries);
 	return same;
 }
@@ -403,7 +415,8 @@ static bool unchanged(const char *path, const struct device *then, const char *o
  * Whether the device, which was called path, may be overwritten: asks if it carries
  * something.  An error was said if not.
  */
-static bool may_overwrite(const struct device *d, const char *path, const struct origin *from)
+static bool may_overwrite(struct tier_context *ctx, const struct device *d, const char *path,
+			  const struct origin *from)
 {
 	char *usage, *carries, *age, hex[UUID_HEX];
 	struct member m;
@@ -413,7 +426,7 @@ static bool may_overwrite(const struct device *d, const char *path, const struct
 
 	usage = device_usage(d);
 	if (usage) {
-		err("%s: is %s. Free it first.", d->name, usage);
+		err(ctx, ERR_IN_USE, "%s: is %s. Free it first.", d->name, usage);
 		free(usage);
 		return false;
 	}
@@ -428,20 +441,23 @@ static bool may_overwrite(const struct device *d, const char *path, const struct
 	newer = same && metadata_compare(&m.meta, &from->info) > 0;
 	member_free(&m);
 	if (error) {
-		err("%s: cannot be read.", d->name);
+		err(ctx, ERR_IO, "%s: cannot be read.", d->name);
 		may = false;
-	} else if (newer && !global.force) {
+	} else if (newer && !ctx->force) {
 		age = metadata_age(&from->info);
-		err("%s: carries %s, which is newer than %s (%s). To lose it, repeat with --force.", d->name, carries,
-		    from->name, age);
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: carries %s, which is newer than %s (%s). To lose it, repeat with --force.",
+		    d->name, carries, from->name, age);
 		free(age);
 		may = false;
-	} else if (carries && !same && !global.force) {
-		err("%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries, advice);
+	} else if (carries && !same && !ctx->force) {
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: carries %s. It would be lost: %s, or repeat with --force.", d->name, carries,
+		    advice);
 		may = false;
-	} else if (!global.test && (carries || !blank)) {
-		may = ask("Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
-			  carries ? ")" : "") && unchanged(path, d, from->hex, carries);
+	} else if (!ctx->dry_run && (carries || !blank)) {
+		may = ask(ctx, "Overwrite %s%s%s%s?", d->name, carries ? " (" : "", carries ? carries : "",
+			  carries ? ")" : "") && unchanged(ctx, path, d, from->hex, carries);
 	}
 	free(carries);
 	return may;
@@ -451,20 +467,23 @@ static bool may_overwrite(const struct device *d, const char *path, const struct
  * False with the error said if the set has metadata already: of two devices with
  * metadata of one set nobody knows which is right, and it cannot be activated.
  */
-static bool may_restore(const struct origin *from, const struct device *d)
+static bool may_restore(struct tier_context *ctx, const struct origin *from, const struct device *d)
 {
 	struct set_list list;
 	const struct set *s;
 	bool may = false;
-	int r = sets_load(&list, true);
+	int r = sets_load(ctx, &list, true);
 
 	s = sets_find(&list, from->hex);
 	if (r)
 		may = false;	/* as was said */
 	else if (s && s->active)
-		err("%s: is active, and knows better than any dump. Type: tierctl deactivate %s", s->name, s->name);
-	else if (s && s->have_meta && s->meta_dev.dev != d->dev && !global.force)
-		err("%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
+		err(ctx, ERR_ACTIVE,
+		    "%s: is active, and knows better than any dump. Type: tierctl deactivate %s",
+		    s->name, s->name);
+	else if (s && s->have_meta && s->meta_dev.dev != d->dev && !ctx->force)
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
 		    s->name, s->meta_dev.name, s->meta_dev.name);
 	else
 		may = true;
@@ -482,17 +501,19 @@ int cmd_restore(const struct args *args)
 	const char *path = is_device ? d.path : output;
 	int code = EXIT_FAILED;
 
-	if (restore_read(input, path, &content)) {
+	if (restore_read(args->ctx, input, path, &content)) {
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
 		/* A file does not make a set incomplete. */
-		may = is_device ? may_restore(&from, &d) && may_overwrite(&d, output, &from) : may_overwrite_file(output, &from);
-		if (may && global.test)
-			say("Would restore %s to %s.\n", input, output);
-		if (may && (global.test || output_metadata(path, input, &content)))
+		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d,
+					      output, &from) : may_overwrite_file(args->ctx, output,
+					      &from);
+		if (may && args->ctx->dry_run)
+			say(args->ctx, "Would restore %s to %s.", input, output);
+		if (may && (args->ctx->dry_run || output_metadata(args->ctx, path, input, &content)))
 			code = EXIT_DONE;
-		if (!global.test && code == EXIT_DONE)
-			say("%s: restored.\n", output);
+		if (!args->ctx->dry_run && code == EXIT_DONE)
+			say(args->ctx, "%s: restored.", output);
 		md_content_free(&content);
 	}
 	if (is_device)
@@ -516,8 +537,8 @@ static bool may_lose(const struct repair_run *run, unsigned long long chunks)
 {
 	const struct candidate *output = run->context;
 
-	return ask("%s: give up %llu chunks on tiers that are not named?", run->input, chunks) &&
-	       (!output || candidate_same(output));
+	return ask(run->ctx, "%s: give up %llu chunks on tiers that are not named?", run->input, chunks) &&
+	       (!output || candidate_same(run->ctx, output));
 }
 
 int cmd_repair(const struct args *args)
@@ -525,7 +546,12 @@ int cmd_repair(const struct args *args)
 	const char *paths[TIER_MAX_TIERS], *output = args->word[1];
 	struct device named[TIER_MAX_TIERS] = { 0 };
 	struct candidate device = { .typed = output };
-	struct repair_run run = { .tiers = paths, .lose_tiers = global.force, .may_lose = may_lose };
+	struct repair_run run = {
+		.ctx = args->ctx,
+		.tiers = paths,
+		.lose_tiers = args->ctx->force,
+		.may_lose = may_lose,
+	};
 	struct origin from = { 0 };
 	bool is_device = false;
 	struct device d;
@@ -537,12 +563,12 @@ int cmd_repair(const struct args *args)
 	if (args->given[OPT_LABEL] && (args->given[OPT_TIERS] || args->nr != 2))
 		wrong = "with --label RANK goes DEV SET, nothing else";
 	if (!wrong && args->given[OPT_LABEL])
-		return relabel(args->value[OPT_LABEL], args->word[0], args->word[1]);
+		return relabel(args->ctx, args->value[OPT_LABEL], args->word[0], args->word[1]);
 	if (wrong) {
-		err("repair: %s. Try: tierctl repair --help", wrong);
+		err(args->ctx, ERR_USAGE, "repair: %s. Try: tierctl repair --help", wrong);
 		return EXIT_USAGE;
 	}
-	if (find_target(&t, args->word[0])) {
+	if (find_target(args->ctx, &t, args->word[0])) {
 		run.input = from.name = t.path;
 		if (t.set) {
 			copy_string(from.hex, sizeof(from.hex), t.set->hex);
@@ -551,8 +577,9 @@ int cmd_repair(const struct args *args)
 		}
 		is_device = !device_from_name(output, &d);
 		if (t.set && t.set->active)
-			err("%s: is active. Type: tierctl deactivate %s", t.set->name, t.set->name);
-		else if (is_device ? may_overwrite(&d, output, &from) : may_overwrite_file(output, &from))
+			err(args->ctx, ERR_ACTIVE, "%s: is active. Type: tierctl deactivate %s",
+			    t.set->name, t.set->name);
+		else if (is_device ? may_overwrite(args->ctx, &d, output, &from) : may_overwrite_file(args->ctx, output, &from))
 			code = EXIT_DONE;
 	}
 	if (code == EXIT_DONE) {
@@ -565,12 +592,13 @@ int cmd_repair(const struct args *args)
 		run.nr_tiers = named_tiers(args, named, paths);
 		if (!run.nr_tiers && t.set && !set_missing(t.set))
 			run.nr_tiers = tier_paths(t.set, paths);
-		if (global.test)
-			say("Would repair %s to %s.\n", t.path, output);
+		if (args->ctx->dry_run)
+			say(args->ctx, "Would repair %s to %s.", t.path, output);
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
 		else if (is_device && t.set)
-			say("%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or, when a copy is kept (dd if=%s of=FILE bs=1M), wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct\n",
+			say(args->ctx,
+			    "%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or, when a copy is kept (dd if=%s of=FILE bs=1M), wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct",
 			    t.set->name, t.path, t.path, t.path);
 	}
 	for (i = 0; i < TIER_MAX_TIERS; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -14,6 +15,7 @@
 #include "set/report.h"
 #include "set/set.h"
 #include "set/volumes.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 static uint64_t chunk_bytes(const struct set *s)
@@ -199,7 +201,7 @@ int cmd_metrics(const struct args *args)
 	unsigned int i, nr = 0;
 	int code = EXIT_DONE;
 
-	sets_load(&list, false);
+	sets_load(args->ctx, &list, false);
 	chosen = xcalloc(list.nr + args->nr, sizeof(*chosen));
 	for (i = 0; i < list.nr && !args->nr; i++)
 		chosen[nr++] = &list.set[i];
@@ -209,14 +211,14 @@ int cmd_metrics(const struct args *args)
 			nr++;
 		} else {
 			/* For the error's sake. */
-			need_active(&other, args->word[i]);
+			need_active(args->ctx, &other, args->word[i]);
 			sets_free(&other);
 			code = EXIT_FAILED;
 		}
 	}
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
-	if (global.json) {
+	if (terminal_of(args->ctx)->json) {
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);
 	} else if (nr) {

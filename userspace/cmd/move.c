@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "cmd/commands.h"
 #include "ops/reshape.h"
@@ -22,7 +23,7 @@ int target_with_tier(const struct args *args, const char *command, struct target
 	memset(t, 0, sizeof(*t));
 	/* First, for "-t 0" is no tier but a dry run and a word. */
 	if (!args->given[OPT_TIER] && args->nr) {
-		err("%s: say where: --tier RANK.", command);
+		err(args->ctx, ERR_USAGE, "%s: say where: --tier RANK.", command);
 		return EXIT_USAGE;
 	}
 	code = target_parse(args, command, TARGET_SYNC, t);
@@ -36,13 +37,13 @@ int target_with_tier(const struct args *args, const char *command, struct target
 bool rank_now(struct set *s, unsigned int id, unsigned int *rank)
 {
 	if (set_refresh(s)) {
-		err("%s: is gone.", s->name);
+		err(s->ctx, ERR_NOT_FOUND, "%s: is gone.", s->name);
 		return false;
 	}
 	for (*rank = 0; *rank < s->status.nr_tiers; ++*rank)
 		if (s->status.tier[*rank].id == id)
 			return true;
-	err("%s: the tier was taken out meanwhile.", s->name);
+	err(s->ctx, ERR_CHANGED, "%s: the tier was taken out meanwhile.", s->name);
 	return false;
 }
 
@@ -52,7 +53,7 @@ int send_ranges(const struct set *s, const struct ranges *chunks, const char *me
 	unsigned int i;
 	int r = 0;
 
-	progress_start(&progress);
+	progress_start(s->ctx, &progress);
 	for (i = 0; i < chunks->nr && !r; i++) {
 		r = send_message(s, "%s %llu %llu%s", message, (unsigned long long)chunks->range[i].first,
 				 (unsigned long long)chunks->range[i].count, rest);
@@ -60,8 +61,9 @@ int send_ranges(const struct set *s, const struct ranges *chunks, const char *me
 	}
 	progress_end(&progress);
 	if (r && i > 1)
-		err("%s: %s: %u of %u ranges of chunks were taken before that and stay so.", s->name, message,
-		    i - 1, chunks->nr);
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: %s: %u of %u ranges of chunks were taken before that and stay so.", s->name,
+		    message, i - 1, chunks->nr);
 	return r;
 }
 
@@ -73,25 +75,25 @@ int cmd_migrate(const struct args *args)
 	int code = target_with_tier(args, "migrate", &t, &id);
 
 	if (!code && args->given[OPT_HOME] && t.nr_paths) {
-		err("migrate: --home is for chunks that are named by number.");
+		err(args->ctx, ERR_USAGE, "migrate: --home is for chunks that are named by number.");
 		code = EXIT_USAGE;
 	}
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
-		where_warn(&t.path[i].where, t.path[i].path);
+		where_warn(args->ctx, &t.path[i].where, t.path[i].path);
 	code = EXIT_FAILED;
 	if (!rank_now(t.set, id, &rank))
 		goto out;
 	snprintf(rest, sizeof(rest), " %u%s", rank, args->given[OPT_HOME] ? " home" : "");
 	if (!send_ranges(t.set, &t.chunks, "migrate", rest))
 		code = EXIT_DONE;
-	if (code || global.test)
+	if (code || args->ctx->dry_run)
 		goto out;
 	if (args->given[OPT_WAIT])
 		code = wait_for_chunks(t.set, &t.chunks, rank);
 	else
-		say("%s: %s to move to tier %u. tierctl wait %s waits for the end.\n", t.set->name,
+		say(args->ctx, "%s: %s to move to tier %u. tierctl wait %s waits for the end.", t.set->name,
 		    count_chunks(&t.chunks).text, rank, t.set->name);
 out:
 	target_free(&t);
@@ -111,17 +113,18 @@ int cmd_evacuate(const struct args *args)
 {
 	struct set_list list;
 	unsigned int rank;
-	struct set *s = need_active(&list, args->word[0]);
+	struct set *s = need_active(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 
 	if (!s || !parse_rank(s, args->word[1], &rank) || !check_room(s, rank, 0, "evacuate") ||
 	    send_message(s, "evacuate %u", rank))
 		goto out;
 	code = EXIT_DONE;
-	if (global.test)
+	if (args->ctx->dry_run)
 		goto out;
 	if (args->given[OPT_BACKGROUND])
-		say("%s: tier %u is being evacuated. tierctl wait --evacuated %u %s waits for the end.\n",
+		say(args->ctx,
+		    "%s: tier %u is being evacuated. tierctl wait --evacuated %u %s waits for the end.",
 		    s->name, rank, rank, s->name);
 	else
 		code = wait_for(s, rank, 0);
@@ -134,13 +137,13 @@ int cmd_admit(const struct args *args)
 {
 	struct set_list list;
 	unsigned int rank;
-	struct set *s = need_active(&list, args->word[0]);
+	struct set *s = need_active(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 
 	if (s && parse_rank(s, args->word[1], &rank) && !send_message(s, "admit %u", rank)) {
 		code = EXIT_DONE;
-		if (!global.test)
-			say("%s: tier %u is in use again.\n", s->name, rank);
+		if (!args->ctx->dry_run)
+			say(args->ctx, "%s: tier %u is in use again.", s->name, rank);
 	}
 	sets_free(&list);
 	return code;

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/suggest.h"
 #include "base/util.h"
+#include "tools/terminal.h"
 
 /*
  * What completion offers: words as they are, and @set, @key (tunables of the set that is named),
@@ -134,8 +136,8 @@ struct parser {
 	int next;
 };
 
-__attribute__((format(printf, 2, 3)))
-static int usage_error(const struct command *c, const char *fmt, ...)
+__attribute__((format(printf, 3, 4)))
+static int usage_error(struct tier_context *ctx, const struct command *c, const char *fmt, ...)
 {
 	va_list ap;
 	char *s;
@@ -143,25 +145,25 @@ static int usage_error(const struct command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	s = xvasprintf(fmt, ap);
 	va_end(ap);
-	err("%s: %s. Try: tierctl %s --help", c->name, s, c->name);
+	err(ctx, ERR_USAGE, "%s: %s. Try: tierctl %s --help", c->name, s, c->name);
 	free(s);
 	return EXIT_USAGE;
 }
 
 /* The number of arguments is wrong. */
-static int count_error(const struct command *c, const char *what, const char *word)
+static int count_error(struct tier_context *ctx, const struct command *c, const char *what, const char *word)
 {
 	struct text forms = { 0 };
 	const char *s;
 
 	for (s = c->synopsis; *s; s++)
 		text_add(&forms, *s == '\n' ? " or " : "%c", *s);
-	err("%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, forms.s);
+	err(ctx, ERR_USAGE, "%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, forms.s);
 	text_free(&forms);
 	return EXIT_USAGE;
 }
 
-static int no_option(const struct command *c, const char *spelt, int spelt_len)
+static int no_option(struct tier_context *ctx, const struct command *c, const char *spelt, int spelt_len)
 {
 	char *word = xstrndup(spelt, spelt_len), *meant;
 	const struct command_option *o;
@@ -171,7 +173,7 @@ static int no_option(const struct command *c, const char *spelt, int spelt_len)
 	for (o = c->options; o->id; o++)
 		suggestion_offer(&g, option_defs[o->id].name);
 	meant = suggestion_text(&g, "--");
-	err("%s: no option %s.%s Try: tierctl %s --help", c->name, word, meant, c->name);
+	err(ctx, ERR_USAGE, "%s: no option %s.%s Try: tierctl %s --help", c->name, word, meant, c->name);
 	free(meant);
 	free(word);
 	return EXIT_USAGE;
@@ -181,12 +183,12 @@ static int no_option(const struct command *c, const char *spelt, int spelt_len)
 static int take(struct parser *p, int id, const char *spelt, int spelt_len, const char *value)
 {
 	if (id < 0 || !option_of(p->c, id))
-		return no_option(p->c, spelt, spelt_len);
+		return no_option(p->args->ctx, p->c, spelt, spelt_len);
 	if (!option_defs[id].value && value)
-		return usage_error(p->c, "%.*s takes no value", spelt_len, spelt);
+		return usage_error(p->args->ctx, p->c, "%.*s takes no value", spelt_len, spelt);
 	if (option_defs[id].value && !value) {
 		if (p->next == p->argc)
-			return usage_error(p->c, "%.*s needs a value: %s", spelt_len, spelt, option_defs[id].value);
+			return usage_error(p->args->ctx, p->c, "%.*s needs a value: %s", spelt_len, spelt, option_defs[id].value);
 		value = p->argv[p->next++];
 	}
 	p->args->given[id] = true;
@@ -227,23 +229,26 @@ static int take_letters(struct parser *p, const char *word)
 	return 0;
 }
 
-static void set_global(const struct args *args)
+static void set_context(const struct args *args)
 {
-	global.quiet = args->given[OPT_QUIET];
-	global.verbose = args->given[OPT_VERBOSE];
-	global.yes = args->given[OPT_YES];
-	global.force = args->given[OPT_FORCE];
-	global.test = args->given[OPT_TEST];
-	global.json = args->given[OPT_JSON];
+	struct terminal *t = terminal_of(args->ctx);
+
+	t->quiet = args->given[OPT_QUIET];
+	t->verbose = args->given[OPT_VERBOSE];
+	t->yes = args->given[OPT_YES];
+	t->json = args->given[OPT_JSON];
+	t->ctx.force = args->given[OPT_FORCE];
+	t->ctx.dry_run = args->given[OPT_TEST];
 }
 
-int options_parse(const struct command *c, int argc, char **argv, struct args *args)
+int options_parse(struct tier_context *ctx, const struct command *c, int argc, char **argv, struct args *args)
 {
 	struct parser p = { .c = c, .args = args, .argc = argc, .argv = argv };
 	bool only_words = false;
 	int r = 0;
 
 	memset(args, 0, sizeof(*args));
+	args->ctx = ctx;
 	args->word = xcalloc(argc + 1, sizeof(*args->word));
 	while (!r && p.next < argc) {
 		const char *word = argv[p.next++];
@@ -261,10 +266,10 @@ int options_parse(const struct command *c, int argc, char **argv, struct args *a
 		return r;
 
 	if (args->nr < c->min_words)
-		return count_error(c, "too few arguments", "");
+		return count_error(ctx, c, "too few arguments", "");
 	if (args->nr > c->max_words)
-		return count_error(c, "one argument too many: ", args->word[c->max_words]);
-	set_global(args);
+		return count_error(ctx, c, "one argument too many: ", args->word[c->max_words]);
+	set_context(args);
 	return 0;
 }
 

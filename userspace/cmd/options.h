@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/context.h"
 #include "base/words.h"
 
 enum option_id {
@@ -22,6 +23,7 @@ enum option_id {
 
 /* What was given after the command. */
 struct args {
+	struct tier_context *ctx;
 	bool given[NR_OPTIONS];
 	const char *value[NR_OPTIONS];	/* of those that take one: the last */
 	struct strings features;	/* every --feature */
@@ -59,8 +61,8 @@ extern const struct command commands[];	/* ends with a NULL name */
 
 const struct command *command_find(const char *name);
 
-/* 0, or EXIT_USAGE with the error said.  Sets the global options. */
-int options_parse(const struct command *c, int argc, char **argv, struct args *args);
+/* 0, or EXIT_USAGE with the error said.  Sets what the context has of them. */
+int options_parse(struct tier_context *ctx, const struct command *c, int argc, char **argv, struct args *args);
 void args_free(struct args *args);
 
 /* What is known of an option, whatever the command. */

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/ranges.h"
 #include "base/util.h"
 #include "block/mounts.h"
@@ -53,10 +54,10 @@ static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned
  */
 static int lock_pins(const struct set *s)
 {
-	int fd = global.test ? -1 : set_lock(s->hex, "pins", false);
+	int fd = s->ctx->dry_run ? -1 : set_lock(s->hex, "pins", false);
 
-	if (fd < 0 && !global.test) {
-		verbose("%s: waiting for another tierctl pin or unpin", s->name);
+	if (fd < 0 && !s->ctx->dry_run) {
+		verbose(s->ctx, "%s: waiting for another tierctl pin or unpin", s->name);
 		fd = set_lock(s->hex, "pins", true);
 	}
 	return fd;
@@ -98,9 +99,9 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 
 	if (fd < 0)
 		return true;
-	good = pins_open(&pins, mounts, dev);
+	good = pins_open(s->ctx, &pins, mounts, dev);
 	if (good && !pin_identify(&pins, fd, &handle, &path)) {
-		err("%s: its file system has no lasting handle for it.", p->path);
+		err(s->ctx, ERR_UNSUPPORTED, "%s: its file system has no lasting handle for it.", p->path);
 		good = false;
 	}
 	if (good) {
@@ -113,7 +114,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 		good = pins_write(&pins);
 	}
 	if (!good)
-		warn("%s: pinned, but tierctl pin --refresh does not know of it.", p->path);
+		warn(s->ctx, "%s: pinned, but tierctl pin --refresh does not know of it.", p->path);
 	pins_close(&pins);
 	close(fd);
 	return good;
@@ -125,8 +126,9 @@ static void warn_of_room(const struct set *s, const struct ranges *chunks, unsig
 	uint64_t places = s->status.tier[rank].places;
 
 	if (ranges_total(chunks) > places)
-		warn("%s: tier %u has room for %llu chunks, not for %s: the others stay elsewhere.", s->name,
-		     rank, (unsigned long long)places, count_chunks(chunks).text);
+		warn(s->ctx,
+		     "%s: tier %u has room for %llu chunks, not for %s: the others stay elsewhere.",
+		     s->name, rank, (unsigned long long)places, count_chunks(chunks).text);
 }
 
 static int pin_target(const struct args *args)
@@ -139,7 +141,7 @@ static int pin_target(const struct args *args)
 	if (code)
 		goto out;
 	for (i = 0; i < t.nr_paths; i++)
-		where_warn(&t.path[i].where, t.path[i].path);
+		where_warn(args->ctx, &t.path[i].where, t.path[i].path);
 	lock = lock_pins(t.set);
 	code = EXIT_FAILED;
 	if (!rank_now(t.set, id, &rank))
@@ -147,7 +149,7 @@ static int pin_target(const struct args *args)
 	warn_of_room(t.set, &t.chunks, rank);
 	if (!pin_ranges(t.set, &t.chunks, rank))
 		code = EXIT_DONE;
-	if (code || global.test)
+	if (code || args->ctx->dry_run)
 		goto out;
 	mounts_read(&mounts);
 	for (i = 0; i < t.nr_paths; i++)
@@ -155,7 +157,7 @@ static int pin_target(const struct args *args)
 			code = EXIT_FAILED;
 	unlock_pins(lock);
 	lock = -1;
-	say("%s: %s pinned to tier %u.\n", t.set->name, count_chunks(&t.chunks).text, rank);
+	say(args->ctx, "%s: %s pinned to tier %u.", t.set->name, count_chunks(&t.chunks).text, rank);
 	if (code == EXIT_DONE && args->given[OPT_WAIT])
 		code = wait_for_chunks(t.set, &t.chunks, rank);
 out:
@@ -194,12 +196,14 @@ static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
 }
 
 /* Below a directory; what was pinned for them, and nobody knows which that was, stays. */
-static bool all_seen(const struct refreshed *e, const struct where *w)
+static bool all_seen(struct tier_context *ctx, const struct refreshed *e, const struct where *w)
 {
 	if (!w->failed)
 		return true;
-	err("%s: %llu file%s or director%s could not be looked at (-v names them): what was pinned before stays so.",
-	    e->name, (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
+	err(ctx, ERR_IO,
+	    "%s: %llu file%s or director%s could not be looked at (-v names them): what was pinned before stays so.",
+	    e->name, (unsigned long long)w->failed, w->failed == 1 ? "" : "s",
+	    w->failed == 1 ? "y" : "ies");
 	return false;
 }
 
@@ -216,14 +220,16 @@ static bool look_again(struct refresh *r, unsigned int i)
 
 	e->name = pins_name(&r->pins, pin->path);
 	if (!s) {
-		err("%s: was pinned on the set %s, which is not active. Activate that, or pin it anew where it is now.",
+		err(r->list.ctx, ERR_INACTIVE,
+		    "%s: was pinned on the set %s, which is not active. Activate that, or pin it anew where it is now.",
 		    e->name, pin->set);
 		return false;
 	}
 	if (!check_active(s))
 		return false;
 	if (set_rank_with(s, pin->tier_id) < 0) {
-		err("%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
+		err(r->list.ctx, ERR_NOT_FOUND,
+		    "%s: the tier of %s that it was pinned to is gone. Unpin it, or pin it to another.",
 		    e->name, s->name);
 		return false;
 	}
@@ -234,7 +240,7 @@ static bool look_again(struct refresh *r, unsigned int i)
 		return true;
 	}
 	if (fd < 0) {
-		err("%s: %s.", e->name, strerror(-fd));
+		err(r->list.ctx, error_from(-fd), "%s: %s.", e->name, strerror(-fd));
 		return false;
 	}
 	free(e->name);
@@ -243,7 +249,7 @@ static bool look_again(struct refresh *r, unsigned int i)
 	if (where_is_open(&r->finder, fd, e->name, s, &w)) {
 		e->set = s;
 		ranges_add_all(&e->now, &w.chunks);
-		whole = all_seen(e, &w);
+		whole = all_seen(r->list.ctx, e, &w);
 		if (!whole)
 			ranges_add_all(&e->now, &pin->chunks);
 		ranges_settle(&e->now);
@@ -307,10 +313,10 @@ static bool mend(struct refresh *r, unsigned int i)
 	good = !send_ranges(e->set, &stale, "unpin", "") && !set_refresh(e->set);
 	before = e->set->status.pinned;
 	good = good && !pin_ranges(e->set, &mine, rank) && !set_refresh(e->set);
-	if (good && !global.test) {
+	if (good && !r->list.ctx->dry_run) {
 		nr = e->set->status.pinned < before ? 0 : e->set->status.pinned - before;
-		say("%s: %s%llu chunk%s pinned", e->name, e->gone ? "gone, " : "", nr, nr == 1 ? "" : "s");
-		say(", %s unpinned.\n", count_chunks(&stale).text);
+		say(r->list.ctx, "%s: %s%llu chunk%s pinned, %s unpinned.", e->name, e->gone ? "gone, " : "", nr,
+		    nr == 1 ? "" : "s", count_chunks(&stale).text);
 		ranges_free(&pin->chunks);
 		ranges_add_all(&pin->chunks, &e->now);
 	}
@@ -353,7 +359,7 @@ static bool record_refresh(struct refresh *r)
 
 static bool refresh_file_system(struct refresh *r, dev_t dev)
 {
-	bool good = pins_open(&r->pins, &r->finder.mounts, dev);
+	bool good = pins_open(r->list.ctx, &r->pins, &r->finder.mounts, dev);
 	unsigned int i, nr = good ? r->pins.nr : 0;
 
 	r->found += nr;
@@ -369,7 +375,7 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 		r->entry[i].gone = false;
 		good = false;
 	}
-	if (nr && !global.test)
+	if (nr && !r->list.ctx->dry_run)
 		good &= record_refresh(r);
 	for (i = 0; i < nr; i++) {
 		free(r->entry[i].name);
@@ -406,11 +412,11 @@ static bool check_words(const struct args *args, struct refresh *r)
 		if (!is_path(&r->list, word))
 			return sets_need(&r->list, word) != NULL;
 		if (stat(word, &st)) {
-			err("%s: no such file or directory.", word);
+			err(args->ctx, ERR_NOT_FOUND, "%s: no such file or directory.", word);
 			return false;
 		}
 		if (!major(st.st_dev) || !stack_find_set(&r->finder.stack, st.st_dev)) {
-			err("%s: lies on no tiered set that is active.", word);
+			err(args->ctx, ERR_UNSUITABLE, "%s: lies on no tiered set that is active.", word);
 			return false;
 		}
 	}
@@ -426,8 +432,8 @@ static int cmd_refresh(const struct args *args)
 	bool good;
 	int lock;
 
-	sets_load(&r.list, false);
-	finder_init(&r.finder, &r.list, true);
+	sets_load(args->ctx, &r.list, false);
+	finder_init(args->ctx, &r.finder, &r.list, true);
 	r.finder.empty_too = true;
 	mounts = &r.finder.mounts;
 	good = check_words(args, &r);
@@ -448,7 +454,7 @@ static int cmd_refresh(const struct args *args)
 		unlock_pins(lock);
 	}
 	if (good && !r.failed && !r.found)
-		say("No file is pinned by name.\n");
+		say(args->ctx, "No file is pinned by name.");
 	finder_free(&r.finder);
 	sets_free(&r.list);
 	return good && !r.failed ? EXIT_DONE : EXIT_FAILED;
@@ -460,7 +466,8 @@ int cmd_pin(const struct args *args)
 		return pin_target(args);
 	if (args->given[OPT_TIER] || args->given[OPT_OFFSET] || args->given[OPT_LENGTH] ||
 	    args->given[OPT_WAIT]) {
-		err("pin: --refresh keeps each file on its tier: without --tier, --offset, --length and --wait.");
+		err(args->ctx, ERR_USAGE,
+		    "pin: --refresh keeps each file on its tier: without --tier, --offset, --length and --wait.");
 		return EXIT_USAGE;
 	}
 	return cmd_refresh(args);
@@ -503,7 +510,7 @@ static bool forget_pins(struct pins *pins, const struct set *s, const char *name
 			pins_remove(pins, i);
 		} else if (is_below(path, now)) {
 			above = pins_name(pins, now);
-			err("%s: is pinned as part of %s. Unpin that.", name, above);
+			err(pins->ctx, ERR_UNSUITABLE, "%s: is pinned as part of %s. Unpin that.", name, above);
 			free(above);
 			free(now);
 			return false;
@@ -530,7 +537,7 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 	if (fd >= 0) {
 		if (!mounts_have_root(mounts, dev)) {
 			pins.root = -1;
-		} else if (!pins_open(&pins, mounts, dev)) {
+		} else if (!pins_open(s->ctx, &pins, mounts, dev)) {
 			good = false;
 		} else if (pin_identify(&pins, fd, &handle, &path)) {
 			recorded = pins.nr;
@@ -542,7 +549,7 @@ static bool unpin_path(const struct mounts *mounts, const struct set *s, const s
 	}
 	ranges_cut(&chunks, s->status.chunks);
 	good = good && !send_ranges(s, &chunks, "unpin", "");
-	if (good && recorded && !global.test)
+	if (good && recorded && !s->ctx->dry_run)
 		good = pins_write(&pins);
 	if (fd >= 0 && pins.root >= 0)
 		pins_close(&pins);
@@ -571,9 +578,9 @@ int cmd_unpin(const struct args *args)
 	}
 	if (send_ranges(t.set, &t.numbered, "unpin", ""))
 		code = EXIT_FAILED;
-	if (!code && !global.test && !set_refresh(t.set)) {
+	if (!code && !args->ctx->dry_run && !set_refresh(t.set)) {
 		pinned -= pinned < t.set->status.pinned ? pinned : t.set->status.pinned;
-		say("%s: %llu chunk%s may move again.\n", t.set->name, (unsigned long long)pinned,
+		say(args->ctx, "%s: %llu chunk%s may move again.", t.set->name, (unsigned long long)pinned,
 		    pinned == 1 ? "" : "s");
 	}
 out:

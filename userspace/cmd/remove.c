@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -26,8 +27,8 @@ static int clean(struct set *s, const struct device *d)
 {
 	int code = reshape_clean_device(s, d);
 
-	if (!code && !global.test)
-		say("%s: %s is out of it and free.\n", s->name, d->name);
+	if (!code && !s->ctx->dry_run)
+		say(s->ctx, "%s: %s is out of it and free.", s->name, d->name);
 	return code;
 }
 
@@ -40,7 +41,7 @@ static int is_fast(const struct set *s, const struct device *d, bool *made)
 
 	if (set_rank_of_device(s, d->dev) >= 0 || !device_is_volume(d->dev))
 		return false;
-	if (lvm_list_fast(s->hex, &fast))
+	if (lvm_list_fast(s->ctx, s->hex, &fast))
 		return -1;
 	for (i = 0; i < fast.nr && !found; i++) {
 		found = !strcmp(fast.part[i].name, d->name);
@@ -73,11 +74,13 @@ static int finish_device(struct set *s, const struct device *d)
 	if (!foreign)
 		return clean(s, d);
 	if (made)
-		err("%s: is none of the tiers of %s, but carries %s, so it stays. To remove it: lvremove %s", d->name,
-		    s->name, foreign, d->name);
+		err(s->ctx, ERR_UNSUITABLE,
+		    "%s: is none of the tiers of %s, but carries %s, so it stays. To remove it: lvremove %s",
+		    d->name, s->name, foreign, d->name);
 	else
-		err("%s: is none of the tiers of %s, but carries %s, so it stays. To make it no part of %s: lvchange --deltag "
-		    LVM_TAG ".set=%s %s", d->name, s->name, foreign, s->name, s->hex, d->name);
+		err(s->ctx, ERR_UNSUITABLE,
+		    "%s: is none of the tiers of %s, but carries %s, so it stays. To make it no part of %s: lvchange --deltag " LVM_TAG ".set=%s %s",
+		    d->name, s->name, foreign, s->name, s->hex, d->name);
 	free(foreign);
 	return EXIT_FAILED;
 }
@@ -90,7 +93,7 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 	bool free_now = !usage && !foreign;
 
 	if (!free_now)
-		warn("%s: was %s for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
+		warn(s->ctx, "%s: was %s for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
 		     LVM_TAG ".set=%s %s", d->name, lvm_was_made(p) ? "made" : "given", s->name, usage ? "" : "carries ", usage ? usage : foreign,
 		     s->name, s->hex, d->name);
 	free(usage);
@@ -101,9 +104,10 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 /* It may be a copy, which somebody keeps, of a tier that the set has had. */
 static bool agreed(const struct set *s, const struct member *m)
 {
-	return global.test ||
-	       ask("%s: %s was tier id %u of it (generation %llu) and has its label still; to take out another tier name its device. Wipe that label?", s->name,
-		   m->dev.name, m->label.id, (unsigned long long)m->label.generation);
+	return s->ctx->dry_run ||
+	       ask(s->ctx,
+		   "%s: %s was tier id %u of it (generation %llu) and has its label still; to take out another tier name its device. Wipe that label?",
+		   s->name, m->dev.name, m->label.id, (unsigned long long)m->label.generation);
 }
 
 /* Those that have a label still.  As clean(), -1 if there is none. */
@@ -113,7 +117,7 @@ static int finish_tiers(struct set *s)
 	unsigned int i;
 	int code = -1;
 
-	members_scan(&members, false);
+	members_scan(s->ctx, &members, false);
 	for (i = 0; i < members.nr && code <= 0; i++) {
 		const struct member *m = &members.member[i];
 
@@ -134,7 +138,7 @@ static int finish_volumes(struct set *s, int code)
 	unsigned int i;
 	struct device d;
 
-	if (lvm_list_fast(s->hex, &fast))
+	if (lvm_list_fast(s->ctx, s->hex, &fast))
 		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && code <= 0; i++) {
 		if (device_from_name(fast.part[i].name, &d))
@@ -152,7 +156,8 @@ static int finish_volumes(struct set *s, int code)
 
 static int no_such_tier(const struct set *s, const char *word)
 {
-	err("%s: %s is none of its tiers. tierctl status %s names them.", s->name, word, s->name);
+	err(s->ctx, ERR_NOT_FOUND, "%s: %s is none of its tiers. tierctl status %s names them.", s->name,
+	    word, s->name);
 	return EXIT_FAILED;
 }
 
@@ -160,8 +165,8 @@ static int admit(struct set *s, unsigned int rank)
 {
 	if (send_message(s, "admit %u", rank))
 		return EXIT_FAILED;
-	if (!global.test)
-		say("%s: tier %u stays, and is in use again.\n", s->name, rank);
+	if (!s->ctx->dry_run)
+		say(s->ctx, "%s: tier %u stays, and is in use again.", s->name, rank);
 	return EXIT_DONE;
 }
 
@@ -172,7 +177,7 @@ static int undo_remove(struct set *s, const char *word)
 	if (rank < 0)
 		return no_such_tier(s, word);
 	if (s->tier[rank].state != 'E') {
-		say("%s: tier %d is not on its way out.\n", s->name, rank);
+		say(s->ctx, "%s: tier %d is not on its way out.", s->name, rank);
 		return EXIT_DONE;
 	}
 	return admit(s, rank);
@@ -190,11 +195,13 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 		tiers = finish_tiers(s);
 		code = finish_volumes(s, tiers);
 		if (code == EXIT_DONE && tiers == EXIT_DONE) {
-			say("%s: that finishes what an earlier call left undone. To take out tier %s, call again.\n",
+			say(args->ctx,
+			    "%s: that finishes what an earlier call left undone. To take out tier %s, call again.",
 			    s->name, word);
 		} else if (code == EXIT_DONE) {
 			/* Such a volume may be of an add as well, and then this tier is the one that was meant. */
-			err("%s: only a volume that an earlier call left was removed. To take out tier %s, call again.",
+			err(args->ctx, ERR_NOT_FOUND,
+			    "%s: only a volume that an earlier call left was removed. To take out tier %s, call again.",
 			    s->name, word);
 			code = EXIT_FAILED;
 		}
@@ -216,7 +223,7 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 int cmd_remove(const struct args *args)
 {
 	struct set_list list;
-	struct set *s = need_changeable(&list, args->word[0]);
+	struct set *s = need_changeable(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 	struct device tier = { 0 };
 	char *again, *back;
@@ -231,7 +238,7 @@ int cmd_remove(const struct args *args)
 	/* By then the rank may be another one's. */
 	again = xasprintf("tierctl remove %s %s", args->word[0], tier.name);
 	back = xasprintf("tierctl remove --abort %s %s", args->word[0], tier.name);
-	code = reshape_take_out(args->word[0], tier.dev, args->given[OPT_BACKGROUND], again, back);
+	code = reshape_take_out(args->ctx, args->word[0], tier.dev, args->given[OPT_BACKGROUND], again, back);
 	free(again);
 	free(back);
 	device_free(&tier);
@@ -265,14 +272,17 @@ static bool check_new(struct replacement *r)
 		return false;
 	places = geometry_places(d->dev.size / SECTOR_SIZE, r->s->chunk_sectors);
 	if (!places) {
-		err("%s: is too small (%s) for a chunk of %s beside the label.", d->typed,
+		err(r->s->ctx, ERR_UNSUITABLE,
+		    "%s: is too small (%s) for a chunk of %s beside the label.", d->typed,
 		    format_size(a, d->dev.size), format_size(b, r->s->chunk_sectors * SECTOR_SIZE));
 		return false;
 	}
-	if (!candidate_blocks_fit(d, r->s->name, r->s->info.logical_block_size, "; it cannot join"))
+	if (!candidate_blocks_fit(r->s->ctx, d, r->s->name, r->s->info.logical_block_size, "; it cannot join"))
 		return false;
 	if (r->s->nr_tiers == TIER_MAX_TIERS) {
-		err("%s: has %u tiers, and more cannot be, not even for a while.", r->s->name, r->s->nr_tiers);
+		err(r->s->ctx, ERR_NO_SPACE,
+		    "%s: has %u tiers, and more cannot be, not even for a while.", r->s->name,
+		    r->s->nr_tiers);
 		return false;
 	}
 	if (!check_room(r->s, r->old, places, "replace") || !reshape_has_metadata(r->s, true) ||
@@ -281,14 +291,14 @@ static bool check_new(struct replacement *r)
 	member_read(&d->dev, &m);
 	r->leftover = candidate_is_leftover(r->s, &m);
 	member_free(&m);
-	return r->leftover || candidate_look_inside(d, false);
+	return r->leftover || candidate_look_inside(r->s->ctx, d, false);
 }
 
 /* The rest of a dry run, as the set is not what it would be by then. */
 static int say_way_out(struct set *s, struct table *t, unsigned int rank)
 {
 	send_message(s, "evacuate %u", rank);
-	say("Would wait until tier %u is empty.\n", rank);
+	say(s->ctx, "Would wait until tier %u is empty.", rank);
 	table_drop(t, rank);
 	reshape_reload(s, t, s->dm.length, "drop");
 	return reshape_clean_device(s, &s->tier[rank].dev);
@@ -303,21 +313,22 @@ static int add_new(struct replacement *r)
 
 	if (!check_new(r))
 		return EXIT_FAILED;
-	if (d->carries && global.test)
-		say("Would wipe %s (%s).\n", d->typed, d->carries);
-	if (d->carries && !global.test && !ask("Wipe %s (%s)?", d->typed, d->carries))
+	if (d->carries && r->s->ctx->dry_run)
+		say(r->s->ctx, "Would wipe %s (%s).", d->typed, d->carries);
+	if (d->carries && !r->s->ctx->dry_run && !ask(r->s->ctx, "Wipe %s (%s)?", d->typed, d->carries))
 		return EXIT_FAILED;
-	if (!global.test && ((r->leftover && wipe_labels(&d->dev, r->s->uuid)) ||
-			     (d->carries && wipe_candidate(d, false))))
+	if (!r->s->ctx->dry_run && ((r->leftover && wipe_labels(r->s->ctx, &d->dev, r->s->uuid)) ||
+			     (d->carries && wipe_candidate(r->s->ctx, d, false))))
 		return EXIT_FAILED;
 	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
 	reshape_table(r->s, &t);
 	table_insert(&t, r->old + 1, number);
 	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
-	if (!failed && global.test) {
+	if (!failed && r->s->ctx->dry_run) {
 		say_way_out(r->s, &t, r->old);
 	} else if (!failed) {
-		say("%s: %s added as tier %d, which becomes %d.\n", r->s->name, d->dev.name, r->old + 1, r->old);
+		say(r->s->ctx, "%s: %s added as tier %d, which becomes %d.", r->s->name, d->dev.name,
+		    r->old + 1, r->old);
 	}
 	table_free(&t);
 	free(number);
@@ -359,13 +370,15 @@ static int finish_replace(struct replacement *r)
 		const char *old = s->tier[rank].dev.name;
 		bool in_front = rank + 1 == r->new_rank;
 
-		err("%s: tier %d (%s) is being emptied, and %s is no name of it. If that is the one: tierctl %s %s %s%s%s",
+		err(r->s->ctx, ERR_BUSY,
+		    "%s: tier %d (%s) is being emptied, and %s is no name of it. If that is the one: tierctl %s %s %s%s%s",
 		    s->name, rank, old, r->old_word, in_front ? "replace" : "remove", s->name, old,
 		    in_front ? " " : "", in_front ? r->new.typed : "");
 		return EXIT_FAILED;
 	}
 	if (code <= 0)
-		say("%s: %s is tier %d of it, in the place of the old one.\n", s->name, r->new.dev.name, r->new_rank);
+		say(r->s->ctx, "%s: %s is tier %d of it, in the place of the old one.", s->name,
+		    r->new.dev.name, r->new_rank);
 	return code < 0 ? EXIT_DONE : code;
 }
 
@@ -389,11 +402,12 @@ static int start_replace(struct replacement *r)
 	if (r->new_rank != r->old + 1) {
 		const char *old = s->tier[r->old].dev.name;
 
-		err("%s: %s is tier %d of it already. To take %s out: tierctl remove %s %s", s->name,
+		err(r->s->ctx, ERR_EXISTS,
+		    "%s: %s is tier %d of it already. To take %s out: tierctl remove %s %s", s->name,
 		    r->new.typed, r->new_rank, old, s->name, old);
 		return EXIT_FAILED;
 	}
-	say("%s: %s is tier %d already; going on.\n", s->name, r->new.dev.name, r->new_rank);
+	say(r->s->ctx, "%s: %s is tier %d already; going on.", s->name, r->new.dev.name, r->new_rank);
 	/* An --abort was cut short. */
 	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
 }
@@ -404,7 +418,7 @@ static int take_out(const struct args *args, dev_t dev, const char *old, bool ab
 	const char *const *w = args->word;
 	char *there = xasprintf("tierctl replace %s %s %s", w[0], old, w[2]);
 	char *back = xasprintf("tierctl replace --abort %s %s %s", w[0], old, w[2]);
-	int code = reshape_take_out(w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
+	int code = reshape_take_out(args->ctx, w[0], dev, args->given[OPT_BACKGROUND], abort ? back : there,
 				    abort ? there : back);
 
 	free(there);
@@ -432,34 +446,37 @@ static int undo_replace(const struct args *args, struct replacement *r)
 		if (rank >= 0) {
 			const char *old = s->tier[rank].dev.name;
 
-			err("%s: %s is none of its tiers, but tier %d (%s) is being emptied. To stop that: tierctl remove --abort %s %s",
+			err(args->ctx, ERR_BUSY,
+			    "%s: %s is none of its tiers, but tier %d (%s) is being emptied. To stop that: tierctl remove --abort %s %s",
 			    s->name, r->new.typed, rank, old, s->name, old);
 			return EXIT_FAILED;
 		}
-		say("%s: nothing to undo.\n", s->name);
+		say(args->ctx, "%s: nothing to undo.", s->name);
 		return EXIT_DONE;
 	}
 	if (r->old < 0 || r->old + 1 != r->new_rank) {
 		bool number = !parse_number(r->old_word, &n);
 
 		/* The rank is the new one's by now. */
-		err("%s: %s%s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name,
+		err(args->ctx, ERR_EXISTS,
+		    "%s: %s%s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name,
 		    number ? "tier " : "", r->old_word, r->new.typed, s->name, r->new.typed,
 		    number ? "DEV, which is the old device" : r->old_word);
 		return EXIT_FAILED;
 	}
 	if (s->tier[r->old].state == 'E') {
 		code = admit(s, r->old);
-		if (!code && global.test) {
+		if (!code && args->ctx->dry_run) {
 			reshape_table(s, &t);
 			code = say_way_out(s, &t, r->new_rank);
 			table_free(&t);
 			return code;
 		}
-	} else if (s->tier[r->new_rank].state != 'E' && !global.test &&
+	} else if (s->tier[r->new_rank].state != 'E' && !args->ctx->dry_run &&
 		   /* It may have been cut short before either was being emptied. */
-		   !ask("%s: no replacement is under way. Empty tier %d (%s) and take it out all the same?", s->name,
-			r->new_rank, r->new.dev.name)) {
+		   !ask(args->ctx,
+			"%s: no replacement is under way. Empty tier %d (%s) and take it out all the same?",
+			s->name, r->new_rank, r->new.dev.name)) {
 		code = EXIT_FAILED;
 	}
 	if (code)
@@ -478,7 +495,7 @@ static bool differ(const struct replacement *r)
 	same = old.dev == r->new.dev.dev;
 	device_free(&old);
 	if (same)
-		err("%s: cannot be put in its own place.", r->new.typed);
+		err(r->s->ctx, ERR_USAGE, "%s: cannot be put in its own place.", r->new.typed);
 	return !same;
 }
 
@@ -488,12 +505,12 @@ int cmd_replace(const struct args *args)
 	int code = EXIT_FAILED;
 	struct device old = { 0 };
 
-	r.s = need_changeable(&r.list, args->word[0]);
-	if (r.s && candidate_find(&r.new) && differ(&r)) {
+	r.s = need_changeable(args->ctx, &r.list, args->word[0]);
+	if (r.s && candidate_find(args->ctx, &r.new) && differ(&r)) {
 		r.old = set_rank_of_word(r.s, r.old_word);
 		r.new_rank = set_rank_of_device(r.s, r.new.dev.dev);
 		code = args->given[OPT_ABORT] ? undo_replace(args, &r) : start_replace(&r);
-		if (!code && !args->given[OPT_ABORT] && (!global.test || r.new_rank >= 0))
+		if (!code && !args->given[OPT_ABORT] && (!args->ctx->dry_run || r.new_rank >= 0))
 			device_copy(&old, &r.s->tier[r.old].dev);
 	}
 	candidate_free(&r.new);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -38,7 +39,8 @@ static bool measure(struct resizing *z)
 	for (i = 0; i < s->nr_tiers; i++) {
 		places = geometry_places(s->tier[i].dev.size / SECTOR_SIZE, s->chunk_sectors);
 		if (places < s->tier[i].places) {
-			err("%s: tier %u (%s) has shrunk to %s. Give it back what it had.", s->name, i,
+			err(z->s->ctx, ERR_DEGRADED,
+			    "%s: tier %u (%s) has shrunk to %s. Give it back what it had.", s->name, i,
 			    s->tier[i].dev.name, format_size(a, s->tier[i].dev.size));
 			return false;
 		}
@@ -88,7 +90,7 @@ static int mapped_end(const struct set *s, uint64_t *end)
 		r = dm_message(s->dm.name, message, &answer, &reason);
 		free(message);
 		if (r) {
-			err("%s: heat: %s.", s->name, reason);
+			err(s->ctx, ERR_KERNEL_REFUSED, "%s: heat: %s.", s->name, reason);
 			free(reason);
 			return r;
 		}
@@ -120,14 +122,16 @@ static bool check_smaller(const struct resizing *z)
 	if (mapped_end(s, &end))
 		return false;
 	if (end > z->length / s->chunk_sectors) {
-		err("%s: is used up to %s, so it cannot be made as small as %s. Shrink what is on it, and discard the rest (fstrim, blkdiscard).",
+		err(z->s->ctx, ERR_NO_SPACE,
+		    "%s: is used up to %s, so it cannot be made as small as %s. Shrink what is on it, and discard the rest (fstrim, blkdiscard).",
 		    s->name, format_size(a, end * s->chunk_sectors * SECTOR_SIZE),
 		    format_size(b, z->length * SECTOR_SIZE));
 		return false;
 	}
-	if (global.test)
+	if (z->s->ctx->dry_run)
 		return true;
-	return ask("Make %s smaller, from %s to %s? What is on it must not reach beyond that.", s->name,
+	return ask(z->s->ctx,
+		   "Make %s smaller, from %s to %s? What is on it must not reach beyond that.", s->name,
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 
@@ -140,16 +144,18 @@ static bool took_growth(struct set *s)
 	for (i = 0; i < s->nr_tiers && took; i++)
 		took = s->tier[i].places >= geometry_places(s->tier[i].dev.size / SECTOR_SIZE, s->chunk_sectors);
 	if (!took)
-		err("%s: what its tiers have grown by could not be written down. Try again.", s->name);
+		err(s->ctx, ERR_IO,
+		    "%s: what its tiers have grown by could not be written down. Try again.", s->name);
 	return took;
 }
 
 /* LVM shows the size of the volume that keeps the name of the set. */
 static int show_size(const struct set *s, uint64_t length)
 {
-	if (!s->lv || !lvm_fit_placeholder(s->hex, length * SECTOR_SIZE))
+	if (!s->lv || !lvm_fit_placeholder(s->ctx, s->hex, length * SECTOR_SIZE))
 		return EXIT_DONE;
-	err("%s: has its size, but LVM does not show it. The same command again mends that.", s->name);
+	err(s->ctx, ERR_LVM_REFUSED,
+	    "%s: has its size, but LVM does not show it. The same command again mends that.", s->name);
 	return EXIT_FAILED;
 }
 
@@ -163,7 +169,8 @@ static int resize(const struct args *args, struct set *s)
 	if (!measure(&z) || !wanted_length(args, &z))
 		return EXIT_FAILED;
 	if (z.length > s->dm.length && (z.length + s->chunk_sectors - 1) / s->chunk_sectors > z.capacity) {
-		err("%s: %s does not fit on its tiers: at most %s (%llus). Add %s first.", s->name,
+		err(args->ctx, ERR_NO_SPACE,
+		    "%s: %s does not fit on its tiers: at most %s (%llus). Add %s first.", s->name,
 		    format_size(a, z.length * SECTOR_SIZE),
 		    format_size(b, z.capacity * s->chunk_sectors * SECTOR_SIZE),
 		    (unsigned long long)z.capacity * s->chunk_sectors,
@@ -171,23 +178,24 @@ static int resize(const struct args *args, struct set *s)
 		return EXIT_FAILED;
 	}
 	if (z.length == s->dm.length && !z.grown) {
-		say("%s: is %s, %s.\n", s->name, format_size(a, z.length * SECTOR_SIZE),
+		say(args->ctx, "%s: is %s, %s.", s->name, format_size(a, z.length * SECTOR_SIZE),
 		    args->given[OPT_SIZE] ? "as it should be" : "which is all that its tiers allow");
 		return show_size(s, z.length);
 	}
-	if (!check_smaller(&z) || (s->lv && !lvm_may_fit_placeholder(s->hex, s->name, z.length * SECTOR_SIZE)))
+	if (!check_smaller(&z) ||
+	    (s->lv && !lvm_may_fit_placeholder(args->ctx, s->hex, s->name, z.length * SECTOR_SIZE)))
 		return EXIT_FAILED;
 
 	reshape_table(s, &t);
 	failed = reshape_reload(s, &t, z.length, "resize");
 	table_free(&t);
-	if (failed || (!global.test && z.grown && !took_growth(s)))
+	if (failed || (!args->ctx->dry_run && z.grown && !took_growth(s)))
 		return EXIT_FAILED;
-	if (!global.test && z.length == s->dm.length)
-		say("%s: larger tiers are in use; the set stays at %s.\n", s->name,
+	if (!args->ctx->dry_run && z.length == s->dm.length)
+		say(args->ctx, "%s: larger tiers are in use; the set stays at %s.", s->name,
 		    format_size(a, z.length * SECTOR_SIZE));
-	else if (!global.test)
-		say("%s: from %s to %s.\n", s->name, format_size(a, s->dm.length * SECTOR_SIZE),
+	else if (!args->ctx->dry_run)
+		say(args->ctx, "%s: from %s to %s.", s->name, format_size(a, s->dm.length * SECTOR_SIZE),
 		    format_size(b, z.length * SECTOR_SIZE));
 	return show_size(s, z.length);
 }
@@ -202,13 +210,14 @@ int cmd_resize(const struct args *args)
 	char size[SIZE_TEXT];
 
 	if (r || (args->given[OPT_SIZE] && (!bytes || bytes % 4096))) {
-		err("resize: --size %s %s.", args->value[OPT_SIZE], r ? size_error(r) : "is not a multiple of 4k");
+		err(args->ctx, ERR_USAGE, "resize: --size %s %s.", args->value[OPT_SIZE],
+		    r ? size_error(r) : "is not a multiple of 4k");
 		return EXIT_USAGE;
 	}
-	s = need_changeable(&list, args->word[0]);
+	s = need_changeable(args->ctx, &list, args->word[0]);
 	if (s && args->given[OPT_ABORT]) {
 		/* There is one step, and it is done or not. */
-		say("%s: is %s; there is nothing to undo.\n", s->name,
+		say(args->ctx, "%s: is %s; there is nothing to undo.", s->name,
 		    format_size(size, s->dm.length * SECTOR_SIZE));
 		code = EXIT_DONE;
 	} else if (s) {
@@ -223,17 +232,17 @@ int cmd_resize(const struct args *args)
  * name when its table is loaded again.
  */
 
-static int rename_device(const char *from, const char *to)
+static int rename_device(struct tier_context *ctx, const char *from, const char *to)
 {
 	char *reason;
 
-	if (global.test) {
-		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", from, to);
+	if (ctx->dry_run) {
+		say(ctx, "Would rename /dev/mapper/%s to /dev/mapper/%s.", from, to);
 		return 0;
 	}
 	if (!dm_rename(from, to, &reason))
 		return 0;
-	err("%s: cannot be renamed to %s: %s.", from, to, reason);
+	err(ctx, ERR_KERNEL_REFUSED, "%s: cannot be renamed to %s: %s.", from, to, reason);
 	free(reason);
 	return -1;
 }
@@ -246,16 +255,18 @@ static int record_name(struct set *s)
 	reshape_table(s, &t);
 	r = reshape_reload(s, &t, s->dm.length, "rename");
 	table_free(&t);
-	if (r && !global.test)
-		err("%s: is called so now, but not in its metadata. Once the cause is gone the same command again mends that; --abort goes back.",
+	if (r && !s->ctx->dry_run)
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: is called so now, but not in its metadata. Once the cause is gone the same command again mends that; --abort goes back.",
 		    s->name);
-	if (r || global.test)
+	if (r || s->ctx->dry_run)
 		return r ? EXIT_FAILED : EXIT_DONE;
 	/* The kernel does without while it cannot commit. */
 	s->have_info = false;
 	if (!set_read_info(s) && !strcmp(s->info.name, s->dm.name))
 		return EXIT_DONE;
-	err("%s: is called so now, but not in its metadata, which could not be written. The same command again mends that.",
+	err(s->ctx, ERR_IO,
+	    "%s: is called so now, but not in its metadata, which could not be written. The same command again mends that.",
 	    s->name);
 	return EXIT_FAILED;
 }
@@ -265,22 +276,23 @@ static struct set *find_either(struct set_list *list, const char *from, const ch
 {
 	struct set *s;
 
-	sets_load(list, false);
+	sets_load(list->ctx, list, false);
 	s = sets_find(list, to);
 	if (s && s->active && !strcmp(s->dm.name, to) && !sets_find(list, from)) {
 		sets_free(list);
-		return need_changeable(list, to);
+		return need_changeable(list->ctx, list, to);
 	}
 	sets_free(list);
-	s = need_known(list, from) ? sets_find(list, from) : NULL;
+	s = need_known(list->ctx, list, from) ? sets_find(list, from) : NULL;
 	if (!s)
 		return NULL;
 	if (!s->active && is_name(s->name)) {
-		err("%s: not active. Type: tierctl activate --name %s %s", s->name, to, s->name);
+		err(list->ctx, ERR_INACTIVE, "%s: not active. Type: tierctl activate --name %s %s",
+		    s->name, to, s->name);
 		return NULL;
 	}
 	sets_free(list);
-	return need_changeable(list, from);
+	return need_changeable(list->ctx, list, from);
 }
 
 static bool name_is_free(const struct set *s, const char *to)
@@ -289,31 +301,33 @@ static bool name_is_free(const struct set *s, const char *to)
 	bool good = false;
 	const struct set *other;
 
-	sets_load(&all, true);
+	sets_load(s->ctx, &all, true);
 	other = sets_find(&all, to);
 	if (dm_name_exists(to))
-		err("%s: another device has the name %s. Choose one that is free.", s->name, to);
+		err(s->ctx, ERR_EXISTS, "%s: another device has the name %s. Choose one that is free.",
+		    s->name, to);
 	else if (other)
-		err("%s: an inactive set has the name %s. Choose one that is free.", s->name, to);
+		err(s->ctx, ERR_EXISTS, "%s: an inactive set has the name %s. Choose one that is free.",
+		    s->name, to);
 	else
 		good = true;
 	sets_free(&all);
 	return good;
 }
 
-static int set_name(const char *from, const char *to)
+static int set_name(struct tier_context *ctx, const char *from, const char *to)
 {
 	struct set_list list;
 	struct set *s;
 	int code = EXIT_FAILED;
 
 	/* As it is called by now, with the old name still in its metadata. */
-	s = need_changeable(&list, global.test ? from : to);
+	s = need_changeable(ctx, &list, ctx->dry_run ? from : to);
 	if (s)
 		code = record_name(s);
 	sets_free(&list);
-	if (!code && !global.test)
-		say("%s: is called %s now, its device is /dev/mapper/%s.\n", from, to, to);
+	if (!code && !ctx->dry_run)
+		say(ctx, "%s: is called %s now, its device is /dev/mapper/%s.", from, to, to);
 	return code;
 }
 
@@ -331,27 +345,28 @@ int cmd_rename(const struct args *args)
 		from = to;
 		to = swap;
 	}
-	code = check_name(to, "rename");
+	code = check_name(args->ctx, to, "rename");
 	if (code)
 		return code;
 	s = find_either(&list, from, to);
 	code = EXIT_FAILED;
 	if (s && strcmp(s->name, s->dm.name)) {
-		err("%s: keeps the name of its logical volume until tierctl revert.", s->name);
+		err(args->ctx, ERR_UNSUITABLE,
+		    "%s: keeps the name of its logical volume until tierctl revert.", s->name);
 	} else if (s && !strcmp(s->dm.name, to)) {
 		/* An earlier call got as far as the device. */
 		if (!strcmp(s->info.name, to))
-			say("%s: is its name already.\n", to);
+			say(args->ctx, "%s: is its name already.", to);
 		now = xstrdup(to);
 		code = strcmp(s->info.name, to) ? -1 : EXIT_DONE;
 	} else if (s && name_is_free(s, to) && reshape_has_metadata(s, false)) {
 		now = xstrdup(s->dm.name);
-		code = rename_device(now, to) ? EXIT_FAILED : -1;
+		code = rename_device(args->ctx, now, to) ? EXIT_FAILED : -1;
 		step_reached("rename", "device");
 	}
 	sets_free(&list);
 	if (code < 0)
-		code = set_name(now, to);
+		code = set_name(args->ctx, now, to);
 	free(now);
 	return code;
 }

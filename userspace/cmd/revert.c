@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/progress.h"
 #include "base/ranges.h"
 #include "base/size.h"
@@ -61,7 +62,8 @@ static bool choose_tier(const struct args *args, struct reversion *v)
 	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
 		return false;
 	if (v->s->lv && i != v->rank) {
-		err("%s: can only go back to %s, whose name it has.", v->s->name, v->s->tier[v->rank].dev.name);
+		err(args->ctx, ERR_UNSUITABLE, "%s: can only go back to %s, whose name it has.",
+		    v->s->name, v->s->tier[v->rank].dev.name);
 		return false;
 	}
 	v->rank = i;
@@ -74,13 +76,15 @@ static bool check_tier(const struct reversion *v)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	if (t->state != 'A') {
-		err("%s: %s is %s. First: tierctl admit %s %u", v->s->name, t->dev.name,
+		err(v->s->ctx, ERR_BUSY, "%s: %s is %s. First: tierctl admit %s %u", v->s->name, t->dev.name,
 		    t->state == 'E' ? "being emptied" : "failing", v->s->name, v->rank);
 		return false;
 	}
 	if (v->s->length * SECTOR_SIZE > t->dev.size && !device_is_volume(t->dev.dev)) {
-		err("%s: is larger (%s) than %s (%s). It needs a device of that size as a tier.", v->s->name,
-		    format_size(a, v->s->length * SECTOR_SIZE), t->dev.name, format_size(b, t->dev.size));
+		err(v->s->ctx, ERR_UNSUITABLE,
+		    "%s: is larger (%s) than %s (%s). It needs a device of that size as a tier.",
+		    v->s->name, format_size(a, v->s->length * SECTOR_SIZE), t->dev.name,
+		    format_size(b, t->dev.size));
 		return false;
 	}
 	return true;
@@ -95,7 +99,8 @@ static bool check_others(const struct reversion *v)
 	for (i = 0; i < s->nr_tiers; i++) {
 		if (s->tier[i].state != 'E' || !s->status.tier[i].used)
 			continue;
-		err("%s: tier %u (%s) is being emptied. First: tierctl wait --evacuated %u %s, or: tierctl admit %s %u",
+		err(v->s->ctx, ERR_BUSY,
+		    "%s: tier %u (%s) is being emptied. First: tierctl wait --evacuated %u %s, or: tierctl admit %s %u",
 		    s->name, i, s->tier[i].dev.name, i, s->name, s->name, i);
 		return false;
 	}
@@ -109,7 +114,8 @@ static bool check_device_name(const struct set *s)
 	bool taken = dm_name_exists(away);
 
 	if (taken)
-		err("%s: another device has the name %s, which this one is to get. Rename that first: dmsetup rename %s OTHER",
+		err(s->ctx, ERR_EXISTS,
+		    "%s: another device has the name %s, which this one is to get. Rename that first: dmsetup rename %s OTHER",
 		    s->name, away, away);
 	free(away);
 	return !taken;
@@ -124,16 +130,20 @@ static bool check_volumes(const struct reversion *v)
 	const char *name;
 
 	if (!v->s->lv)
-		return !set_has_volumes(v->s) || !lvm_installed() || lvm_may_release(v->s->hex, v->s->name, NULL);
-	if (!check_device_name(v->s) || !lvm_may_release(v->s->hex, v->s->name, v->s->tier[v->rank].dev.name) ||
-	    lvm_list_set(v->s->hex, &parts))
+		return !set_has_volumes(v->s) || !lvm_installed() || lvm_may_release(v->s->ctx,
+					v->s->hex, v->s->name, NULL);
+	if (!check_device_name(v->s) ||
+	    !lvm_may_release(v->s->ctx, v->s->hex, v->s->name, v->s->tier[v->rank].dev.name) ||
+	    lvm_list_set(v->s->ctx, v->s->hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		old = lvm_tag(origin, "name");
 	if (!old) {
 		command = volumes_tag_command(v->s, &name);
-		err("%s: %s has lost its tags, by which it gets its name back. Type: %s", v->s->name, name, command);
+		err(v->s->ctx, ERR_LVM_REFUSED,
+		    "%s: %s has lost its tags, by which it gets its name back. Type: %s", v->s->name,
+		    name, command);
 		free(command);
 	}
 	lvm_parts_free(&parts);
@@ -154,7 +164,7 @@ static bool read_homes(struct reversion *v)
 	unsigned int i, nr;
 
 	if (set_read_records(v->s, records, &nr)) {
-		err("%s: its metadata cannot be read.", v->s->name);
+		err(v->s->ctx, ERR_IO, "%s: its metadata cannot be read.", v->s->name);
 		return false;
 	}
 	for (i = 0; i < nr; i++)
@@ -177,21 +187,22 @@ static bool adopt_room(struct reversion *v)
 
 	reshape_table(v->s, &t);
 	r = reshape_reload(v->s, &t, v->s->length, "revert");
-	if (!r && !global.test) {
+	if (!r && !v->s->ctx->dry_run) {
 		free(v->s->dm.table);
 		v->s->dm.table = table_build(&t);
 	}
 	table_free(&t);
 	if (r)
 		return false;
-	if (global.test) {
+	if (v->s->ctx->dry_run) {
 		set_homes(v, v->homes.first, geometry_places(v->s->length, v->s->chunk_sectors));
 		return true;
 	}
 	if (!read_homes(v))
 		return false;
 	if (!all_have_homes(v))
-		err("%s: has no room for all of it on %s.", v->s->name, v->s->tier[v->rank].dev.name);
+		err(v->s->ctx, ERR_NO_SPACE, "%s: has no room for all of it on %s.", v->s->name,
+		    v->s->tier[v->rank].dev.name);
 	return all_have_homes(v);
 }
 
@@ -210,12 +221,11 @@ static bool make_room(struct reversion *v)
 			return false;
 		format_size(a, size);
 		format_size(b, t->dev.size);
-		if (global.test)
-			say("%s: is larger (%s) than %s (%s).\n", v->s->name, a, t->dev.name, b);
-		else if (!ask("%s: is larger (%s) than %s (%s). Run lvextend -L %llus %s?", v->s->name, a, t->dev.name,
-			      b, (unsigned long long)v->s->length, t->dev.name))
+		if (v->s->ctx->dry_run)
+			say(v->s->ctx, "%s: is larger (%s) than %s (%s).", v->s->name, a, t->dev.name, b);
+		else if (!ask(v->s->ctx, "%s: is larger (%s) than %s (%s). Run lvextend -L %llus %s?", v->s->name, a, t->dev.name, b, (unsigned long long)v->s->length, t->dev.name))
 			return false;
-		if (lvm_extend(t->dev.name, v->s->length))
+		if (lvm_extend(v->s->ctx, t->dev.name, v->s->length))
 			return false;
 		step_reached("revert", "extended");
 	}
@@ -229,7 +239,7 @@ static bool make_room(struct reversion *v)
 /* One that was converted goes back to its origin, which nobody takes for a leftover. */
 static int mark_home(const struct set *s, dev_t home)
 {
-	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->hex, home);
+	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->ctx, s->hex, home);
 }
 
 static int ask_home(struct reversion *v)
@@ -266,11 +276,11 @@ static int wait_until_home(struct reversion *v)
 	int code = EXIT_DONE;
 
 	ranges_add(&chunks, v->homes.first, total);
-	progress_start(&progress);
+	progress_start(v->s->ctx, &progress);
 	detach_on_interrupt();
 	for (;;) {
 		if (set_refresh(v->s) || v->s->status.kind != STATUS_OK || heat_sum(v->s, &chunks, &sum)) {
-			err("%s: is gone, or has failed.", v->s->name);
+			err(v->s->ctx, ERR_FAILED, "%s: is gone, or has failed.", v->s->name);
 			code = EXIT_FAILED;
 			break;
 		}
@@ -282,15 +292,16 @@ static int wait_until_home(struct reversion *v)
 		if (sum.on_rank[v->rank] == total && !v->s->status.in_flight)
 			break;
 		if (now_ms() - since > stuck_after(v->s)) {
-			err("%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. "
-			    "Try again, or: tierctl revert --abort %s", v->s->name,
-			    (unsigned long long)(total - sum.on_rank[v->rank]), (unsigned long long)total,
-			    v->s->name);
+			err(v->s->ctx, ERR_UNFINISHED,
+			    "%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. " "Try again, or: tierctl revert --abort %s",
+			    v->s->name, (unsigned long long)(total - sum.on_rank[v->rank]),
+			    (unsigned long long)total, v->s->name);
 			code = EXIT_FAILED;
 			break;
 		}
 		if (interrupted) {
-			warn("%s: detached, the chunks go on moving. To go on: %s", v->s->name, v->again);
+			warn(v->s->ctx, "%s: detached, the chunks go on moving. To go on: %s",
+			     v->s->name, v->again);
 			code = EXIT_DETACHED;
 			break;
 		}
@@ -325,7 +336,8 @@ static int bring_home(struct reversion *v)
 		sleep_ms(POLL_MS);
 	}
 	if (round == ROUNDS)
-		err("%s: chunks do not stay home, or what was first written cannot be made durable; the kernel log says more.",
+		err(v->s->ctx, ERR_IO,
+		    "%s: chunks do not stay home, or what was first written cannot be made durable; the kernel log says more.",
 		    v->s->name);
 	send_message(v->s, "revert off");
 	return EXIT_FAILED;
@@ -342,53 +354,56 @@ static void say_plan(const struct reversion *v)
 	char *away;
 	unsigned int i;
 
-	say("Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.\n", s->name,
-	    (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
+	say(v->s->ctx,
+	    "Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.",
+	    s->name, (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
 	    v->homes.first + s->status.chunks - v->homes.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
-	say("Would load the table:\n0 %llu linear %s 0\n", (unsigned long long)s->length,
+	say(v->s->ctx, "Would load the table:\n0 %llu linear %s 0", (unsigned long long)s->length,
 	    s->table.tier[v->rank]);
 	if (s->lv) {
 		away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
-		say("Would rename /dev/mapper/%s to /dev/mapper/%s.\n", s->dm_name, away);
+		say(v->s->ctx, "Would rename /dev/mapper/%s to /dev/mapper/%s.", s->dm_name, away);
 		free(away);
-		if (!lvm_list_set(s->hex, &parts)) {
+		if (!lvm_list_set(v->s->ctx, s->hex, &parts)) {
 			const struct lvm_part *name = lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
 			const struct lvm_part *origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 			char *old = origin ? lvm_tag(origin, "name") : NULL;
 
 			if (name)
-				lvm_remove(name->name);
+				lvm_remove(v->s->ctx, name->name);
 			if (old)
-				lvm_rename(origin->vg, origin->lv, old);
+				lvm_rename(v->s->ctx, origin->vg, origin->lv, old);
 			free(old);
 		}
 		lvm_parts_free(&parts);
 	}
 	for (i = 0; i < s->nr_tiers; i++)
 		if (i != v->rank)
-			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
-	say("Would wipe the metadata on %s.\n", s->meta_dev.name);
+			say(v->s->ctx, "Would wipe the label on %s.", s->tier[i].dev.name);
+	say(v->s->ctx, "Would wipe the metadata on %s.", s->meta_dev.name);
 	if (set_has_volumes(s))
-		parts_release_all(s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
+		parts_release_all(v->s->ctx, s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
 }
 
 /* By its metadata it is found, or by the tags of its volumes. */
-static void say_rest(const char *hex, const char *name)
+static void say_rest(struct tier_context *ctx, const char *hex, const char *name)
 {
-	char *command = convert_rest_command(hex, name, "revert");
+	char *command = convert_rest_command(ctx, hex, name, "revert");
 
-	err("%s: its data is home, but not all is cleaned up. To go on, once the cause is gone: %s", name, command);
+	err(ctx, ERR_UNFINISHED,
+	    "%s: its data is home, but not all is cleaned up. To go on, once the cause is gone: %s",
+	    name, command);
 	free(command);
 }
 
-static int done(const char *hex, const char *name)
+static int done(struct tier_context *ctx, const char *hex, const char *name)
 {
-	int code = revert_finish(hex);
+	int code = revert_finish(ctx, hex);
 
 	if (code)
-		say_rest(hex, name);
+		say_rest(ctx, hex, name);
 	else
-		say("%s: is no tiered set any more.\n", name);
+		say(ctx, "%s: is no tiered set any more.", name);
 	return code;
 }
 
@@ -403,18 +418,18 @@ static int revert_active(const struct args *args, struct reversion *v)
 	if (args->given[OPT_ABORT]) {
 		code = send_message(v->s, "revert off") || mark_home(v->s, 0) ? EXIT_FAILED : EXIT_DONE;
 		if (!code)
-			say("%s: stays a tiered set.\n", name);
+			say(args->ctx, "%s: stays a tiered set.", name);
 		goto out;
 	}
 	if (!check_tier(v) || !check_others(v) || !check_volumes(v) || !make_room(v))
 		goto out;
 	v->again = args->given[OPT_TIER] ? xasprintf("tierctl revert %s --tier %u", name, v->rank) :
 		   xasprintf("tierctl revert %s", name);
-	say("%s: all of it (%s) goes back to %s.\n", name, format_size(size, v->s->length * SECTOR_SIZE),
-	    v->s->tier[v->rank].dev.name);
+	say(args->ctx, "%s: all of it (%s) goes back to %s.", name,
+	    format_size(size, v->s->length * SECTOR_SIZE), v->s->tier[v->rank].dev.name);
 	if (mark_home(v->s, v->s->tier[v->rank].dev.dev))
 		goto out;
-	if (global.test) {
+	if (args->ctx->dry_run) {
 		ask_home(v);
 		say_plan(v);
 		code = EXIT_DONE;
@@ -422,7 +437,7 @@ static int revert_active(const struct args *args, struct reversion *v)
 	}
 	code = bring_home(v);
 	if (!code)
-		code = done(hex, name);
+		code = done(args->ctx, hex, name);
 out:
 	free(v->again);
 	free(name);
@@ -437,7 +452,8 @@ static bool same_home(const struct args *args, struct reversion *v)
 	unsigned int i;
 
 	if (home < 0) {
-		err("%s: its metadata does not say which tier was to take its place.", v->s->name);
+		err(args->ctx, ERR_DAMAGED,
+		    "%s: its metadata does not say which tier was to take its place.", v->s->name);
 		return false;
 	}
 	v->rank = home;
@@ -446,8 +462,9 @@ static bool same_home(const struct args *args, struct reversion *v)
 	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
 		return false;
 	if (i != v->rank)
-		err("%s: is on its way back to tier %u already. Type: tierctl revert %s --tier %u", v->s->name, v->rank,
-		    v->s->name, v->rank);
+		err(args->ctx, ERR_USAGE,
+		    "%s: is on its way back to tier %u already. Type: tierctl revert %s --tier %u",
+		    v->s->name, v->rank, v->s->name, v->rank);
 	return i == v->rank;
 }
 
@@ -457,16 +474,17 @@ static int resume(const struct set *s)
 	int r = dm_resume(s->dm.name, &reason);
 
 	if (r) {
-		err("%s: cannot be resumed: %s.", s->name, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be resumed: %s.", s->name, reason);
 		free(reason);
 	}
 	return r;
 }
 
 /* With --abort once the tier has taken the set's place. */
-static int too_late(const char *name)
+static int too_late(struct tier_context *ctx, const char *name)
 {
-	err("%s: all of it is back, so that this can only go on. Type: tierctl revert %s", name, name);
+	err(ctx, ERR_UNFINISHED,
+	    "%s: all of it is back, so that this can only go on. Type: tierctl revert %s", name, name);
 	return EXIT_FAILED;
 }
 
@@ -477,7 +495,7 @@ static int too_late(const char *name)
 static int mend_held(const struct args *args, struct reversion *v, const char *name)
 {
 	sets_free(&v->list);
-	sets_load(&v->list, false);
+	sets_load(args->ctx, &v->list, false);
 	v->s = sets_find(&v->list, name);
 	if (!v->s || !v->s->active || !v->s->dm.suspended || !v->s->have_table)
 		return -EAGAIN;
@@ -489,7 +507,7 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
 	case REVERT_MOMENT:
 		return same_home(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
 	default:
-		err("%s: its metadata cannot be read.", v->s->name);
+		err(args->ctx, ERR_IO, "%s: its metadata cannot be read.", v->s->name);
 		return -EIO;
 	}
 }
@@ -503,16 +521,17 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	char *hex = xstrdup(v->s->hex), *own_name = xstrdup(v->s->name);
 	int code = EXIT_FAILED, r;
 
-	if (global.test) {
+	if (args->ctx->dry_run) {
 		r = revert_stage(v->s);
 		if (r == REVERT_BEFORE || r == REVERT_MOMENT)
-			say("Would resume %s, which an interrupted call left suspended.\n", name);
+			say(args->ctx, "Would resume %s, which an interrupted call left suspended.", name);
 		code = r == REVERT_BEFORE || r == REVERT_MOMENT ? EXIT_DONE : -1;
 	} else if (set_unchanged(v->s)) {
 		r = mend_held(args, v, name);
 		if (!r)
 			/* I/O that was held goes on, whatever was asked for. */
-			code = args->given[OPT_ABORT] ? too_late(own_name) : done(hex, name);
+			code = args->given[OPT_ABORT] ? too_late(args->ctx, own_name) : done(args->ctx,
+								 hex, name);
 		else if (r == -EAGAIN)
 			code = -1;
 	}
@@ -525,10 +544,10 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 static int finish(const struct args *args, const char *hex, const char *name)
 {
 	if (args->given[OPT_ABORT])
-		return too_late(name);
-	if (!global.test)
-		return done(hex, name);
-	say("Would finish it.\n");
+		return too_late(args->ctx, name);
+	if (!args->ctx->dry_run)
+		return done(args->ctx, hex, name);
+	say(args->ctx, "Would finish it.");
 	return EXIT_DONE;
 }
 
@@ -545,14 +564,15 @@ static int finish_volumes(const struct args *args, const struct set_list *list, 
 	if (!lvm_installed() || device_from_name(name, &d))
 		return -1;
 	member_read(&d, &m);
-	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' && !lvm_list(d.name, &parts))
+	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' &&
+	    !lvm_list(args->ctx, d.name, &parts))
 		home = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (!home && parts.nr && lvm_is_home(&parts.part[0]))
 		home = &parts.part[0];
 	if (home)
 		hex = lvm_tag(home, "set");
 	if (hex && !sets_find_hex(list, hex))
-		code = lock_set(hex, name) ? finish(args, hex, name) : EXIT_FAILED;
+		code = lock_set(args->ctx, hex, name) ? finish(args, hex, name) : EXIT_FAILED;
 	free(hex);
 	member_free(&m);
 	lvm_parts_free(&parts);
@@ -566,9 +586,9 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	int code = -1;
 	char *hex;
 
-	if (!lock_named(name, true))
+	if (!lock_named(args->ctx, name, true))
 		return EXIT_FAILED;
-	sets_load(&v->list, true);
+	sets_load(args->ctx, &v->list, true);
 	v->s = sets_find(&v->list, name);
 	if (!v->s) {
 		code = finish_volumes(args, &v->list, name);
@@ -587,17 +607,19 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 	if (revert_unfinished(v->s) && revert_committed(v->s))
 		return finish(args, v->s->hex, name);
 	if (!revert_unfinished(v->s)) {
-		err("%s: not active. Type: tierctl activate %s", v->s->name, v->s->name);
+		err(args->ctx, ERR_INACTIVE, "%s: not active. Type: tierctl activate %s", v->s->name,
+		    v->s->name);
 		return EXIT_FAILED;
 	}
-	if (global.test) {
-		say("Would activate it, and %s.\n", args->given[OPT_ABORT] ? "leave it a set" : "revert it anew");
+	if (args->ctx->dry_run) {
+		say(args->ctx, "Would activate it, and %s.",
+		    args->given[OPT_ABORT] ? "leave it a set" : "revert it anew");
 		return EXIT_DONE;
 	}
 	if (revert_take_back(v->s))
 		return EXIT_FAILED;
 	hex = xstrdup(v->s->hex);
-	code = activate_uuid(hex) ? EXIT_FAILED : -1;
+	code = activate_uuid(args->ctx, hex) ? EXIT_FAILED : -1;
 	free(hex);
 	return code;
 }
@@ -609,7 +631,7 @@ int cmd_revert(const struct args *args)
 
 	if (code < 0) {
 		sets_free(&v.list);
-		v.s = need_changeable(&v.list, args->word[0]);
+		v.s = need_changeable(args->ctx, &v.list, args->word[0]);
 		code = v.s ? revert_active(args, &v) : EXIT_FAILED;
 	}
 	sets_free(&v.list);

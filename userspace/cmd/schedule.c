@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "base/words.h"
 #include "cmd/commands.h"
@@ -12,6 +13,7 @@
 #include "ops/window.h"
 #include "set/find.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 #include "view/render-json.h"
 
 static void show(const struct schedule *d)
@@ -21,7 +23,7 @@ static void show(const struct schedule *d)
 	struct text windows = { 0 };
 	unsigned int i;
 
-	if (global.json) {
+	if (terminal_of(d->ctx)->json) {
 		json_object *o = json_new_set(s), *list = json_object_new_array();
 
 		for (i = 0; i < d->windows.nr; i++)
@@ -31,7 +33,7 @@ static void show(const struct schedule *d)
 		return;
 	}
 	schedule_join(d, ", ", &windows);
-	say("%s: migration %s%s%s%s.\n", s->name, d->windows.nr ? "from " : "is not scheduled",
+	say(d->ctx, "%s: migration %s%s%s%s.", s->name, d->windows.nr ? "from " : "is not scheduled",
 	    d->windows.nr ? windows.s : "", known ? "; now " : "",
 	    !known ? "" : s->status.paused ? "paused" : "running");
 	text_free(&windows);
@@ -44,12 +46,13 @@ static int check_options(const struct args *args)
 	unsigned int i;
 
 	if ((clear && (apply || args->nr > 1)) || (apply && args->nr < 2)) {
-		err("schedule: --clear goes alone, --apply with hours.");
+		err(args->ctx, ERR_USAGE, "schedule: --clear goes alone, --apply with hours.");
 		return EXIT_USAGE;
 	}
 	for (i = 1; i < args->nr; i++)
 		if (!window_parse(args->word[i], &w)) {
-			err("schedule: %s is no part of a day like 22:00-06:00.", args->word[i]);
+			err(args->ctx, ERR_USAGE, "schedule: %s is no part of a day like 22:00-06:00.",
+			    args->word[i]);
 			return EXIT_USAGE;
 		}
 	return 0;
@@ -80,7 +83,7 @@ static int schedule(struct schedule *d, const struct args *args)
 	else
 		code = EXIT_FAILED;
 	strings_free(&before);
-	if (!code && !global.test && !apply)
+	if (!code && !d->ctx->dry_run && !apply)
 		show(d);
 	return code;
 }
@@ -94,10 +97,10 @@ int cmd_schedule(const struct args *args)
 	if (code)
 		return code;
 	code = EXIT_FAILED;
-	if (need_known(&list, args->word[0])) {
+	if (need_known(args->ctx, &list, args->word[0])) {
 		struct set *s = sets_find(&list, args->word[0]);
 
-		schedule_init(&d, s->hex);
+		schedule_init(args->ctx, &d, s->hex);
 		d.set = s;
 		code = schedule(&d, args);
 		schedule_free(&d);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "set/find.h"
@@ -14,7 +15,7 @@ static bool size_option(const struct args *args, enum option_id id, const char *
 	int r = parse_size(args->value[id], bytes);
 
 	if (r)
-		err("--%s %s %s.", name, args->value[id], size_error(r));
+		err(args->ctx, ERR_USAGE, "--%s %s %s.", name, args->value[id], size_error(r));
 	return !r;
 }
 
@@ -25,14 +26,14 @@ static int range_from_bytes(const struct set *s, const struct args *args, struct
 	uint64_t offset = 0, length;
 
 	if (!args->given[OPT_LENGTH]) {
-		err("--offset needs --length.");
+		err(s->ctx, ERR_USAGE, "--offset needs --length.");
 		return EXIT_USAGE;
 	}
 	if (!size_option(args, OPT_LENGTH, "length", &length) ||
 	    (args->given[OPT_OFFSET] && !size_option(args, OPT_OFFSET, "offset", &offset)))
 		return EXIT_USAGE;
 	if (!length || offset + length < offset) {
-		err("--length %s is no length.", args->value[OPT_LENGTH]);
+		err(s->ctx, ERR_USAGE, "--length %s is no length.", args->value[OPT_LENGTH]);
 		return EXIT_USAGE;
 	}
 	range->first = offset / chunk;
@@ -47,11 +48,13 @@ static int add_range(struct target *t, const struct range *range, bool bytes)
 
 	if (range->first >= chunks || range->count > chunks - range->first) {
 		if (bytes)
-			err("%s: ends at %llu bytes (%s), with chunk %llu.", t->set->name,
-			    (unsigned long long)t->set->length * SECTOR_SIZE,
-			    format_size(size, t->set->length * SECTOR_SIZE), (unsigned long long)chunks - 1);
+			err(t->list.ctx, ERR_USAGE, "%s: ends at %llu bytes (%s), with chunk %llu.",
+			    t->set->name, (unsigned long long)t->set->length * SECTOR_SIZE,
+			    format_size(size, t->set->length * SECTOR_SIZE),
+			    (unsigned long long)chunks - 1);
 		else
-			err("%s: its chunks are 0 to %llu.", t->set->name, (unsigned long long)chunks - 1);
+			err(t->list.ctx, ERR_USAGE, "%s: its chunks are 0 to %llu.", t->set->name,
+			    (unsigned long long)chunks - 1);
 		return EXIT_FAILED;
 	}
 	ranges_add(&t->numbered, range->first, range->count);
@@ -109,7 +112,7 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 	unsigned int i;
 	int code = 0, r;
 
-	finder_init(&finder, &t->list, flags & TARGET_SYNC);
+	finder_init(args->ctx, &finder, &t->list, flags & TARGET_SYNC);
 	finder.empty_too = flags & TARGET_EMPTY;
 	for (i = from; i < args->nr && !code; i++) {
 		const char *word = args->word[i];
@@ -120,7 +123,7 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 		if (!r) {
 			code = add_range(t, &range, false);
 		} else if (!looks_like_path(word) && !strchr(word, '/') && stat(word, &st)) {
-			err("%s is not CHUNK or FIRST-LAST, and no file.", word);
+			err(args->ctx, ERR_USAGE, "%s is not CHUNK or FIRST-LAST, and no file.", word);
 			code = EXIT_USAGE;
 		} else {
 			code = add_path(t, &finder, word);
@@ -130,20 +133,22 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 	return code;
 }
 
-static int nothing_named(const char *command)
+static int nothing_named(struct tier_context *ctx, const char *command)
 {
-	err("%s: name the chunks by SET CHUNK[-CHUNK], by a file, or by --offset and --length.", command);
+	err(ctx, ERR_USAGE,
+	    "%s: name the chunks by SET CHUNK[-CHUNK], by a file, or by --offset and --length.",
+	    command);
 	return EXIT_USAGE;
 }
 
 static int find_set(const struct args *args, struct target *t, bool *by_path)
 {
-	sets_load(&t->list, false);
+	sets_load(args->ctx, &t->list, false);
 	*by_path = is_path(&t->list, args->word[0]);
 	if (*by_path)
 		return 0;
 	sets_free(&t->list);
-	t->set = need_active(&t->list, args->word[0]);
+	t->set = need_active(args->ctx, &t->list, args->word[0]);
 	return t->set ? 0 : EXIT_FAILED;
 }
 
@@ -154,8 +159,9 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 	int code;
 
 	memset(t, 0, sizeof(*t));
+	t->list.ctx = args->ctx;
 	if (!args->nr) {
-		err("%s: too few arguments. Try: tierctl %s --help", command, command);
+		err(args->ctx, ERR_USAGE, "%s: too few arguments. Try: tierctl %s --help", command, command);
 		return EXIT_USAGE;
 	}
 	code = find_set(args, t, &by_path);
@@ -163,7 +169,7 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 		return code;
 	t->all = !by_path && args->nr == 1 && !bytes;
 	if (bytes ? by_path || args->nr > 1 : t->all && !(flags & TARGET_WHOLE))
-		return nothing_named(command);
+		return nothing_named(args->ctx, command);
 	if (bytes) {
 		code = range_from_bytes(t->set, args, &range);
 		if (!code)

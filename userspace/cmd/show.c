@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "block/device.h"
 #include "cmd/commands.h"
@@ -14,6 +15,7 @@
 #include "set/scan.h"
 #include "set/set.h"
 #include "set/volumes.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 /*
@@ -25,12 +27,12 @@ static bool choose(const struct args *args, struct set_list *list, struct set **
 	bool found_all = true;
 	unsigned int i;
 
-	sets_load(list, false);
+	sets_load(args->ctx, list, false);
 	for (i = 0; i < args->nr; i++)
 		found_all &= sets_find(list, args->word[i]) != NULL;
 	if (!args->nr || !found_all) {
 		sets_free(list);
-		sets_load(list, true);
+		sets_load(args->ctx, list, true);
 	}
 
 	*nr = 0;
@@ -51,7 +53,7 @@ static bool choose(const struct args *args, struct set_list *list, struct set **
 }
 
 /* A disk that was unplugged may be back under another name, of which an active set knows nothing. */
-static void look_for_missing(struct set **sets, unsigned int nr)
+static void look_for_missing(struct tier_context *ctx, struct set **sets, unsigned int nr)
 {
 	struct member_list members;
 	bool scanned = false;
@@ -61,7 +63,7 @@ static void look_for_missing(struct set **sets, unsigned int nr)
 		if (!sets[i]->active || !sets[i]->have_table || (sets[i]->have_meta && !set_missing(sets[i])))
 			continue;
 		if (!scanned)
-			members_scan(&members, false);
+			members_scan(ctx, &members, false);
 		scanned = true;
 		set_look_for_missing(sets[i], &members);
 	}
@@ -89,14 +91,14 @@ int cmd_list(const struct args *args)
 	bool found = choose(args, &list, &chosen, &nr);
 	int code;
 
-	look_for_missing(chosen, nr);
+	look_for_missing(args->ctx, chosen, nr);
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);
-	if (global.json)
+	if (terminal_of(args->ctx)->json)
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);
-	else if (!global.quiet && (nr || !args->nr))
+	else if (!terminal_of(args->ctx)->quiet && (nr || !args->nr))
 		show_list(reports, nr);
 	reports_free(reports, nr);
 	free(chosen);
@@ -117,22 +119,22 @@ int cmd_status(const struct args *args)
 	if (code)
 		return code;
 	found = choose(args, &list, &chosen, &nr);
-	look_for_missing(chosen, nr);
+	look_for_missing(args->ctx, chosen, nr);
 	reports = reports_make(chosen, nr, ms);
 	reports_look_at_volumes(reports, nr);
 	code = code_for(found, reports, nr);
 	for (i = 0; i < nr; i++) {
 		report_find_lost(&reports[i]);
-		if (global.json) {
+		if (terminal_of(args->ctx)->json) {
 			json_add_report(&reports[i]);
 		} else {
 			if (i)
-				say("\n");
+				say(args->ctx, "%s", "");
 			show_status(&reports[i]);
 		}
 	}
 	if (!nr && !args->nr)
-		say("No tiered sets.\n");
+		say(args->ctx, "No tiered sets.");
 	reports_free(reports, nr);
 	free(chosen);
 	sets_free(&list);
@@ -149,13 +151,13 @@ static void scan_named(const struct args *args, struct member_list *list, bool *
 		int r = device_from_name(args->word[i], &d);
 
 		if (r) {
-			device_not_found(args->word[i], r);
+			device_not_found(args->ctx, args->word[i], r);
 			*found_all = false;
 			continue;
 		}
 		members_add(list, &d);
 	}
-	members_look(list);
+	members_look(args->ctx, list);
 }
 
 static bool is_hidden(const struct member *m, const struct set_list *sets)
@@ -209,17 +211,17 @@ int cmd_scan(const struct args *args)
 	bool found = true;
 	int code = EXIT_DONE;
 
-	members_scan(&all, args->given[OPT_ALL]);
-	sets_load_members(&sets, &all);
+	members_scan(args->ctx, &all, args->given[OPT_ALL]);
+	sets_load_members(args->ctx, &sets, &all);
 	if (!args->given[OPT_ALL])
 		leave_out_hidden(&all, &sets);
 	if (args->nr) {
 		scan_named(args, &named, &found);
 		shown = &named;
 	}
-	if (global.json)
+	if (terminal_of(args->ctx)->json)
 		json_add_scan(shown, &sets);
-	else if (!global.quiet && (shown->nr || !args->nr))
+	else if (!terminal_of(args->ctx)->quiet && (shown->nr || !args->nr))
 		show_scan(shown, &sets);
 	if (!found)
 		code = EXIT_FAILED;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/columns.h"
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "cmd/commands.h"
@@ -18,6 +19,7 @@
 #include "set/report.h"
 #include "set/set.h"
 #include "set/volumes.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 #define INTERVAL_MS	2000
@@ -68,7 +70,7 @@ static void load(struct top *top)
 		file_index_free(&top->index);
 	top->have_index = false;
 	sets_free(&top->list);
-	sets_load(&top->list, false);
+	sets_load(top->args->ctx, &top->list, false);
 	choose(top);
 }
 
@@ -298,14 +300,12 @@ static int run_batch(struct top *top)
 			break;
 		if (!update(top))
 			return EXIT_FAILED;
-		if (global.json) {
+		if (terminal_of(top->args->ctx)->json) {
 			report_json(top);
 			break;
 		}
 		make_frame(top, 0, &t);
-		if (!first)
-			say("\n");
-		say("%s", t.s);
+		say(top->args->ctx, "%s%.*s", first ? "" : "\n", (int)t.len - 1, t.s);
 		fflush(stdout);
 		text_free(&t);
 		first = false;
@@ -375,7 +375,7 @@ static int run_screen(struct top *top)
 	bool there;
 
 	if (!screen) {
-		err("top: this terminal (TERM) cannot do it. Try --batch.");
+		err(top->args->ctx, ERR_UNSUPPORTED, "top: this terminal (TERM) cannot do it. Try --batch.");
 		return EXIT_FAILED;
 	}
 	cbreak();
@@ -383,7 +383,7 @@ static int run_screen(struct top *top)
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	top->on_screen = true;
-	global.quiet = true;
+	terminal_of(top->args->ctx)->quiet = true;
 	do {
 		struct text t = { 0 };
 
@@ -400,7 +400,7 @@ static int run_screen(struct top *top)
 	endwin();
 	delscreen(screen);
 	if (!there)
-		err("top: a set that was named is gone or has failed.");
+		err(top->args->ctx, ERR_NOT_FOUND, "top: a set that was named is gone or has failed.");
 	return there ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -411,7 +411,7 @@ static bool check_named(const struct args *args)
 	unsigned int i;
 
 	for (i = 0; i < args->nr && good; i++) {
-		good = need_active(&list, args->word[i]);
+		good = need_active(args->ctx, &list, args->word[i]);
 		sets_free(&list);
 	}
 	return good;
@@ -419,7 +419,7 @@ static bool check_named(const struct args *args)
 
 int cmd_top(const struct args *args)
 {
-	bool once = args->given[OPT_ONCE] || global.json;
+	bool once = args->given[OPT_ONCE] || terminal_of(args->ctx)->json;
 	bool batch = args->given[OPT_BATCH] || once || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO);
 	struct top top = { .args = args, .once = once, .files = args->given[OPT_FILES] };
 	int code = parse_interval(args, "top", &top.interval_ms);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/suggest.h"
 #include "base/util.h"
 #include "cmd/commands.h"
@@ -12,6 +13,7 @@
 #include "set/find.h"
 #include "set/message.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 static int pause_each(const struct args *args, const char *message, bool paused)
@@ -21,12 +23,12 @@ static int pause_each(const struct args *args, const char *message, bool paused)
 
 	for (i = 0; i < args->nr; i++) {
 		struct set_list list;
-		struct set *s = need_active(&list, args->word[i]);
+		struct set *s = need_active(args->ctx, &list, args->word[i]);
 
 		if (!s || send_message(s, "%s", message))
 			code = EXIT_FAILED;
-		else if (!global.test)
-			say("%s: migration %s.\n", s->name, paused ? "paused" : "running");
+		else if (!args->ctx->dry_run)
+			say(args->ctx, "%s: migration %s.", s->name, paused ? "paused" : "running");
 		sets_free(&list);
 	}
 	return code;
@@ -87,11 +89,11 @@ static struct tunable *parse_all(const struct set *s, const struct args *args, u
 		char *unknown = check_key(s, word), *wrong = NULL;
 
 		if (unknown)
-			err("%s: %s", s->name, unknown);
+			err(s->ctx, ERR_USAGE, "%s: %s", s->name, unknown);
 		else
 			wrong = tunable_parse(word, s->chunk_sectors, s->nr_tiers, &list[i]);
 		if (wrong)
-			err("%s: %s %s.", s->name, word, wrong);
+			err(s->ctx, ERR_USAGE, "%s: %s %s.", s->name, word, wrong);
 		if (unknown || wrong) {
 			free(unknown);
 			free(wrong);
@@ -116,7 +118,7 @@ static void say_tunable(const struct set *s, const struct tunable *t)
 {
 	char *text = tunable_text(t->key, t->value, s->chunk_sectors);
 
-	say("%s: %s=%llu%s%s%s\n", s->name, t->key, (unsigned long long)t->value, text ? " (" : "",
+	say(s->ctx, "%s: %s=%llu%s%s%s", s->name, t->key, (unsigned long long)t->value, text ? " (" : "",
 	    text ? text : "", text ? ")" : "");
 	free(text);
 }
@@ -126,7 +128,7 @@ int cmd_set(const struct args *args)
 	unsigned int i, nr = args->nr - 1;
 	struct tunable *tunables;
 	struct set_list list;
-	struct set *s = need_active(&list, args->word[0]);
+	struct set *s = need_active(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 
 	if (!s)
@@ -144,7 +146,7 @@ int cmd_set(const struct args *args)
 			break;
 		}
 	}
-	if (code == EXIT_DONE && !global.test)
+	if (code == EXIT_DONE && !args->ctx->dry_run)
 		for (i = 0; i < nr; i++)
 			say_tunable(s, &tunables[i]);
 	for (i = 0; i < nr; i++)
@@ -159,7 +161,7 @@ int cmd_get(const struct args *args)
 {
 	const char *key = args->nr > 1 ? args->word[1] : NULL;
 	struct set_list list;
-	struct set *s = need_active(&list, args->word[0]);
+	struct set *s = need_active(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 
 	if (!s)
@@ -167,11 +169,11 @@ int cmd_get(const struct args *args)
 	if (key && !status_tunable(&s->status, key)) {
 		char *unknown = no_key(s, key);
 
-		err("%s: %s", s->name, unknown);
+		err(args->ctx, ERR_USAGE, "%s: %s", s->name, unknown);
 		free(unknown);
 		goto out;
 	}
-	if (global.json)
+	if (terminal_of(args->ctx)->json)
 		json_add_tunables(s, key);
 	else
 		show_tunables(s, key);

@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "base/within.h"
 #include "dm/kmsg.h"
@@ -22,6 +23,9 @@
 
 /* libdevmapper's levels above this are chatter. */
 #define LOG_WARNING_LEVEL	4
+
+/* The callback that libdevmapper takes for its messages is told of no context. */
+static struct tier_context *dm_context;
 
 __attribute__((format(printf, 5, 6)))
 static void log_libdm(int level, const char *file, int line, int error, const char *fmt, ...)
@@ -33,17 +37,18 @@ static void log_libdm(int level, const char *file, int line, int error, const ch
 	(void)line;
 	(void)error;
 	/* The high bits say where to print. */
-	if (!global.verbose || (level & 7) > LOG_WARNING_LEVEL)
+	if ((level & 7) > LOG_WARNING_LEVEL)
 		return;
 	va_start(ap, fmt);
 	s = xvasprintf(fmt, ap);
 	va_end(ap);
-	verbose("libdevmapper: %s", s);
+	verbose(dm_context, "libdevmapper: %s", s);
 	free(s);
 }
 
-void dm_start(void)
+void dm_start(struct tier_context *ctx)
 {
+	dm_context = ctx;
 	dm_log_with_errno_init(log_libdm);
 	dm_set_name_mangling_mode(DM_STRING_MANGLING_NONE);
 	dm_udev_set_sync_support(1);
@@ -103,7 +108,7 @@ static void wait_for_udev(uint32_t cookie)
 	for (;;) {
 		known = dm_udev_wait_immediate(cookie, &ready);
 		if (!known)
-			verbose("waiting for udev failed");
+			verbose(dm_context, "waiting for udev failed");
 		if (!known || ready)
 			return;
 		if (now_ms() >= end)
@@ -113,12 +118,12 @@ static void wait_for_udev(uint32_t cookie)
 			pause *= 2;
 	}
 	if (limit == UDEV_MS)
-		warn("udev has not handled an event within %u s, and is not waited for any more. Does udevd hang? If it does: systemctl restart systemd-udevd",
+		warn(dm_context, "udev has not handled an event within %u s, and is not waited for any more. Does udevd hang? If it does: systemctl restart systemd-udevd",
 		     UDEV_MS / 1000);
 	limit = UDEV_HANGS_MS;
 	/* In its place, or the semaphore would stay in the kernel. */
 	if (!dm_udev_complete(cookie) || !dm_udev_wait(cookie))
-		verbose("waiting for udev failed");
+		verbose(dm_context, "waiting for udev failed");
 }
 
 /* Runs a task that ends in a uevent, and waits for udev, if there is one. */

@@ -24,8 +24,9 @@ struct dm_device {
 	char *table;		/* the target's arguments, NULL without such a table */
 };
 
-/* Keeps libdevmapper's own words for -v. */
-void dm_start(void);
+/* Lines of all functions here go to ctx, until dm_stop(). */
+struct tier_context;
+void dm_start(struct tier_context *ctx);
 void dm_stop(void);
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -183,12 +184,12 @@ static int list_volumes(const struct lvm_steps *s, struct volumes *all)
 		if (k < i)
 			continue;
 		argv[10] = s->step[i].vg;
-		r = lvm_run(argv, &output);
+		r = lvm_run(s->ctx, argv, &output);
 		for (line = r ? NULL : strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			add_volume(all, line);
 		free(output);
 	}
-	return r ? r : lvm_run(config, &all->config);
+	return r ? r : lvm_run(s->ctx, config, &all->config);
 }
 
 static const struct volume *find(const struct volumes *all, const char *vg, const char *lv)
@@ -273,7 +274,9 @@ static bool check_length(const struct lvm_steps *s, const struct volumes *all, c
 		shorten = xasprintf("lvrename %s/%s SHORTER", step->vg, step->lv);
 	else
 		shorten = s->by_option ? xstrdup("--name SHORTER") : xasprintf("lvrename %s SHORTER", s->set);
-	err("%s/%s: %s %s, and that is %zu characters too long for LVM or device-mapper%s. First: %s", step->vg, step->lv,
+	err(s->ctx, ERR_LVM_REFUSED,
+	    "%s/%s: %s %s, and that is %zu characters too long for LVM or device-mapper%s. First: %s",
+	    step->vg, step->lv,
 	    step->kind == STEP_MAKE ? "would be made for" : "would get another name for", s->set, much,
 	    step->kind == STEP_RENAME ? ", with what is put behind it" : "", shorten);
 	free(shorten);
@@ -298,10 +301,13 @@ static bool check_taken(const struct lvm_steps *s, const struct volumes *all, co
 	if (!find(all, step->vg, new) || makes_way(s, step->vg, new))
 		return true;
 	if (s->back)
-		err("%s/%s: is another volume by now, and %s/%s is to have that name back. Rename it first: lvrename %s %s OTHER",
+		err(s->ctx, ERR_EXISTS,
+		    "%s/%s: is another volume by now, and %s/%s is to have that name back. Rename it first: lvrename %s %s OTHER",
 		    step->vg, new, step->vg, step->lv, step->vg, new);
 	else
-		err("%s/%s: exists, and is the name that a part of %s would get. Rename it first.", step->vg, new, s->set);
+		err(s->ctx, ERR_EXISTS,
+		    "%s/%s: exists, and is the name that a part of %s would get. Rename it first.",
+		    step->vg, new, s->set);
 	return false;
 }
 
@@ -382,10 +388,12 @@ static bool check_activation(const struct lvm_steps *s, const struct volumes *al
 		good = !words || has_word(words, "@*") || keys[i].lacks == has ||
 		       (now && has == covers(words, step->vg, step->lv, tags, vg_tags, true));
 		if (!good && keys[i].lacks)
-			err("%s/%s: is to be called %s for %s, and activation/%s in lvm.conf has no such volume, so LVM would not activate it. Add \"%s/%s\" there first.",
+			err(s->ctx, ERR_LVM_REFUSED,
+			    "%s/%s: is to be called %s for %s, and activation/%s in lvm.conf has no such volume, so LVM would not activate it. Add \"%s/%s\" there first.",
 			    step->vg, step->lv, new, s->set, keys[i].key, step->vg, new);
 		else if (!good)
-			err("%s/%s: is to be called %s for %s, and by activation/%s in lvm.conf LVM would make it read-only. Take it out there first.",
+			err(s->ctx, ERR_LVM_REFUSED,
+			    "%s/%s: is to be called %s for %s, and by activation/%s in lvm.conf LVM would make it read-only. Take it out there first.",
 			    step->vg, step->lv, new, s->set, keys[i].key);
 		free(words);
 	}
@@ -428,21 +436,23 @@ static bool check_group(const struct lvm_steps *s, const struct volumes *all, co
 		if (strcmp(step->vg, vg))
 			continue;
 		if (problem) {
-			err("%s/%s: %s.", vg, step->lv, problem);
+			err(s->ctx, ERR_LVM_REFUSED, "%s/%s: %s.", vg, step->lv, problem);
 			return false;
 		}
 		made += more;
 		bytes += more ? (VOLUME_BYTES + strlen(step->lv)) * (step->mirrored ? 1 + LEGS : 1) : TAGS_BYTES;
 	}
 	if (v->max && v->count + made > v->max) {
-		err("%s: its group %s may have %llu volumes, and would have %llu. Type: vgchange -l %llu %s", s->set, vg,
-		    (unsigned long long)v->max, (unsigned long long)(v->count + made),
+		err(s->ctx, ERR_NO_SPACE,
+		    "%s: its group %s may have %llu volumes, and would have %llu. Type: vgchange -l %llu %s",
+		    s->set, vg, (unsigned long long)v->max, (unsigned long long)(v->count + made),
 		    (unsigned long long)(v->count + made), vg);
 		return false;
 	}
 	/* Going back takes away more than it adds. */
 	if (!s->back && v->room < bytes) {
-		err("%s: LVM has %llu bytes left for its own metadata of the group %s, and may need %llu. Remove volumes or tags there, or add a physical volume with room for it (pvcreate --metadatasize 1m) and keep it off the others (pvchange --metadataignore y).",
+		err(s->ctx, ERR_NO_SPACE,
+		    "%s: LVM has %llu bytes left for its own metadata of the group %s, and may need %llu. Remove volumes or tags there, or add a physical volume with room for it (pvcreate --metadatasize 1m) and keep it off the others (pvchange --metadataignore y).",
 		    s->set, (unsigned long long)v->room, vg, (unsigned long long)bytes);
 		return false;
 	}
@@ -463,7 +473,8 @@ static bool check_snapshots(const struct lvm_steps *s, const struct volumes *all
 
 		if (strcmp(v->vg, step->vg) || strcmp(v->origin, step->lv))
 			continue;
-		err("%s/%s: is a snapshot of the empty volume that keeps the name of %s, so it holds nothing of that, and would go with it. Remove it first: lvremove %s/%s",
+		err(s->ctx, ERR_IN_USE,
+		    "%s/%s: is a snapshot of the empty volume that keeps the name of %s, so it holds nothing of that, and would go with it. Remove it first: lvremove %s/%s",
 		    v->vg, v->lv, s->set, v->vg, v->lv);
 		return false;
 	}
@@ -513,10 +524,12 @@ static bool try_step(const struct lvm_steps *s, unsigned int n)
 	for (i = 0; i < n && strcmp(s->step[i].vg, step->vg); i++)
 		;
 	if (argv != change || i == n)
-		r = lvm_try(argv, &why);
+		r = lvm_try(s->ctx, argv, &why);
 	if (r) {
 		command = lvm_command(argv);
-		err("%s: LVM would not do its part: %s. Nothing was changed. First make this work: %s", s->set, why, command);
+		err(s->ctx, ERR_LVM_REFUSED,
+		    "%s: LVM would not do its part: %s. Nothing was changed. First make this work: %s",
+		    s->set, why, command);
 		free(command);
 	}
 	free(why);
@@ -546,13 +559,13 @@ bool lvm_steps_possible(struct lvm_steps *s)
 	return good;
 }
 
-bool lvm_may_fit_placeholder(const char *set_hex, const char *set_name, uint64_t size)
+bool lvm_may_fit_placeholder(struct tier_context *ctx, const char *set_hex, const char *set_name, uint64_t size)
 {
-	struct lvm_steps steps = { .set = set_name };
+	struct lvm_steps steps = { .ctx = ctx, .set = set_name };
 	const struct lvm_part *p;
 	struct lvm_parts parts;
 
-	if (lvm_list_set(set_hex, &parts))
+	if (lvm_list_set(ctx, set_hex, &parts))
 		return false;
 	p = lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
 	if (p && p->size != lvm_whole_extents(p, size))
@@ -561,15 +574,15 @@ bool lvm_may_fit_placeholder(const char *set_hex, const char *set_name, uint64_t
 	return lvm_steps_possible(&steps);
 }
 
-bool lvm_may_release(const char *set_hex, const char *set_name, const char *origin)
+bool lvm_may_release(struct tier_context *ctx, const char *set_hex, const char *set_name, const char *origin)
 {
-	struct lvm_steps steps = { .set = set_name, .back = true };
+	struct lvm_steps steps = { .ctx = ctx, .set = set_name, .back = true };
 	const char *slash = origin ? strchr(origin, '/') : NULL;
 	struct lvm_parts parts;
 	unsigned int i;
 	char *vg;
 
-	if (lvm_list_set(set_hex, &parts))
+	if (lvm_list_set(ctx, set_hex, &parts))
 		return false;
 	/* LVM says nothing of a group that is another machine's unless it is named. */
 	if (slash && slash != origin) {
@@ -587,7 +600,7 @@ bool lvm_may_release(const char *set_hex, const char *set_name, const char *orig
  * Activation
  */
 
-char *lvm_activation_advice(const struct lvm_part *p)
+char *lvm_activation_advice(struct tier_context *ctx, const struct lvm_part *p)
 {
 	static const char *const config[] = { "lvmconfig", NULL };
 	const char *a = p->attributes, *first = NULL;
@@ -595,7 +608,7 @@ char *lvm_activation_advice(const struct lvm_part *p)
 
 	if (strlen(a) < 10 || strlen(p->vg_attributes) < 6)
 		return xasprintf("lvchange -ay %s", p->name);
-	if (!lvm_run(config, &output))
+	if (!lvm_run(ctx, config, &output))
 		words = setting(output, "volume_list");
 	if (words && !has_word(words, "@*") && !covers(words, p->vg, p->lv, p->tags, p->vg_tags, true))
 		add = xasprintf("add \"%s\" to activation/volume_list in lvm.conf, then ", p->name);

@@ -8,11 +8,13 @@
 #ifndef TIERCTL_LVM_CHECK_H
 #define TIERCTL_LVM_CHECK_H
 
+#include "base/context.h"
 #include "lvm/lvm-part.h"
 
 struct lvm_step;
 
 struct lvm_steps {
+	struct tier_context *ctx;
 	const char *set;	/* whose, for messages */
 	bool back;		/* volumes get back the names that they had */
 	bool by_option;		/* of what is made --name chooses the name */
@@ -39,15 +41,16 @@ bool lvm_steps_possible(struct lvm_steps *s);
  * All that is done with the volumes of a set that goes back to being none.  origin is the one
  * that was converted (VG/LV), whose tags may be out of LVM's sight, or NULL.  As above.
  */
-bool lvm_may_release(const char *set_hex, const char *set_name, const char *origin);
+bool lvm_may_release(struct tier_context *ctx, const char *set_hex, const char *set_name, const char *origin);
 
 /* What lvm_fit_placeholder() does.  As above. */
-bool lvm_may_fit_placeholder(const char *set_hex, const char *set_name, uint64_t size);
+bool lvm_may_fit_placeholder(struct tier_context *ctx, const char *set_hex, const char *set_name,
+			     uint64_t size);
 
 /* What keeps LVM from changing anything in a group with such letters (vg_attr); NULL if nothing does. */
 const char *lvm_group_problem(const char *vg_attributes);
 
 /* How a volume that is not active gets active: what to do and to type.  The caller frees. */
-char *lvm_activation_advice(const struct lvm_part *p);
+char *lvm_activation_advice(struct tier_context *ctx, const struct lvm_part *p);
 
 #endif

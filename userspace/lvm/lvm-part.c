@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/device.h"
@@ -61,7 +62,7 @@ static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64
 	};
 }
 
-static int list_within(const char *what, struct lvm_parts *list, int ms)
+static int list_within(struct tier_context *ctx, const char *what, struct lvm_parts *list, int ms)
 {
 	const char *const argv[] = {
 		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
@@ -71,7 +72,7 @@ static int list_within(const char *what, struct lvm_parts *list, int ms)
 	uint64_t size, extent;
 
 	memset(list, 0, sizeof(*list));
-	if (lvm_run_within(argv, &output, ms))
+	if (lvm_run_within(ctx, argv, &output, ms))
 		return -1;
 	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (split_fields(line, field, FIELDS) == FIELDS && !parse_number(field[5], &size) &&
@@ -81,14 +82,14 @@ static int list_within(const char *what, struct lvm_parts *list, int ms)
 	return 0;
 }
 
-int lvm_list(const char *what, struct lvm_parts *list)
+int lvm_list(struct tier_context *ctx, const char *what, struct lvm_parts *list)
 {
-	return list_within(what, list, -1);
+	return list_within(ctx, what, list, -1);
 }
 
-int lvm_list_all(struct lvm_parts *list)
+int lvm_list_all(struct tier_context *ctx, struct lvm_parts *list)
 {
-	return list_within(NULL, list, LIST_MS);
+	return list_within(ctx, NULL, list, LIST_MS);
 }
 
 /* There is one of each role, but fast ones; those that were made for the set have names of their own. */
@@ -105,7 +106,7 @@ static bool same_part(const struct lvm_part *a, const struct lvm_part *b)
 }
 
 /* vgimportclone copies tags: what belongs to the copy of a set is none of ours to touch. */
-static bool has_copies(const struct lvm_parts *list, const char *set_hex)
+static bool has_copies(struct tier_context *ctx, const struct lvm_parts *list, const char *set_hex)
 {
 	unsigned int i, j;
 
@@ -113,7 +114,8 @@ static bool has_copies(const struct lvm_parts *list, const char *set_hex)
 		for (j = 0; j < i; j++) {
 			if (!same_part(&list->part[i], &list->part[j]))
 				continue;
-			err("%s, %s: have the same tags of a tiered set, so one is a copy. Take that one's away: lvchange --deltag " LVM_TAG ".set=%s VG/LV",
+			err(ctx, ERR_AMBIGUOUS,
+			    "%s, %s: have the same tags of a tiered set, so one is a copy. Take that one's away: lvchange --deltag " LVM_TAG ".set=%s VG/LV",
 			    list->part[j].name, list->part[i].name, set_hex);
 			return true;
 		}
@@ -121,36 +123,36 @@ static bool has_copies(const struct lvm_parts *list, const char *set_hex)
 	return false;
 }
 
-static int list_set_within(const char *set_hex, struct lvm_parts *list, int ms)
+static int list_set_within(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list, int ms)
 {
 	char *tag = xasprintf("@" LVM_TAG ".set=%s", set_hex);
-	int r = list_within(tag, list, ms);
+	int r = list_within(ctx, tag, list, ms);
 
 	free(tag);
-	if (!r && has_copies(list, set_hex)) {
+	if (!r && has_copies(ctx, list, set_hex)) {
 		lvm_parts_free(list);
 		r = -1;
 	}
 	return r;
 }
 
-int lvm_list_set(const char *set_hex, struct lvm_parts *list)
+int lvm_list_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list)
 {
-	return list_set_within(set_hex, list, -1);
+	return list_set_within(ctx, set_hex, list, -1);
 }
 
-int lvm_look_for_set(const char *set_hex, struct lvm_parts *list)
+int lvm_look_for_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list)
 {
-	return list_set_within(set_hex, list, LIST_MS);
+	return list_set_within(ctx, set_hex, list, LIST_MS);
 }
 
-int lvm_list_fast(const char *set_hex, struct lvm_parts *list)
+int lvm_list_fast(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list)
 {
 	unsigned int i, n = 0;
 	int r;
 
 	memset(list, 0, sizeof(*list));
-	r = lvm_installed() ? lvm_list_set(set_hex, list) : 0;
+	r = lvm_installed() ? lvm_list_set(ctx, set_hex, list) : 0;
 	for (i = 0; i < list->nr; i++) {
 		if (lvm_has_role(&list->part[i], LVM_ROLE_FAST))
 			list->part[n++] = list->part[i];
@@ -238,15 +240,16 @@ const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *r
 }
 
 /* Runs it, or says so; with command it is only put there. */
-static int change_or_tell(const char *const *argv, char **command)
+static int change_or_tell(struct tier_context *ctx, const char *const *argv, char **command)
 {
 	if (!command)
-		return lvm_change(argv);
+		return lvm_change(ctx, argv);
 	*command = lvm_command(argv);
 	return 0;
 }
 
-static int tag_part(const char *name, const char *set_hex, const char *role, const char *old_name, char **command)
+static int tag_part(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
+		    const char *old_name, char **command)
 {
 	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
 	char *role_tag = xasprintf(LVM_TAG ".role=%s", role);
@@ -255,7 +258,7 @@ static int tag_part(const char *name, const char *set_hex, const char *role, con
 		"lvchange", "--addtag", LVM_TAG, "--addtag", set, "--addtag", role_tag,
 		"--addtag", name_tag, name, NULL
 	};
-	int r = change_or_tell(argv, command);
+	int r = change_or_tell(ctx, argv, command);
 
 	free(set);
 	free(role_tag);
@@ -263,20 +266,22 @@ static int tag_part(const char *name, const char *set_hex, const char *role, con
 	return r;
 }
 
-int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name)
+int lvm_tag_part(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
+		 const char *old_name)
 {
-	return tag_part(name, set_hex, role, old_name, NULL);
+	return tag_part(ctx, name, set_hex, role, old_name, NULL);
 }
 
-char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name)
+char *lvm_tag_command(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
+		      const char *old_name)
 {
 	char *command;
 
-	tag_part(name, set_hex, role, old_name, &command);
+	tag_part(ctx, name, set_hex, role, old_name, &command);
 	return command;
 }
 
-int lvm_untag_part(const struct lvm_part *p)
+int lvm_untag_part(struct tier_context *ctx, const struct lvm_part *p)
 {
 	const char *argv[24] = { "lvchange" };
 	char *tags = xstrdup(p->tags), *tag, *save;
@@ -291,46 +296,49 @@ int lvm_untag_part(const struct lvm_part *p)
 	}
 	argv[n] = p->name;
 	if (n > 1)
-		r = lvm_change(argv);
+		r = lvm_change(ctx, argv);
 	free(tags);
 	return r;
 }
 
-int lvm_remove_made(const struct lvm_part *p)
+int lvm_remove_made(struct tier_context *ctx, const struct lvm_part *p)
 {
 	if (!strchr("oO", *p->attributes))
-		return lvm_remove(p->name);
-	warn("%s: was made for the set, but has snapshots, so it stays. To remove it and them: lvremove %s", p->name,
-	     p->name);
-	return lvm_untag_part(p);
+		return lvm_remove(ctx, p->name);
+	warn(ctx,
+	     "%s: was made for the set, but has snapshots, so it stays. To remove it and them: lvremove %s",
+	     p->name, p->name);
+	return lvm_untag_part(ctx, p);
 }
 
-int lvm_mark_home(const struct lvm_part *p, bool home)
+int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home)
 {
 	const char *const argv[] = { "lvchange", home ? "--addtag" : "--deltag", LVM_TAG ".home=1", p->name, NULL };
 
-	return lvm_change(argv);
+	return lvm_change(ctx, argv);
 }
 
 /* In any place where a volume is given a name back, the name may be another one's by then. */
-static void say_if_taken(const char *vg, const char *lv)
+static void say_if_taken(struct tier_context *ctx, const char *vg, const char *lv)
 {
 	char *name = xasprintf("%s/%s", vg, lv), *why = NULL;
 	const char *const argv[] = { "lvs", name, NULL };
 
-	if (!lvm_try(argv, &why))
-		err("%s: is another volume. Rename it, and then the same command again: lvrename %s %s OTHER", name, vg, lv);
+	if (!lvm_try(ctx, argv, &why))
+		err(ctx, ERR_EXISTS,
+		    "%s: is another volume. Rename it, and then the same command again: lvrename %s %s OTHER",
+		    name, vg, lv);
 	free(why);
 	free(name);
 }
 
-int lvm_rename(const char *vg, const char *from, const char *to)
+int lvm_rename(struct tier_context *ctx, const char *vg, const char *from, const char *to)
 {
 	const char *const argv[] = { "lvrename", vg, from, to, NULL };
-	int r = lvm_change(argv);
+	int r = lvm_change(ctx, argv);
 
 	if (r)
-		say_if_taken(vg, to);
+		say_if_taken(ctx, vg, to);
 	return r;
 }
 
@@ -344,24 +352,26 @@ const struct lvm_part *lvm_find_snapshot(const struct lvm_parts *list, const str
 	return NULL;
 }
 
-int lvm_remove_placeholder(const struct lvm_part *p)
+int lvm_remove_placeholder(struct tier_context *ctx, const struct lvm_part *p)
 {
 	const struct lvm_part *snapshot;
 	struct lvm_parts list;
 	bool has;
 
-	if (lvm_list(p->vg, &list))
+	if (lvm_list(ctx, p->vg, &list))
 		return -1;
 	snapshot = lvm_find_snapshot(&list, p);
 	has = snapshot;
 	if (has)
-		err("%s: is a snapshot of the empty volume %s, which is to go, and would go with it. Remove it first: lvremove %s",
+		err(ctx, ERR_IN_USE,
+		    "%s: is a snapshot of the empty volume %s, which is to go, and would go with it. Remove it first: lvremove %s",
 		    snapshot->name, p->name, snapshot->name);
 	lvm_parts_free(&list);
-	return has ? -1 : lvm_remove(p->name);
+	return has ? -1 : lvm_remove(ctx, p->name);
 }
 
-static int placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex, char **command)
+static int placeholder(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
+		       const char *set_hex, char **command)
 {
 	char *length = xasprintf("%llub", (unsigned long long)size);
 	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
@@ -370,23 +380,25 @@ static int placeholder(const char *vg, const char *lv, uint64_t size, const char
 		"-L", length, "-n", lv, "--addtag", LVM_TAG, "--addtag", set, "--addtag",
 		LVM_TAG ".role=" LVM_ROLE_PLACEHOLDER, vg, NULL
 	};
-	int r = change_or_tell(argv, command);
+	int r = change_or_tell(ctx, argv, command);
 
 	free(length);
 	free(set);
 	return r;
 }
 
-int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+int lvm_create_placeholder(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
+			   const char *set_hex)
 {
-	return placeholder(vg, lv, size, set_hex, NULL);
+	return placeholder(ctx, vg, lv, size, set_hex, NULL);
 }
 
-char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex)
+char *lvm_placeholder_command(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
+			      const char *set_hex)
 {
 	char *command;
 
-	placeholder(vg, lv, size, set_hex, &command);
+	placeholder(ctx, vg, lv, size, set_hex, &command);
 	return command;
 }
 
@@ -395,30 +407,30 @@ uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size)
 	return p->extent ? (size + p->extent - 1) / p->extent * p->extent : size;
 }
 
-int lvm_fit_placeholder(const char *set_hex, uint64_t size)
+int lvm_fit_placeholder(struct tier_context *ctx, const char *set_hex, uint64_t size)
 {
 	const struct lvm_part *p;
 	struct lvm_parts parts;
 	char *length;
-	int r = lvm_list_set(set_hex, &parts);
+	int r = lvm_list_set(ctx, set_hex, &parts);
 
 	p = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
 	if (p && p->size != lvm_whole_extents(p, size)) {
 		const char *argv[] = { "lvresize", "-y", "-f", "-L", NULL, p->name, NULL };
 
 		argv[4] = length = xasprintf("%llub", (unsigned long long)lvm_whole_extents(p, size));
-		r = lvm_change(argv);
+		r = lvm_change(ctx, argv);
 		free(length);
 	}
 	lvm_parts_free(&parts);
 	return r;
 }
 
-int lvm_extend(const char *name, uint64_t sectors)
+int lvm_extend(struct tier_context *ctx, const char *name, uint64_t sectors)
 {
 	char *length = xasprintf("%llus", (unsigned long long)sectors);
 	const char *const argv[] = { "lvextend", "-L", length, name, NULL };
-	int r = lvm_change(argv);
+	int r = lvm_change(ctx, argv);
 
 	free(length);
 	return r;
@@ -428,7 +440,7 @@ int lvm_extend(const char *name, uint64_t sectors)
  * Metadata
  */
 
-bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
+bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size, uint64_t extent,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
 {
 	char *select = xasprintf("vg_name=%s", vg), *output = NULL, *line, *save, *field[2], text[SIZE_TEXT];
@@ -439,7 +451,7 @@ bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t e
 	};
 	uint64_t need, room;
 	unsigned int n = 0;
-	int r = lvm_run(argv, &output);
+	int r = lvm_run(ctx, argv, &output);
 
 	memset(m, 0, sizeof(*m));
 	free(select);
@@ -467,7 +479,8 @@ bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t e
 	}
 	free(output);
 	if (!n) {
-		err("%s: no physical volume has %s free for the metadata. Type: vgextend %s DEV, or give --metadata.",
+		err(ctx, ERR_NO_SPACE,
+		    "%s: no physical volume has %s free for the metadata. Type: vgextend %s DEV, or give --metadata.",
 		    vg, format_size(text, need), vg);
 		return false;
 	}
@@ -477,7 +490,7 @@ bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t e
 	return true;
 }
 
-int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex)
+int lvm_create_metadata(struct tier_context *ctx, const struct lvm_metadata *m, const char *set_hex)
 {
 	char *size = xasprintf("%llub", (unsigned long long)m->volume.size);
 	char *set = xasprintf(LVM_TAG ".set=%s", set_hex);
@@ -496,7 +509,7 @@ int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex)
 	argv[n++] = m->volume.vg;
 	argv[n++] = m->pv[0];
 	argv[n++] = m->pv[1];
-	r = lvm_change(argv);
+	r = lvm_change(ctx, argv);
 	free(size);
 	free(set);
 	return r;
@@ -510,13 +523,13 @@ void lvm_metadata_free(struct lvm_metadata *m)
 	memset(m, 0, sizeof(*m));
 }
 
-bool lvm_looks_into_sets(void)
+bool lvm_looks_into_sets(struct tier_context *ctx)
 {
 	const char *const argv[] = { "lvmconfig", NULL };
 	char *output = NULL, *filter;
 	bool filtered;
 
-	if (lvm_run(argv, &output))
+	if (lvm_run(ctx, argv, &output))
 		return true;
 	filter = strstr(output, "global_filter=");
 	if (filter)

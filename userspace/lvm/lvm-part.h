@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "base/context.h"
 #include "lvm/lvm.h"
 
 /* Values of the tag dm-tier.role= */
@@ -39,13 +40,13 @@ struct lvm_parts {
 };
 
 /* The volumes of a group, or "@tag", or "vg/lv".  0, or -1 with the error said. */
-int lvm_list(const char *what, struct lvm_parts *list);
+int lvm_list(struct tier_context *ctx, const char *what, struct lvm_parts *list);
 /* Those tagged as parts of the set, likewise. */
-int lvm_list_set(const char *set_hex, struct lvm_parts *list);
+int lvm_list_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
 /* The same that gives up when LVM does not answer. */
-int lvm_look_for_set(const char *set_hex, struct lvm_parts *list);
+int lvm_look_for_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
 /* Those of them that were made to be tiers, or given to convert for that; none without LVM. */
-int lvm_list_fast(const char *set_hex, struct lvm_parts *list);
+int lvm_list_fast(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
 /* Those that were there before have the name on them that they had. */
 bool lvm_was_made(const struct lvm_part *p);
 /* Under whatever name it has by now. */
@@ -53,7 +54,7 @@ bool lvm_is_device(const struct lvm_part *p, dev_t dev);
 /* All of the set is coming to it (lvm_mark_home()). */
 bool lvm_is_home(const struct lvm_part *p);
 /* All there are; gives up when LVM does not answer. */
-int lvm_list_all(struct lvm_parts *list);
+int lvm_list_all(struct tier_context *ctx, struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
 const struct lvm_part *lvm_find(const struct lvm_parts *list, const char *lv);
@@ -65,24 +66,28 @@ char *lvm_tag(const struct lvm_part *p, const char *key);
 bool lvm_has_role(const struct lvm_part *p, const char *role);
 
 /* With --dry-run these say the command.  0 or -1 with the error said. */
-int lvm_tag_part(const char *name, const char *set_hex, const char *role, const char *old_name);
-int lvm_untag_part(const struct lvm_part *p);
+int lvm_tag_part(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
+		 const char *old_name);
+int lvm_untag_part(struct tier_context *ctx, const struct lvm_part *p);
 /* One that was made for the set.  With snapshots, which would go as well, it only leaves the set. */
-int lvm_remove_made(const struct lvm_part *p);
+int lvm_remove_made(struct tier_context *ctx, const struct lvm_part *p);
 /* The one that keeps the name; not with a snapshot, which LVM would remove along. */
-int lvm_remove_placeholder(const struct lvm_part *p);
+int lvm_remove_placeholder(struct tier_context *ctx, const struct lvm_part *p);
 /* That a volume which was made for the set is to outlive it, or is not. */
-int lvm_mark_home(const struct lvm_part *p, bool home);
-int lvm_rename(const char *vg, const char *from, const char *to);
-int lvm_create_placeholder(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home);
+int lvm_rename(struct tier_context *ctx, const char *vg, const char *from, const char *to);
+int lvm_create_placeholder(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
+			   const char *set_hex);
 /* The placeholder, if the set has one, shows that size: LVM's whole extents. */
-int lvm_fit_placeholder(const char *set_hex, uint64_t size);
+int lvm_fit_placeholder(struct tier_context *ctx, const char *set_hex, uint64_t size);
 /* To so many sectors. */
-int lvm_extend(const char *name, uint64_t sectors);
+int lvm_extend(struct tier_context *ctx, const char *name, uint64_t sectors);
 
 /* The commands as a user would type them; the caller frees. */
-char *lvm_tag_command(const char *name, const char *set_hex, const char *role, const char *old_name);
-char *lvm_placeholder_command(const char *vg, const char *lv, uint64_t size, const char *set_hex);
+char *lvm_tag_command(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
+		      const char *old_name);
+char *lvm_placeholder_command(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
+			      const char *set_hex);
 
 /* The size rounded up to the extents of the group that the part is in. */
 uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size);
@@ -95,12 +100,12 @@ struct lvm_metadata {
 	struct lvm_volume volume;
 	char *pv[2];		/* [1] NULL: no mirror */
 };
-bool lvm_plan_metadata(const char *vg, const char *lv, uint64_t size, uint64_t extent,
+bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size, uint64_t extent,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m);
-int lvm_create_metadata(const struct lvm_metadata *m, const char *set_hex);
+int lvm_create_metadata(struct tier_context *ctx, const struct lvm_metadata *m, const char *set_hex);
 void lvm_metadata_free(struct lvm_metadata *m);
 
 /* Whether lvm.conf keeps LVM from volume groups that lie on tiered devices. */
-bool lvm_looks_into_sets(void);
+bool lvm_looks_into_sets(struct tier_context *ctx);
 
 #endif

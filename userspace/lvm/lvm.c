@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 
@@ -146,20 +147,21 @@ static ssize_t read_within(int fd, void *buf, size_t size, int ms)
  */
 #define PATIENCE_MS	60000
 
-static ssize_t read_patiently(int fd, void *buf, size_t size, const char *command, bool *told)
+static ssize_t read_patiently(struct tier_context *ctx, int fd, void *buf, size_t size,
+			      const char *command, bool *told)
 {
 	ssize_t n = read_within(fd, buf, size, *told ? -1 : PATIENCE_MS);
 
 	if (n >= 0 || errno != ETIMEDOUT)
 		return n;
-	warn("%s: takes more than %u s. If udevd hangs, LVM waits for it: dmsetup udevcomplete_all", command,
-	     PATIENCE_MS / 1000);
+	warn(ctx, "%s: takes more than %u s. If udevd hangs, LVM waits for it: dmsetup udevcomplete_all",
+	     command, PATIENCE_MS / 1000);
 	*told = true;
 	return read_within(fd, buf, size, -1);
 }
 
 /* As lvm_run_within(), but *why says why it failed; the caller frees. */
-static int run(const char *const *argv, char **output, int ms, char **why)
+static int run(struct tier_context *ctx, const char *const *argv, char **output, int ms, char **why)
 {
 	char *command = lvm_command(argv), buf[1024];
 	struct text said = { 0 };
@@ -168,7 +170,7 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 	bool late, told = false;
 	pid_t pid;
 
-	verbose("running: %s", command);
+	verbose(ctx, "running: %s", command);
 	if (pipe(fds)) {
 		*why = xstrdup(strerror(errno));
 		free(command);
@@ -180,7 +182,7 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 		become(argv, fds[1]);
 	close(fds[1]);
 	text_add(&said, "%s", "");
-	while (pid > 0 && (n = ms < 0 ? read_patiently(fds[0], buf, sizeof(buf), command, &told) :
+	while (pid > 0 && (n = ms < 0 ? read_patiently(ctx, fds[0], buf, sizeof(buf), command, &told) :
 					read_within(fds[0], buf, sizeof(buf), ms)) > 0)
 		text_add(&said, "%.*s", (int)n, buf);
 	late = n < 0 && errno == ETIMEDOUT;
@@ -204,38 +206,38 @@ static int run(const char *const *argv, char **output, int ms, char **why)
 	return r;
 }
 
-int lvm_run_within(const char *const *argv, char **output, int ms)
+int lvm_run_within(struct tier_context *ctx, const char *const *argv, char **output, int ms)
 {
 	char *why = NULL, *command;
-	int r = run(argv, output, ms, &why);
+	int r = run(ctx, argv, output, ms, &why);
 
 	if (r) {
 		command = lvm_command(argv);
-		err("%s: %s.", command, why);
+		err(ctx, ERR_LVM_REFUSED, "%s: %s.", command, why);
 		free(command);
 	}
 	free(why);
 	return r;
 }
 
-int lvm_run(const char *const *argv, char **output)
+int lvm_run(struct tier_context *ctx, const char *const *argv, char **output)
 {
-	return lvm_run_within(argv, output, -1);
+	return lvm_run_within(ctx, argv, output, -1);
 }
 
-int lvm_try(const char *const *argv, char **why)
+int lvm_try(struct tier_context *ctx, const char *const *argv, char **why)
 {
-	return run(argv, NULL, -1, why);
+	return run(ctx, argv, NULL, -1, why);
 }
 
-int lvm_change(const char *const *argv)
+int lvm_change(struct tier_context *ctx, const char *const *argv)
 {
 	char *command;
 
-	if (!global.test)
-		return lvm_run(argv, NULL);
+	if (!ctx->dry_run)
+		return lvm_run(ctx, argv, NULL);
 	command = lvm_command(argv);
-	say("Would run: %s\n", command);
+	say(ctx, "Would run: %s", command);
 	free(command);
 	return 0;
 }
@@ -312,8 +314,8 @@ static char *free_name(const char *set_name, const char *all)
 	return lv;
 }
 
-bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_name, const char *lv,
-	      struct lvm_volume *v)
+bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t size,
+	      const char *set_name, const char *lv, struct lvm_volume *v)
 {
 	/* All of them: of what is none, pvs would say no more than that. */
 	const char *const pvs[] = {
@@ -327,7 +329,7 @@ bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_nam
 	bool good = false;
 
 	memset(v, 0, sizeof(*v));
-	if (lvm_run(pvs, &output))
+	if (lvm_run(ctx, pvs, &output))
 		return false;
 	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (split(line, word, 4) == 4 && !parse_number(word[0], &room) &&
@@ -338,16 +340,17 @@ bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_nam
 	}
 	free(output);
 	if (!v->vg) {
-		err("%s: belongs to no volume group. Type: vgextend %s %s", pv, vg, pv);
+		err(ctx, ERR_UNSUITABLE, "%s: belongs to no volume group. Type: vgextend %s %s", pv, vg, pv);
 		return false;
 	}
 	v->size = (size + extent - 1) / extent * extent;
 	if (v->size > room) {
-		err("%s: %s free, %s asked for.", pv, format_size(a, room), format_size(b, v->size));
+		err(ctx, ERR_NO_SPACE, "%s: %s free, %s asked for.", pv, format_size(a, room),
+		    format_size(b, v->size));
 		return false;
 	}
 
-	if (lvm_run(lvs, &output))
+	if (lvm_run(ctx, lvs, &output))
 		return false;
 	for (c = output; *c; c++)
 		if (*c == '\n')
@@ -355,7 +358,7 @@ bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_nam
 	text_add(&all, " %s ", output);
 	free(output);
 	if (lv && volume_exists(v->vg, lv, all.s))
-		err("%s/%s: exists already. Choose another --name.", v->vg, lv);
+		err(ctx, ERR_EXISTS, "%s/%s: exists already. Choose another --name.", v->vg, lv);
 	else
 		good = true;
 	v->lv = lv ? xstrdup(lv) : free_name(set_name, all.s);
@@ -363,7 +366,7 @@ bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_nam
 	return good;
 }
 
-int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex)
+int lvm_create(struct tier_context *ctx, const struct lvm_volume *v, const char *pv, const char *set_hex)
 {
 	char *size = xasprintf("%llub", (unsigned long long)v->size);
 	char *set_tag = xasprintf(LVM_TAG ".set=%s", set_hex);
@@ -371,16 +374,16 @@ int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex)
 		"lvcreate", "-y", "-Wy", "-Zy", "-L", size, "-n", v->lv, "--addtag", LVM_TAG, "--addtag", set_tag,
 		"--addtag", LVM_TAG ".role=tvol", v->vg, pv, NULL
 	};
-	int r = lvm_change(argv);
+	int r = lvm_change(ctx, argv);
 
 	free(size);
 	free(set_tag);
 	return r;
 }
 
-int lvm_remove(const char *name)
+int lvm_remove(struct tier_context *ctx, const char *name)
 {
 	const char *const argv[] = { "lvremove", "-y", name, NULL };
 
-	return lvm_change(argv);
+	return lvm_change(ctx, argv);
 }

@@ -9,20 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/context.h"
+
 #define LVM_TAG	"dm-tier"
 
 /* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
-int lvm_run(const char *const *argv, char **output);
+int lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
 /* The same, but it has failed when it says nothing for so many milliseconds. */
-int lvm_run_within(const char *const *argv, char **output, int ms);
+int lvm_run_within(struct tier_context *ctx, const char *const *argv, char **output, int ms);
 /* As lvm_run(), but says nothing: *why is the reason, for the caller to free. */
-int lvm_try(const char *const *argv, char **why);
+int lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
 /* Why a command of LVM failed, of all that it said; the caller frees. */
 char *lvm_reason(const char *output);
 /* The words with blanks between; the caller frees. */
 char *lvm_command(const char *const *argv);
 /* As lvm_run() for one that changes something: with --dry-run says the command. */
-int lvm_change(const char *const *argv);
+int lvm_change(struct tier_context *ctx, const char *const *argv);
 bool lvm_installed(void);
 
 struct lvm_volume {
@@ -43,12 +45,12 @@ bool same_device(const char *a, const char *b);
  * Rounds the size up to whole extents.  false with the error said, which names the
  * group that is wanted.
  */
-bool lvm_plan(const char *pv, const char *vg, uint64_t size, const char *set_name, const char *lv,
-	      struct lvm_volume *v);
+bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t size,
+	      const char *set_name, const char *lv, struct lvm_volume *v);
 
 /* With --dry-run these say the command.  0 or -1 with the error said. */
-int lvm_create(const struct lvm_volume *v, const char *pv, const char *set_hex);
+int lvm_create(struct tier_context *ctx, const struct lvm_volume *v, const char *pv, const char *set_hex);
 /* By VG/LV. */
-int lvm_remove(const char *name);
+int lvm_remove(struct tier_context *ctx, const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "format/geometry.h"
@@ -51,7 +52,7 @@ static void say_lacking(struct set *s)
 		free(hint);
 		free(numbers);
 	}
-	err("%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	err(s->ctx, ERR_DEGRADED, "%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
 	    which.s, hinted ? "; else connect" : ". Connect", set_stale(s) ? "what is current" : "it", s->name,
 	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
 	text_free(&which);
@@ -68,8 +69,9 @@ bool activate_metadata_stale(const struct set *s)
 		if (!t->stale || t->label_generation < t->generation)
 			continue;
 		numbers = set_tier_age(t);
-		err("%s: metadata stale: tier %u (%s) %s. Connect the current metadata device.", s->name, i,
-		    t->dev.name, numbers);
+		err(s->ctx, ERR_STALE,
+		    "%s: metadata stale: tier %u (%s) %s. Connect the current metadata device.", s->name,
+		    i, t->dev.name, numbers);
 		free(numbers);
 		return true;
 	}
@@ -88,8 +90,8 @@ static void leave_out_stale(struct set *s)
 		if (!t->stale)
 			continue;
 		numbers = set_tier_age(t);
-		warn("%s: tier %u (%s) is %sleft out: it %s.", s->name, i, t->dev.name, t->slot_lost ? "" : "stale and ",
-		     numbers);
+		warn(s->ctx, "%s: tier %u (%s) is %sleft out: it %s.", s->name, i, t->dev.name,
+		     t->slot_lost ? "" : "stale and ", numbers);
 		free(numbers);
 		t->present = t->stale = false;
 		t->state = '-';
@@ -110,11 +112,13 @@ static bool keep_off(struct set *s, bool degraded)
 		if (!t->foreign || t->stale)
 			continue;
 		if (!degraded) {
-			err("%s: tier %u (%s) carries %s beside its label. If it is the set's all the same: tierctl activate --force %s, which writes over that; to leave it out: tierctl activate --degraded %s",
+			err(s->ctx, ERR_NEEDS_FORCE,
+			    "%s: tier %u (%s) carries %s beside its label. If it is the set's all the same: tierctl activate --force %s, which writes over that; to leave it out: tierctl activate --degraded %s",
 			    s->name, i, t->dev.name, t->foreign, s->name, s->name);
 			return false;
 		}
-		warn("%s: tier %u (%s) is left out: it carries %s beside its label.", s->name, i, t->dev.name, t->foreign);
+		warn(s->ctx, "%s: tier %u (%s) is left out: it carries %s beside its label.", s->name, i,
+		     t->dev.name, t->foreign);
 		t->present = false;
 		t->state = '-';
 	}
@@ -123,9 +127,11 @@ static bool keep_off(struct set *s, bool degraded)
 
 static bool agree_to_hidden(const struct set *s, const char *part, const struct device *d, const char *hidden)
 {
-	if (global.force)
-		return global.test || ask("Use %s, which is %s, as the %s of %s?", d->name, hidden, part, s->name);
-	err("%s: %s (%s) is %s. What is made of it (the map, the array) is found by itself when it is there; if udev is wrong: udevadm trigger %s, or tierctl activate --force %s",
+	if (s->ctx->force)
+		return s->ctx->dry_run || ask(s->ctx, "Use %s, which is %s, as the %s of %s?", d->name,
+					      hidden, part, s->name);
+	err(s->ctx, ERR_NEEDS_FORCE,
+	    "%s: %s (%s) is %s. What is made of it (the map, the array) is found by itself when it is there; if udev is wrong: udevadm trigger %s, or tierctl activate --force %s",
 	    s->name, part, d->name, hidden, d->path, s->name);
 	return false;
 }
@@ -147,8 +153,9 @@ static bool agree_to_all_hidden(struct set *s, const struct activation *how)
 		if (!t->present || !t->hidden)
 			continue;
 		snprintf(part, sizeof(part), "tier %u", i);
-		if (how->degraded && !global.force) {
-			warn("%s: %s (%s) is left out: it is %s.", s->name, part, t->dev.name, t->hidden);
+		if (how->degraded && !s->ctx->force) {
+			warn(s->ctx, "%s: %s (%s) is left out: it is %s.", s->name, part, t->dev.name,
+			     t->hidden);
 			t->present = false;
 			t->state = '-';
 		} else if (!agree_to_hidden(s, part, &t->dev, t->hidden)) {
@@ -165,7 +172,8 @@ static bool agree_to_write_over(const struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present && s->tier[i].foreign &&
-		    !ask("Write over %s, which %s carries beside its label?", s->tier[i].foreign, s->tier[i].dev.name))
+		    !ask(s->ctx, "Write over %s, which %s carries beside its label?", s->tier[i].foreign,
+			 s->tier[i].dev.name))
 			return false;
 	return true;
 }
@@ -178,7 +186,7 @@ static bool write_over(const struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present && s->tier[i].foreign &&
-		    wipe_behind_labels(&s->tier[i].dev, s->uuid, end))
+		    wipe_behind_labels(s->ctx, &s->tier[i].dev, s->uuid, end))
 			return false;
 	return true;
 }
@@ -210,8 +218,10 @@ static bool fits(struct set *s, bool writes, bool degraded)
 
 	if (text) {
 		protected = writes && s->meta_dev.read_only;
-		err("%s: its metadata device (%s) %s.%s%s", s->name, s->meta_dev.name, text,
-		    protected ? " To have a look: tierctl activate --read-only " : "", protected ? s->name : "");
+		err(s->ctx, ERR_UNSUITABLE, "%s: its metadata device (%s) %s.%s%s", s->name,
+		    s->meta_dev.name, text,
+		    protected ? " To have a look: tierctl activate --read-only " : "",
+		    protected ? s->name : "");
 		free(text);
 		return false;
 	}
@@ -222,12 +232,13 @@ static bool fits(struct set *s, bool writes, bool degraded)
 		if (!text)
 			continue;
 		if (degraded) {
-			warn("%s: tier %u (%s) is left out: it %s.", s->name, i, t->dev.name, text);
+			warn(s->ctx, "%s: tier %u (%s) is left out: it %s.", s->name, i, t->dev.name, text);
 			t->present = false;
 			t->state = '-';
 		} else {
 			protected = writes && t->dev.read_only;
-			err("%s: tier %u (%s) %s. Make it what it was; to leave it out: tierctl activate --degraded %s%s%s",
+			err(s->ctx, ERR_UNSUITABLE,
+			    "%s: tier %u (%s) %s. Make it what it was; to leave it out: tierctl activate --degraded %s%s%s",
 			    s->name, i, t->dev.name, text, s->name,
 			    protected ? "; to have a look: tierctl activate --read-only " : "",
 			    protected ? s->name : "");
@@ -245,7 +256,7 @@ static void warn_of_slow(const struct set *s)
 
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present)
-			fit_warn(s->tier[i].dev.name, &s->tier[i].dev);
+			fit_warn(s->ctx, s->tier[i].dev.name, &s->tier[i].dev);
 }
 
 /*
@@ -277,7 +288,7 @@ static bool members_unused(const struct set *s, bool read_only)
 			continue;
 		usage = read_only ? device_held(d) : device_written(d);
 		if (usage) {
-			err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+			err(s->ctx, ERR_IN_USE, "%s: %s is %s. Free it first.", s->name, d->name, usage);
 			free(usage);
 			return false;
 		}
@@ -291,14 +302,16 @@ static bool can_activate(struct set *s, const struct activation *how)
 	bool writes = !how->read_only;
 
 	if (convert_unfinished(s) && !convert_committed(s)) {
-		err("%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: its conversion was interrupted before anything was changed, unless the device that was to be converted is missing. To clean up: tierctl convert --abort %s%s",
 		    s->name, s->lv ? "" : "DEV --name ", s->name);
 		return false;
 	}
 	if (s->problem) {
 		bool finish = how->read_only && interrupted_set(s, how);
 
-		err("%s: cannot be activated: %s.%s%s", s->name, s->problem,
+		err(s->ctx, s->doubled ? ERR_AMBIGUOUS : s->have_meta ? ERR_DAMAGED : ERR_DEGRADED,
+		    "%s: cannot be activated: %s.%s%s", s->name, s->problem,
 		    s->doubled ? " Take one of them away, or wipe it: tierctl destroy DEV" :
 		    s->info.state == TIER_STATE_FORMATTING ? " To make the devices free: tierctl destroy " :
 		    finish ? " To finish that writes, so not with --read-only: tierctl activate " : "",
@@ -307,7 +320,7 @@ static bool can_activate(struct set *s, const struct activation *how)
 	}
 	if (activate_metadata_stale(s) || !fits(s, writes, how->degraded))
 		return false;
-	if (writes && !global.force && !keep_off(s, how->degraded))
+	if (writes && !s->ctx->force && !keep_off(s, how->degraded))
 		return false;
 	if ((set_missing(s) || set_stale(s)) && !how->degraded) {
 		say_lacking(s);
@@ -315,7 +328,7 @@ static bool can_activate(struct set *s, const struct activation *how)
 	}
 	leave_out_stale(s);
 	warn_of_slow(s);
-	if (writes && !global.test && !agree_to_write_over(s))
+	if (writes && !s->ctx->dry_run && !agree_to_write_over(s))
 		return false;
 	return members_unused(s, !writes);
 }
@@ -344,7 +357,7 @@ static bool active_by_now(const struct set *s)
 	bool active = false;
 	unsigned int i;
 
-	sets_load(&list, false);
+	sets_load(s->ctx, &list, false);
 	for (i = 0; i < list.nr; i++)
 		active |= list.set[i].dm.table && !memcmp(list.set[i].uuid, s->uuid, sizeof(s->uuid));
 	sets_free(&list);
@@ -354,9 +367,9 @@ static bool active_by_now(const struct set *s)
 /* More than an activation takes; a change of LVM's volumes may wait for other changes. */
 #define AUTO_MS	120000
 
-static void say_late(const char *hex)
+static void say_late(struct tier_context *ctx, const char *hex)
 {
-	err("%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
+	err(ctx, ERR_BUSY, "%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
 }
 
 static int make_device(const struct set *s, const char *name, const char *params, bool read_only, char **reason)
@@ -379,55 +392,57 @@ static int activate(struct set *s, const struct activation *how)
 	int code = EXIT_DONE;
 
 	if (s->active) {
-		say("%s: is active already.\n", s->name);
+		say(s->ctx, "%s: is active already.", s->name);
 		return EXIT_DONE;
 	}
 	if (!can_activate(s, how))
 		return EXIT_FAILED;
 	if (!name || !is_name(name)) {
-		err("%s: needs a name for its device: --name NAME", s->name);
+		err(s->ctx, ERR_USAGE, "%s: needs a name for its device: --name NAME", s->name);
 		return EXIT_FAILED;
 	}
 	/* By this name it is known what it was, and what is left of that. */
 	if (s->lv && strcmp(name, s->dm_name)) {
-		err("%s: was a logical volume, and keeps the name %s until tierctl revert. Activate it without --name.",
+		err(s->ctx, ERR_USAGE,
+		    "%s: was a logical volume, and keeps the name %s until tierctl revert. Activate it without --name.",
 		    s->name, s->dm_name);
 		return EXIT_FAILED;
 	}
 	if (dm_name_exists(name)) {
-		err("%s: another device has the name %s. %s%s", s->name, name,
+		err(s->ctx, ERR_EXISTS, "%s: another device has the name %s. %s%s", s->name, name,
 		    s->lv ? "How to free it: tierctl status " : "Choose one: tierctl activate --name NAME ",
 		    s->lv ? s->name : s->hex);
 		return EXIT_FAILED;
 	}
 
-	if (!global.test && dm_tier_target(&version, &reason)) {
-		err("%s: %s.", s->name, reason);
+	if (!s->ctx->dry_run && dm_tier_target(&version, &reason)) {
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
 		free(reason);
 		return EXIT_FAILED;
 	}
 	free(version);
-	if (!read_only && !how->unchecked && !global.test && !check_before_activation(s))
+	if (!read_only && !how->unchecked && !s->ctx->dry_run && !check_before_activation(s))
 		return EXIT_FAILED;
 
 	params = build_table(s, &how->features);
-	verbose("table: 0 %llu tier %s", (unsigned long long)s->length, params);
-	if (global.test) {
-		say("Would activate %s with the table:\n0 %llu tier %s\n", name,
+	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would activate %s with the table:\n0 %llu tier %s", name,
 		    (unsigned long long)s->length, params);
 	} else if (!read_only && !write_over(s)) {
 		code = EXIT_FAILED;
 	} else {
 		if (!make_device(s, name, params, read_only, &reason)) {
-			say("%s: active as /dev/mapper/%s%s.\n", s->name, name,
+			say(s->ctx, "%s: active as /dev/mapper/%s%s.", s->name, name,
 			    set_missing(s) ? ", degraded" : "");
 			if (set_missing(s))
 				code = EXIT_ATTENTION;
 			if (!read_only && !strings_have(&how->features, "paused"))
-				schedule_follow(s->hex);
+				schedule_follow(s->ctx, s->hex);
 		} else {
 			if (!active_by_now(s)) {
-				err("%s: the kernel refused it: %s.", s->name, reason);
+				err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.",
+				    s->name, reason);
 				code = EXIT_FAILED;
 			}
 			free(reason);
@@ -465,15 +480,16 @@ static bool remove_remains(const struct set *before, const char *command)
 	char *reason;
 
 	if (lock < 0 && errno == EWOULDBLOCK) {
-		say_late(before->hex);
+		say_late(before->ctx, before->hex);
 		return false;
 	}
-	sets_load(&list, false);
+	sets_load(before->ctx, &list, false);
 	s = sets_find(&list, before->hex);
 	if (s && activate_has_remains(s)) {
 		good = check_closed(s, command);
 		if (good && dm_remove(s->dm.name, &reason)) {
-			err("%s: has %s and cannot be removed: %s.", s->name, remains_phrase(s), reason);
+			err(before->ctx, ERR_KERNEL_REFUSED, "%s: has %s and cannot be removed: %s.",
+			    s->name, remains_phrase(s), reason);
 			free(reason);
 			good = false;
 		}
@@ -489,8 +505,14 @@ static int say_nothing_left(const struct set *before, const char *command)
 {
 	bool done = !strcmp(command, "destroy");
 
-	(done ? warn : err)("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had %s, is removed.",
-			    before->name, before->dm.name, remains_phrase(before));
+	char *text = xasprintf("%s: nothing of it is on any device that is seen; /dev/mapper/%s, which had %s, is removed.",
+			       before->name, before->dm.name, remains_phrase(before));
+
+	if (done)
+		warn(before->ctx, "%s", text);
+	else
+		err(before->ctx, ERR_DEGRADED, "%s", text);
+	free(text);
 	return done ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -501,14 +523,14 @@ int activate_without_remains(const struct set *before, const char *command,
 	struct set_list list;
 	struct set *s;
 
-	if (global.test) {
-		say("Would remove /dev/mapper/%s, which has %s, and %s %s.\n", before->dm.name, remains_phrase(before),
-		    command, before->name);
+	if (before->ctx->dry_run) {
+		say(before->ctx, "Would remove /dev/mapper/%s, which has %s, and %s %s.",
+		    before->dm.name, remains_phrase(before), command, before->name);
 		return EXIT_DONE;
 	}
 	if (!remove_remains(before, command))
 		return EXIT_FAILED;
-	sets_load(&list, true);
+	sets_load(before->ctx, &list, true);
 	s = sets_find_hex(&list, before->hex);
 	if (s)
 		code = fn(context, s);
@@ -528,14 +550,14 @@ static int activate_afresh(const struct set *before, const struct activation *ho
 	return activate_without_remains(before, "activate", activate_anew, (void *)how);
 }
 
-int activate_uuid(const char *set_hex)
+int activate_uuid(struct tier_context *ctx, const char *set_hex)
 {
 	struct activation how = { 0 };
 	struct set_list list;
 	int code = EXIT_FAILED;
 	struct set *s;
 
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s)
 		code = activate_has_remains(s) ? activate_afresh(s, &how) : activate(s, &how);
@@ -576,9 +598,9 @@ static int activate_if_meant(struct set *s, const struct activation *how)
 static bool finish(const struct set *s)
 {
 	if (convert_unfinished(s))
-		return !convert_finish(s->hex);
+		return !convert_finish(s->ctx, s->hex);
 	if (revert_committed(s))
-		return !revert_finish(s->hex);
+		return !revert_finish(s->ctx, s->hex);
 	return !set_missing(s) && !revert_take_back(s);
 }
 
@@ -590,24 +612,24 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	struct set *s;
 
 	/* What another one has in hand is left to it. */
-	if (automatic && !lock_set_now(interrupted->hex)) {
-		verbose("%s: another tierctl is at it", interrupted->name);
+	if (automatic && !lock_set_now(interrupted->ctx, interrupted->hex)) {
+		verbose(interrupted->ctx, "%s: another tierctl is at it", interrupted->name);
 		return EXIT_DONE;
 	}
-	if (!lock_set(interrupted->hex, interrupted->name))
+	if (!lock_set(interrupted->ctx, interrupted->hex, interrupted->name))
 		return EXIT_FAILED;
 	/* As it is by now */
-	sets_load(&list, true);
+	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
 	if (s && interrupted_set(s, how) && finish(s)) {
 		finished = true;
 		sets_free(&list);
-		sets_load(&list, true);
+		sets_load(interrupted->ctx, &list, true);
 		s = sets_find_hex(&list, interrupted->hex);
 	}
 	/* A stray that carries something else, too, has kept its label. */
 	if (finished && (!s || !s->have_meta)) {
-		say("%s: is no tiered set any more.\n", interrupted->name);
+		say(interrupted->ctx, "%s: is no tiered set any more.", interrupted->name);
 	} else if (s) {
 		code = activate_if_meant(s, how);
 	} else if (!automatic && how->named) {
@@ -635,10 +657,10 @@ int activate_or_finish(struct set *s, const struct activation *how)
 	}
 	if (!interrupted_set(s, how) || how->read_only)
 		return activate_if_meant(s, how);
-	if (!global.test)
+	if (!s->ctx->dry_run)
 		return finish_and_activate(s, how);
 	/* What it is then is not to be seen yet. */
-	say("Would finish what convert or revert left of %s, and activate what is a set.\n", s->name);
+	say(s->ctx, "Would finish what convert or revert left of %s, and activate what is a set.", s->name);
 	return EXIT_DONE;
 }
 
@@ -646,7 +668,7 @@ int activate_or_finish(struct set *s, const struct activation *how)
  * Members of a set appear all at once, and each of them calls: who comes second waits and
  * finds the set active.
  */
-static int auto_activate(const u8 *uuid, const struct activation *how)
+static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct activation *how)
 {
 	struct set_list list;
 	char hex[UUID_HEX];
@@ -654,15 +676,15 @@ static int auto_activate(const u8 *uuid, const struct activation *how)
 	struct set *s;
 
 	if (lock < 0 && errno == EWOULDBLOCK) {
-		say_late(hex);
+		say_late(ctx, hex);
 		return EXIT_FAILED;
 	}
 	/* Whatever a device of another set does now, it delays none that is complete without it. */
-	sets_load_for(&list, hex);
+	sets_load_for(ctx, &list, hex);
 	s = sets_find(&list, hex);
 	if (!s || !complete(s)) {
 		sets_free(&list);
-		sets_load(&list, true);
+		sets_load(ctx, &list, true);
 		s = sets_find(&list, hex);
 	}
 	if (s)
@@ -673,7 +695,7 @@ static int auto_activate(const u8 *uuid, const struct activation *how)
 	return code;
 }
 
-int activate_auto_named(const char *name, const struct activation *how)
+int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *how)
 {
 	int code = EXIT_DONE;
 	struct set_list list;
@@ -686,26 +708,26 @@ int activate_auto_named(const char *name, const struct activation *how)
 		member_read(&d, &m);
 		device_free(&d);
 		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
-			code = auto_activate(member_set_uuid(&m), how);
+			code = auto_activate(ctx, member_set_uuid(&m), how);
 		member_free(&m);
 		return code;
 	}
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_need(&list, name);
-	code = s ? auto_activate(s->uuid, how) : EXIT_FAILED;
+	code = s ? auto_activate(ctx, s->uuid, how) : EXIT_FAILED;
 	sets_free(&list);
 	return code;
 }
 
-int activate_auto_all(const struct activation *how)
+int activate_auto_all(struct tier_context *ctx, const struct activation *how)
 {
 	int code = EXIT_DONE;
 	struct set_list list;
 	unsigned int i;
 
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	for (i = 0; i < list.nr; i++)
-		code = worse_exit_code(code, auto_activate(list.set[i].uuid, how));
+		code = worse_exit_code(code, auto_activate(ctx, list.set[i].uuid, how));
 	sets_free(&list);
 	return code;
 }

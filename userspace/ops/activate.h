@@ -3,6 +3,7 @@
 #ifndef TIERCTL_ACTIVATE_H
 #define TIERCTL_ACTIVATE_H
 
+#include "base/context.h"
 #include "base/words.h"
 #include "set/set.h"
 
@@ -20,14 +21,14 @@ struct activation {
 int activate_or_finish(struct set *s, const struct activation *how);
 
 /* The set that the device is a member of, or that has the name; all sets.  An exit code. */
-int activate_auto_named(const char *name, const struct activation *how);
-int activate_auto_all(const struct activation *how);
+int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *how);
+int activate_auto_all(struct tier_context *ctx, const struct activation *how);
 
 /* The worse of two exit codes: failed, then degraded, then done. */
 int worse_exit_code(int a, int b);
 
 /* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
-int activate_uuid(const char *set_hex);
+int activate_uuid(struct tier_context *ctx, const char *set_hex);
 
 /* An activation that was killed leaves its device without a table: the set is not active. */
 bool activate_has_remains(const struct set *s);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -146,7 +147,8 @@ static int copy_homeless(const struct conversion *c)
 	if (!r && fsync(fast))
 		r = -errno;
 	if (r)
-		err("%s: the beginning of %s cannot be copied to it: %s.", c->fast[0].name, c->name, strerror(-r));
+		err(c->ctx, error_from(-r), "%s: the beginning of %s cannot be copied to it: %s.",
+		    c->fast[0].name, c->name, strerror(-r));
 	if (fast >= 0)
 		close(fast);
 	if (origin >= 0)
@@ -193,7 +195,7 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	free(block);
 	free(old);
 	if (r)
-		err("%s: cannot be labelled: %s.", d->name, strerror(-r));
+		err(c->ctx, error_from(-r), "%s: cannot be labelled: %s.", d->name, strerror(-r));
 	return lost ? 1 : r;
 }
 
@@ -206,7 +208,8 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
 		close(fd);
 	}
 	if (r < 0)
-		err("%s: the metadata cannot be written: %s.", c->meta.name, strerror(-r));
+		err(c->ctx, error_from(-r), "%s: the metadata cannot be written: %s.", c->meta.name,
+		    strerror(-r));
 	return r < 0 ? r : 0;
 }
 
@@ -230,26 +233,26 @@ static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 	return r;
 }
 
-static int check_twins(const struct device *a, const struct device *b)
+static int check_twins(struct tier_context *ctx, const struct device *a, const struct device *b)
 {
-	int r = twins(a, b);
+	int r = twins(ctx, a, b);
 
 	if (r > 0)
-		err("%s: is the same disk as %s. Name it once.", a->name, b->name);
+		err(ctx, ERR_UNSUITABLE, "%s: is the same disk as %s. Name it once.", a->name, b->name);
 	else if (r)
-		err("%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
+		err(ctx, error_from(-r), "%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
 	return r;
 }
 
 int convert_check_twins(const struct conversion *c)
 {
 	unsigned int i, k;
-	int r = check_twins(&c->meta, &c->origin);
+	int r = check_twins(c->ctx, &c->meta, &c->origin);
 
 	for (i = 0; !r && i < c->nr_fast; i++) {
-		r = check_twins(&c->fast[i], &c->origin) ? : check_twins(&c->fast[i], &c->meta);
+		r = check_twins(c->ctx, &c->fast[i], &c->origin) ? : check_twins(c->ctx, &c->fast[i], &c->meta);
 		for (k = 0; !r && k < i; k++)
-			r = check_twins(&c->fast[i], &c->fast[k]);
+			r = check_twins(c->ctx, &c->fast[i], &c->fast[k]);
 	}
 	return r;
 }
@@ -270,7 +273,7 @@ int convert_write(const struct conversion *c)
 		step_reached("convert", "copied");
 		/* The kernel does so with a tier that joins; this one it will find joined. */
 		for (i = 0; !r && i < c->nr_fast; i++)
-			r = label_area_clear(&c->fast[i], c->chunk_sectors, LABEL) ||
+			r = label_area_clear(c->ctx, &c->fast[i], c->chunk_sectors, LABEL) ||
 			    write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
 	}
 	if (!r) {
@@ -311,7 +314,7 @@ static char *part_name(const struct lvm_part *p, const char *old, const char *or
 }
 
 /* Those with a name on them existed before.  By the origin's name the set is known, by the others' nothing. */
-static int rename_parts(const struct lvm_parts *parts, const char *origin)
+static int rename_parts(struct tier_context *ctx, const struct lvm_parts *parts, const char *origin)
 {
 	unsigned int i;
 	int r = 0;
@@ -322,11 +325,12 @@ static int rename_parts(const struct lvm_parts *parts, const char *origin)
 		char *old = lvm_tag(p, "name"), *new = old ? part_name(p, old, origin) : NULL;
 
 		if (old && !strcmp(p->lv, old) && strcmp(old, new)) {
-			r = lvm_rename(p->vg, old, new);
+			r = lvm_rename(ctx, p->vg, old, new);
 			if (!r)
 				step_reached("convert", is_origin ? "renamed" : "renamed-part");
 			else if (!is_origin)
-				warn("%s: keeps its name, which does no harm. To have it called as its kind is: lvrename %s %s %s",
+				warn(ctx,
+				     "%s: keeps its name, which does no harm. To have it called as its kind is: lvrename %s %s %s",
 				     p->name, p->vg, old, new);
 			r = is_origin ? r : 0;
 		}
@@ -352,26 +356,28 @@ static int tags_lost(const struct set *s)
 		free(name);
 		if (!lost)
 			continue;
-		command = lvm_tag_command(d->name, s->hex, LVM_ROLE_ORIGIN, old + 1);
-		err("%s: %s has lost its tags, by which it would make way for the set. Type: %s", s->name, d->name,
-		    command);
+		command = lvm_tag_command(s->ctx, d->name, s->hex, LVM_ROLE_ORIGIN, old + 1);
+		err(s->ctx, ERR_LVM_REFUSED,
+		    "%s: %s has lost its tags, by which it would make way for the set. Type: %s",
+		    s->name, d->name, command);
 		free(command);
 	}
 	return lost ? -1 : 0;
 }
 
 /* Without it LVM gives the name away, of which status then says what to do. */
-static void make_placeholder(const struct lvm_part *origin, const char *name, const char *set_hex)
+static void make_placeholder(struct tier_context *ctx, const struct lvm_part *origin, const char *name,
+			     const char *set_hex)
 {
 	char *command;
 
-	if (!lvm_create_placeholder(origin->vg, name, origin->size, set_hex)) {
+	if (!lvm_create_placeholder(ctx, origin->vg, name, origin->size, set_hex)) {
 		step_reached("convert", "placeholder");
 		return;
 	}
-	command = lvm_placeholder_command(origin->vg, name, origin->size, set_hex);
-	warn("%s/%s: LVM has no volume that keeps the name for the set. When LVM can make one: %s", origin->vg, name,
-	     command);
+	command = lvm_placeholder_command(ctx, origin->vg, name, origin->size, set_hex);
+	warn(ctx, "%s/%s: LVM has no volume that keeps the name for the set. When LVM can make one: %s",
+	     origin->vg, name, command);
 	free(command);
 }
 
@@ -380,15 +386,15 @@ static int arrange_volumes(const struct set *s)
 	const struct lvm_part *origin;
 	struct lvm_parts parts;
 	char *name = NULL;
-	int r = lvm_list_set(s->hex, &parts);
+	int r = lvm_list_set(s->ctx, s->hex, &parts);
 
 	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		name = lvm_tag(origin, "name");
 	if (name) {
-		r = rename_parts(&parts, name);
+		r = rename_parts(s->ctx, &parts, name);
 		if (!r && !lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER))
-			make_placeholder(origin, name, s->hex);
+			make_placeholder(s->ctx, origin, name, s->hex);
 	} else if (!r) {
 		r = tags_lost(s);
 	}
@@ -397,22 +403,24 @@ static int arrange_volumes(const struct set *s)
 	return r;
 }
 
-void convert_say_ways(const char *name)
+void convert_say_ways(struct tier_context *ctx, const char *name)
 {
-	err("%s: its data is safe, but it is not complete yet. To go on, once the cause is gone: tierctl activate %s. To go back: tierctl convert --abort %s",
+	err(ctx, ERR_UNFINISHED,
+	    "%s: its data is safe, but it is not complete yet. To go on, once the cause is gone: tierctl activate %s. To go back: tierctl convert --abort %s",
 	    name, name, name);
 }
 
-int convert_finish(const char *set_hex)
+int convert_finish(struct tier_context *ctx, const char *set_hex)
 {
 	int code = EXIT_FAILED, r;
 	struct set_list list;
 	struct set *s;
 
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (!s || !s->have_meta || set_missing(s)) {
-		err("%s: its conversion cannot go on, devices are missing.", s ? s->name : set_hex);
+		err(ctx, ERR_DEGRADED, "%s: its conversion cannot go on, devices are missing.",
+		    s ? s->name : set_hex);
 	} else if (!convert_unfinished(s)) {
 		/* Another process was faster. */
 		code = EXIT_DONE;
@@ -424,7 +432,7 @@ int convert_finish(const char *set_hex)
 			step_reached("convert", "live");
 			code = EXIT_DONE;
 		} else if (r != -ESTALE) {
-			convert_say_ways(s->name);
+			convert_say_ways(ctx, s->name);
 		}
 	}
 	sets_free(&list);
@@ -442,27 +450,27 @@ static int wipe_parts(const struct set *s)
 	for (i = 0; i < s->nr_tiers; i++) {
 		if (!s->tier[i].present)
 			continue;
-		if (global.test)
-			say("Would wipe the label on %s.\n", s->tier[i].dev.name);
-		else if (wipe_labels(&s->tier[i].dev, s->uuid))
+		if (s->ctx->dry_run)
+			say(s->ctx, "Would wipe the label on %s.", s->tier[i].dev.name);
+		else if (wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
 			return -1;
 	}
-	if (global.test)
-		say("Would wipe the metadata on %s.\n", s->meta_dev.name);
-	else if (wipe_superblock(&s->meta_dev, s->uuid))
+	if (s->ctx->dry_run)
+		say(s->ctx, "Would wipe the metadata on %s.", s->meta_dev.name);
+	else if (wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
 		return -1;
 	return 0;
 }
 
-char *convert_rest_command(const char *set_hex, const char *name, const char *command)
+char *convert_rest_command(struct tier_context *ctx, const char *set_hex, const char *name, const char *command)
 {
 	const struct lvm_part *origin = NULL;
 	struct lvm_parts parts = { 0 };
 	struct set_list list;
 	char *rest;
 
-	sets_load(&list, true);
-	if (!sets_find_hex(&list, set_hex) && lvm_installed() && !lvm_list_set(set_hex, &parts))
+	sets_load(ctx, &list, true);
+	if (!sets_find_hex(&list, set_hex) && lvm_installed() && !lvm_list_set(ctx, set_hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	/* The set is no more, and the volumes that it had lead to what is left. */
 	if (!origin && parts.nr)
@@ -475,11 +483,11 @@ char *convert_rest_command(const char *set_hex, const char *name, const char *co
 }
 
 /* The volume that LVM's tags name, whether it is there or not.  -1: nobody can say. */
-static int tagged_origin(const char *set_hex, char **name)
+static int tagged_origin(struct tier_context *ctx, const char *set_hex, char **name)
 {
 	const struct lvm_part *origin;
 	struct lvm_parts parts = { 0 };
-	int r = lvm_installed() ? lvm_list_set(set_hex, &parts) : 0;
+	int r = lvm_installed() ? lvm_list_set(ctx, set_hex, &parts) : 0;
 
 	*name = NULL;
 	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
@@ -490,14 +498,15 @@ static int tagged_origin(const char *set_hex, char **name)
 }
 
 /* Of the volume that was to be converted nobody can say how far that came. */
-static void say_inactive(const char *name, const char *volume)
+static void say_inactive(struct tier_context *ctx, const char *name, const char *volume)
 {
 	struct lvm_parts list = { 0 };
-	char *advice = !lvm_list(volume, &list) && list.nr ? lvm_activation_advice(&list.part[0]) :
+	char *advice = !lvm_list(ctx, volume, &list) && list.nr ? lvm_activation_advice(ctx, &list.part[0]) :
 		       xasprintf("lvchange -ay %s", volume);
 
-	err("%s: %s, which was to be converted, is not active, so nobody can say how far that came. First: %s", name,
-	    volume, advice);
+	err(ctx, ERR_INACTIVE,
+	    "%s: %s, which was to be converted, is not active, so nobody can say how far that came. First: %s",
+	    name, volume, advice);
 	free(advice);
 	lvm_parts_free(&list);
 }
@@ -523,18 +532,18 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 	bool found = false, fits = typed && (!t || sure == ORIGIN_KNOWN || t->size <= typed->size);
 	char *volume, *path = NULL;
 
-	if (tagged_origin(set_hex, &volume))
+	if (tagged_origin(s->ctx, set_hex, &volume))
 		return false;
 	if (volume) {
 		found = !device_from_name(volume, d);
 		if (!found)
-			say_inactive(name, volume);
+			say_inactive(s->ctx, name, volume);
 	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
 		device_copy(d, typed);
 		found = true;
 	} else if (fits && sure == ORIGIN_NAMED) {
-		found = global.test ||
-			ask(any_present(s) ?
+		found = s->ctx->dry_run ||
+			ask(s->ctx, any_present(s) ?
 			    "%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?" :
 			    "%s: no tier is there, so nothing tells whether %s is the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
 			    name, typed->name, t->last_seen);
@@ -549,10 +558,11 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 			found = false;
 		}
 		if (!found)
-			err("%s: the device that was to be converted (then %s) is not seen, so nobody can say how far that came. Connect it. If it is there without a label, nothing was changed: tierctl convert --abort DEV --name %s",
+			err(s->ctx, ERR_DEGRADED,
+			    "%s: the device that was to be converted (then %s) is not seen, so nobody can say how far that came. Connect it. If it is there without a label, nothing was changed: tierctl convert --abort DEV --name %s",
 			    name, path, name);
 	} else {
-		err("%s: the device that was to be converted is not known.", name);
+		err(s->ctx, ERR_DEGRADED, "%s: the device that was to be converted is not known.", name);
 	}
 	free(path);
 	free(volume);
@@ -581,13 +591,14 @@ static int take_label_back(struct set *s, const struct homes *homes)
 	if (s->info.state != TIER_STATE_CONVERTING)
 		r = set_write_state(s, TIER_STATE_CONVERTING, 0);
 	if (!r && lvm_installed())
-		r = revert_names(s->hex, &no_device);
+		r = revert_names(s->ctx, s->hex, &no_device);
 	if (!r) {
 		step_reached("convert-abort", "named");
 		r = revert_unused(s, s->nr_tiers - 1, homes, true);
 	}
 	if (r)
-		err("%s: cannot be undone yet. Once the cause is gone: tierctl convert --abort %s. To go on instead: tierctl activate %s",
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: cannot be undone yet. Once the cause is gone: tierctl convert --abort %s. To go on instead: tierctl activate %s",
 		    s->name, s->name, s->name);
 	return r;
 }
@@ -603,24 +614,27 @@ static int take_back(struct set *s)
 
 	/* Of another time than the metadata, what it has of the origin is older than the origin. */
 	if (set_stale(s))
-		err("%s: its devices and its metadata are not of one time, so nothing is undone with them. Which: tierctl status %s",
+		err(s->ctx, ERR_STALE,
+		    "%s: its devices and its metadata are not of one time, so nothing is undone with them. Which: tierctl status %s",
 		    s->name, s->name);
 	else
 		r = label_area_untouched(s, &t->dev, "convert", &label);
 	if (!r)
 		r = revert_unused(s, s->nr_tiers - 1, &homes, false);
 	if (r == -EAGAIN)
-		err("%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s", s->name, s->name,
-		    s->name);
-	if (!r && global.test) {
-		say("Would write what %s began with back to it, over its label.\n", t->dev.name);
+		err(s->ctx, ERR_INACTIVE,
+		    "%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s",
+		    s->name, s->name, s->name);
+	if (!r && s->ctx->dry_run) {
+		say(s->ctx, "Would write what %s began with back to it, over its label.", t->dev.name);
 		if (lvm_installed())
-			revert_names(s->hex, &no_device);
+			revert_names(s->ctx, s->hex, &no_device);
 	} else if (!r) {
 		fd = device_open(&t->dev, O_RDONLY | O_EXCL);
 		r = fd < 0 ? fd : take_label_back(s, &homes);
 		if (fd < 0)
-			err("%s: cannot be had alone: %s.", t->dev.name, strerror(-fd));
+			err(s->ctx, error_from(-fd), "%s: cannot be had alone: %s.", t->dev.name,
+			    strerror(-fd));
 		else
 			close(fd);
 	}
@@ -645,9 +659,10 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 	member_read(&d, &m);
 	unchanged = m.kind == MEMBER_NONE;
 	if (m.kind == MEMBER_UNREADABLE)
-		err("%s: %s.", d.name, m.reason);
+		err(s->ctx, ERR_IO, "%s: %s.", d.name, m.reason);
 	else if (!unchanged)
-		err("%s: %s is labelled as a part of a tiered set, whose other parts are not all seen. Connect them.",
+		err(s->ctx, ERR_DEGRADED,
+		    "%s: %s is labelled as a part of a tiered set, whose other parts are not all seen. Connect them.",
 		    name, d.name);
 	member_free(&m);
 	device_free(&d);
@@ -665,7 +680,7 @@ static bool only_names_left(const struct set *s, const char *set_hex)
 	char *old, *new = NULL;
 	bool left = false;
 
-	if (s || !lvm_installed() || lvm_list_set(set_hex, &parts))
+	if (s || !lvm_installed() || lvm_list_set(s->ctx, set_hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	old = origin ? lvm_tag(origin, "name") : NULL;
@@ -679,13 +694,15 @@ static bool only_names_left(const struct set *s, const char *set_hex)
 	return left;
 }
 
-static int give_back(const char *set_hex, const char *name, enum convert_origin sure)
+static int give_back(struct tier_context *ctx, const char *set_hex, const char *name, enum convert_origin sure)
 {
 	if (sure != ORIGIN_NAMED) {
-		err("%s: is what is left of a set that was destroyed. First: tierctl destroy %s", name, name);
+		err(ctx, ERR_UNFINISHED,
+		    "%s: is what is left of a set that was destroyed. First: tierctl destroy %s", name,
+		    name);
 		return EXIT_FAILED;
 	}
-	return global.test ? EXIT_DONE : revert_finish(set_hex);
+	return ctx->dry_run ? EXIT_DONE : revert_finish(ctx, set_hex);
 }
 
 /* Without a label of its own, only a volume is known by the name of the set. */
@@ -693,34 +710,36 @@ static void say_not_undone(const struct set *s, const char *name, const struct d
 {
 	bool named = s && !s->lv && origin && origin->path;
 
-	err("%s: not all is undone. To do the rest, once the cause is gone: tierctl convert --abort %s%s%s", name,
-	    named ? origin->name : name, named ? " --name " : "", named ? name : "");
+	err(s->ctx, ERR_UNFINISHED,
+	    "%s: not all is undone. To do the rest, once the cause is gone: tierctl convert --abort %s%s%s",
+	    name, named ? origin->name : name, named ? " --name " : "", named ? name : "");
 }
 
-int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure)
+int convert_undo(struct tier_context *ctx, const char *set_hex, const char *name,
+		 const struct device *origin, enum convert_origin sure)
 {
 	bool labelled, unchanged = false;
 	int code = EXIT_FAILED;
 	struct set_list list;
 	struct set *s;
 
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	labelled = s && s->have_meta && (convert_unused(s) || (convert_unfinished(s) && convert_committed(s)));
 	if (s && !convert_unfinished(s) && s->have_meta && !labelled)
-		err("%s: its conversion is done.", name);
+		err(ctx, ERR_UNSUITABLE, "%s: its conversion is done.", name);
 	else if (s && !set_parts_known(s))
 		code = EXIT_FAILED;
 	else if (labelled)
-		unchanged = !take_back(s) && (global.test || origin_unchanged(s, set_hex, name,
+		unchanged = !take_back(s) && (ctx->dry_run || origin_unchanged(s, set_hex, name,
 									    &s->tier[s->nr_tiers - 1].dev, ORIGIN_KNOWN));
 	else
 		unchanged = origin_unchanged(s, set_hex, name, origin, sure);
 
 	if (unchanged && only_names_left(s, set_hex))
-		code = give_back(set_hex, name, sure);
+		code = give_back(ctx, set_hex, name, sure);
 	else if (unchanged && (!s || !s->have_meta || !wipe_parts(s)) &&
-		 (!lvm_installed() || !parts_release_all(set_hex, 0)))
+		 (!lvm_installed() || !parts_release_all(ctx, set_hex, 0)))
 		code = EXIT_DONE;
 	else if (unchanged)
 		say_not_undone(s, name, labelled ? &s->tier[s->nr_tiers - 1].dev : origin);

@@ -9,10 +9,12 @@
 #ifndef TIERCTL_CONVERT_H
 #define TIERCTL_CONVERT_H
 
+#include "base/context.h"
 #include "lvm/lvm-part.h"
 #include "set/set.h"
 
 struct conversion {
+	struct tier_context *ctx;
 	const char *name;		/* for users */
 	const char *dm_name;
 	const char *policy;
@@ -53,10 +55,10 @@ bool convert_committed(const struct set *s);
 bool convert_unused(const struct set *s);
 
 /* The steps between the label and the device, as far as they are not done.  An exit code. */
-int convert_finish(const char *set_hex);
+int convert_finish(struct tier_context *ctx, const char *set_hex);
 
 /* Which commands go on with, or undo, a conversion whose origin has its label; after an error. */
-void convert_say_ways(const char *name);
+void convert_say_ways(struct tier_context *ctx, const char *name);
 
 /* How sure it is that a device is the one that was to be converted. */
 enum convert_origin {
@@ -70,12 +72,14 @@ enum convert_origin {
  * A logical volume that was to be converted has tags; origin is another device, NULL
  * if nobody named it.
  */
-int convert_undo(const char *set_hex, const char *name, const struct device *origin, enum convert_origin sure);
+int convert_undo(struct tier_context *ctx, const char *set_hex, const char *name,
+		 const struct device *origin, enum convert_origin sure);
 
 /*
  * What to type when one of these was refused in the middle of that command on the set of that
  * name.  The caller frees.
  */
-char *convert_rest_command(const char *set_hex, const char *name, const char *command);
+char *convert_rest_command(struct tier_context *ctx, const char *set_hex, const char *name,
+			   const char *command);
 
 #endif

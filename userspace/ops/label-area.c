@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "format/geometry.h"
@@ -48,12 +49,12 @@ int label_area_zero(const struct device *d, uint64_t chunk_sectors, uint64_t lab
 	return r;
 }
 
-int label_area_clear(const struct device *d, uint64_t chunk_sectors, uint64_t label)
+int label_area_clear(struct tier_context *ctx, const struct device *d, uint64_t chunk_sectors, uint64_t label)
 {
 	int r = label_area_zero(d, chunk_sectors, label, 0);
 
 	if (r)
-		err("%s: cannot be written: %s.", d->name, strerror(-r));
+		err(ctx, error_from(-r), "%s: cannot be written: %s.", d->name, strerror(-r));
 	return r;
 }
 
@@ -61,7 +62,8 @@ static void say_written(const struct set *s, const struct device *d, uint64_t la
 {
 	char *put_back = bare_label_command(s, d, label);
 
-	err("%s: %s was written to after tierctl %s was interrupted, and what the set has of its beginning is older. Nothing was changed. To keep what is on it: %s, and as INTERRUPTED in tierctl-%s(8) says.",
+	err(s->ctx, ERR_CHANGED,
+	    "%s: %s was written to after tierctl %s was interrupted, and what the set has of its beginning is older. Nothing was changed. To keep what is on it: %s, and as INTERRUPTED in tierctl-%s(8) says.",
 	    s->name, d->name, command, put_back ? put_back : "put back the block of its label", command);
 	free(put_back);
 }
@@ -73,7 +75,7 @@ int label_area_untouched(const struct set *s, const struct device *d, const char
 	int fd, r;
 
 	if (usage) {
-		err("%s: %s is %s. Free it first.", s->name, d->name, usage);
+		err(s->ctx, ERR_IN_USE, "%s: %s is %s. Free it first.", s->name, d->name, usage);
 		free(usage);
 		return -EBUSY;
 	}
@@ -82,7 +84,7 @@ int label_area_untouched(const struct set *s, const struct device *d, const char
 	if (fd >= 0)
 		close(fd);
 	if (r) {
-		err("%s: its label cannot be read.", d->name);
+		err(s->ctx, ERR_IO, "%s: its label cannot be read.", d->name);
 		return r;
 	}
 	*at = label.slot * TIER_LABEL_SLOT_SIZE;
@@ -90,7 +92,9 @@ int label_area_untouched(const struct set *s, const struct device *d, const char
 	if (r > 0)
 		say_written(s, d, *at, command);
 	else if (r)
-		err("%s: its label area cannot be compared with what the set has of it: %s.", d->name, strerror(-r));
+		err(s->ctx, error_from(-r),
+		    "%s: its label area cannot be compared with what the set has of it: %s.", d->name,
+		    strerror(-r));
 	return r > 0 ? -ESTALE : r;
 }
 
@@ -103,6 +107,6 @@ int label_area_clear_tier(const struct set *s, const struct device *d, const cha
 		return r;
 	r = label_area_zero(d, s->chunk_sectors, label, O_EXCL);
 	if (r)
-		err("%s: cannot be written: %s.", d->name, strerror(-r));
+		err(s->ctx, error_from(-r), "%s: cannot be written: %s.", d->name, strerror(-r));
 	return r;
 }

@@ -3,12 +3,13 @@
 #ifndef TIERCTL_LABEL_AREA_H
 #define TIERCTL_LABEL_AREA_H
 
+#include "base/context.h"
 #include "set/set.h"
 
 /* Zeroes all of it but the label at that byte.  flags of open().  0 or -errno, of which nothing is said. */
 int label_area_zero(const struct device *d, uint64_t chunk_sectors, uint64_t label, int flags);
 /* The same, with the error said. */
-int label_area_clear(const struct device *d, uint64_t chunk_sectors, uint64_t label);
+int label_area_clear(struct tier_context *ctx, const struct device *d, uint64_t chunk_sectors, uint64_t label);
 /*
  * Whether nobody has the tier of an inactive set, or has written to it since the command was
  * interrupted; the man page of the command says what to do then.  *at: the byte at which its label

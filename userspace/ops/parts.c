@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "block/device.h"
 #include "set/candidate.h"
 
-int parts_release(const struct lvm_part *p)
+int parts_release(struct tier_context *ctx, const struct lvm_part *p)
 {
 	char *what = NULL, *name = lvm_tag(p, "name");
 	struct lvm_part now = *p;
@@ -18,7 +19,7 @@ int parts_release(const struct lvm_part *p)
 
 	if (!old && !lvm_is_home(p)) {
 		/* A dry run finds it in use still. */
-		if (!global.test) {
+		if (!ctx->dry_run) {
 			if (device_from_name(p->name, &d))
 				what = xstrdup("what nobody can look at, as it is not active");
 			else
@@ -26,29 +27,30 @@ int parts_release(const struct lvm_part *p)
 			device_free(&d);
 		}
 		if (!what)
-			return lvm_remove_made(p);
-		warn("%s: was made for the set, but carries %s, so it stays. To remove it: lvremove %s", p->name, what,
-		     p->name);
+			return lvm_remove_made(ctx, p);
+		warn(ctx,
+		     "%s: was made for the set, but carries %s, so it stays. To remove it: lvremove %s",
+		     p->name, what, p->name);
 		free(what);
-		return lvm_untag_part(p);
+		return lvm_untag_part(ctx, p);
 	}
 	/* The origin gets its name back before, where it lost it; a dry run finds it without. */
-	if (!old || (lvm_has_role(p, LVM_ROLE_ORIGIN) && !global.test))
+	if (!old || (lvm_has_role(p, LVM_ROLE_ORIGIN) && !ctx->dry_run))
 		old = p->lv;
 	now.name = xasprintf("%s/%s", p->vg, old);
 	if (strcmp(p->lv, old) && !lvm_has_role(p, LVM_ROLE_ORIGIN))
-		r = lvm_rename(p->vg, p->lv, old);
+		r = lvm_rename(ctx, p->vg, p->lv, old);
 	if (!r)
-		r = lvm_untag_part(&now);
+		r = lvm_untag_part(ctx, &now);
 	free(now.name);
 	free(name);
 	return r;
 }
 
-int parts_mark_home(const char *set_hex, dev_t home)
+int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t home)
 {
 	struct lvm_parts fast;
-	int r = lvm_list_fast(set_hex, &fast);
+	int r = lvm_list_fast(ctx, set_hex, &fast);
 	unsigned int i;
 
 	for (i = 0; !r && i < fast.nr; i++) {
@@ -56,16 +58,16 @@ int parts_mark_home(const char *set_hex, dev_t home)
 		bool is_home = lvm_was_made(p) && lvm_is_device(p, home);
 
 		if (is_home != lvm_is_home(p))
-			r = lvm_mark_home(p, is_home);
+			r = lvm_mark_home(ctx, p, is_home);
 	}
 	lvm_parts_free(&fast);
 	return r;
 }
 
-int parts_release_all(const char *set_hex, dev_t home)
+int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t home)
 {
 	struct lvm_parts parts;
-	int r = lvm_list_set(set_hex, &parts);
+	int r = lvm_list_set(ctx, set_hex, &parts);
 	unsigned int i;
 	bool last = false;
 
@@ -76,7 +78,8 @@ int parts_release_all(const char *set_hex, dev_t home)
 			/* The placeholder makes way before; a dry run finds it still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			r = lvm_was_made(p) && lvm_is_device(p, home) ? lvm_untag_part(p) : parts_release(p);
+			r = lvm_was_made(p) && lvm_is_device(p, home) ? lvm_untag_part(ctx,
+					 p) : parts_release(ctx, p);
 		}
 		last = !last;
 	} while (last);

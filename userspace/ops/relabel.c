@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -30,7 +31,8 @@ static bool stray_is_newer(const struct set *s)
 		member_read(&s->stray[i], &m);
 		newer = m.kind == MEMBER_TIER && m.label.generation > s->info.next_generation;
 		if (newer)
-			err("%s: metadata stale: %s has a label of generation %llu, the metadata knows %llu. Connect the current metadata device.",
+			err(s->ctx, ERR_STALE,
+			    "%s: metadata stale: %s has a label of generation %llu, the metadata knows %llu. Connect the current metadata device.",
 			    s->name, s->stray[i].name, (unsigned long long)m.label.generation,
 			    (unsigned long long)s->info.next_generation);
 		member_free(&m);
@@ -42,11 +44,14 @@ static bool stray_is_newer(const struct set *s)
 static bool metadata_tells(const struct set *s)
 {
 	if (s->active)
-		err("%s: is active. A label is written while it is not: tierctl deactivate %s", s->name, s->name);
+		err(s->ctx, ERR_ACTIVE,
+		    "%s: is active. A label is written while it is not: tierctl deactivate %s", s->name,
+		    s->name);
 	else if (s->problem)
-		err("%s: %s. No label is written meanwhile.", s->name, s->problem);
+		err(s->ctx, ERR_DAMAGED, "%s: %s. No label is written meanwhile.", s->name, s->problem);
 	else if (!s->have_records || tier_features_read_only(s->info.compat_ro_flags))
-		err("%s: its metadata is of a newer version, and cannot be used.", s->name);
+		err(s->ctx, ERR_UNSUPPORTED,
+		    "%s: its metadata is of a newer version, and cannot be used.", s->name);
 	else
 		return !activate_metadata_stale(s) && !stray_is_newer(s);
 	return false;
@@ -63,20 +68,24 @@ static bool find_rank(const struct set *s, const char *text, unsigned int *rank)
 	t = &s->tier[*rank];
 	age = set_tier_age(t);
 	if (t->stale)
-		err("%s: tier %u (%s) %s. Nothing is written to an old copy.", s->name, *rank, t->dev.name, age);
+		err(s->ctx, ERR_STALE, "%s: tier %u (%s) %s. Nothing is written to an old copy.",
+		    s->name, *rank, t->dev.name, age);
 	else if (t->present)
-		err("%s: tier %u is there, as %s, and has its label.", s->name, *rank, t->dev.name);
+		err(s->ctx, ERR_EXISTS, "%s: tier %u is there, as %s, and has its label.", s->name,
+		    *rank, t->dev.name);
 	free(age);
 	return !t->present;
 }
 
 /* One that is part of another disk, or the reverse, is not that tier. */
-static bool apart_from(const struct candidate *c, const struct device *part, const char *what, const char *set)
+static bool apart_from(struct tier_context *ctx, const struct candidate *c, const struct device *part,
+		       const char *what, const char *set)
 {
 	if (!part->path || (!device_overlaps(&c->dev, part) && !device_stands_on(c->dev.dev, part->dev) &&
 			    !device_stands_on(part->dev, c->dev.dev)))
 		return true;
-	err("%s: shares its disk with %s, which is %s of %s.", c->typed, part->name, what, set);
+	err(ctx, ERR_IN_USE, "%s: shares its disk with %s, which is %s of %s.", c->typed, part->name,
+	    what, set);
 	return false;
 }
 
@@ -87,10 +96,10 @@ static bool apart_from_all(const struct candidate *c, const struct set_list *set
 	for (i = 0; i < sets->nr; i++) {
 		const struct set *s = &sets->set[i];
 
-		if (s->have_meta && !apart_from(c, &s->meta_dev, "the metadata", s->name))
+		if (s->have_meta && !apart_from(sets->ctx, c, &s->meta_dev, "the metadata", s->name))
 			return false;
 		for (j = 0; j < s->nr_tiers; j++)
-			if (s->tier[j].present && !apart_from(c, &s->tier[j].dev, "a tier", s->name))
+			if (s->tier[j].present && !apart_from(sets->ctx, c, &s->tier[j].dev, "a tier", s->name))
 				return false;
 	}
 	return true;
@@ -118,15 +127,16 @@ static bool may_be_tier(const struct candidate *c, const struct set *s, unsigned
 	if (m.kind == MEMBER_TIER || m.kind == MEMBER_METADATA || (m.kind == MEMBER_DAMAGED && (!m.is_label || m.is_whole)))
 		carries = candidate_describe(&m);
 	if (carries)
-		err("%s: carries %s, and stays as it is.", c->typed, carries);
+		err(s->ctx, ERR_UNSUITABLE, "%s: carries %s, and stays as it is.", c->typed, carries);
 	else if (m.kind == MEMBER_UNREADABLE)
-		err("%s: %s.", c->typed, m.reason);
+		err(s->ctx, ERR_IO, "%s: %s.", c->typed, m.reason);
 	else
 		good = true;
-	for (i = 0; good && !global.force && i < TIER_LABEL_SLOTS; i++) {
+	for (i = 0; good && !s->ctx->force && i < TIER_LABEL_SLOTS; i++) {
 		good = !slot_contradicts(s, &s->tier[rank], (const void *)(head + i * TIER_LABEL_SLOT_SIZE));
 		if (!good)
-			err("%s: its label is damaged, but seems to be another tier's, or a newer one than the metadata knows. If it is tier %u of %s all the same, repeat with --force.",
+			err(s->ctx, ERR_NEEDS_FORCE,
+			    "%s: its label is damaged, but seems to be another tier's, or a newer one than the metadata knows. If it is tier %u of %s all the same, repeat with --force.",
 			    c->typed, rank, s->name);
 	}
 	free(carries);
@@ -140,17 +150,17 @@ static bool fits(const struct candidate *c, const struct set *s, unsigned int ra
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	if (c->dev.size < t->size)
-		err("%s: has %s, tier %u of %s had %s.", c->typed, format_size(a, c->dev.size), rank, s->name,
-		    format_size(b, t->size));
+		err(s->ctx, ERR_UNSUITABLE, "%s: has %s, tier %u of %s had %s.", c->typed,
+		    format_size(a, c->dev.size), rank, s->name, format_size(b, t->size));
 	else if (c->dev.logical_block > s->info.logical_block_size)
-		err("%s: has blocks of %u bytes, the set of %u.", c->typed, c->dev.logical_block,
-		    s->info.logical_block_size);
+		err(s->ctx, ERR_UNSUITABLE, "%s: has blocks of %u bytes, the set of %u.", c->typed,
+		    c->dev.logical_block, s->info.logical_block_size);
 	else
 		return true;
 	return false;
 }
 
-static bool read_head(const struct device *d, u8 *head)
+static bool read_head(struct tier_context *ctx, const struct device *d, u8 *head)
 {
 	int fd = device_open(d, O_RDONLY), r = fd;
 
@@ -159,7 +169,7 @@ static bool read_head(const struct device *d, u8 *head)
 		close(fd);
 	}
 	if (r)
-		err("%s: cannot be read: %s.", d->name, strerror(-r));
+		err(ctx, error_from(-r), "%s: cannot be read: %s.", d->name, strerror(-r));
 	return !r;
 }
 
@@ -172,21 +182,24 @@ static bool agreed(const struct candidate *c, const struct set *s, unsigned int 
 
 	if (!evidence_gather(&e, s, rank, &c->dev))
 		return false;
-	say("%s as tier %u of %s:\n", c->dev.name, rank, s->name);
+	say(s->ctx, "%s as tier %u of %s:", c->dev.name, rank, s->name);
 	for (i = 0; i < e.nr; i++)
-		say("  %s%s\n", e.item[i].against ? "against: " : "for:     ", e.item[i].text);
+		say(s->ctx, "  %s%s", e.item[i].against ? "against: " : "for:     ", e.item[i].text);
 	for (i = 0; i < s->nr_tiers; i++)
 		others += s->tier[i].present;
 	if (!others)
-		say("  against: no other tier is there to say that the metadata is current\n");
-	if (e.doubt && !global.force)
-		err("%s: %s. If it is tier %u of %s all the same, repeat with --force.", c->typed, e.doubt, rank, s->name);
-	else if (global.test)
-		say("Would write the label of tier %u of %s to %s, and zeroes to the rest of its label area.\n", rank,
-		    s->name, c->dev.name);
+		say(s->ctx, "  against: no other tier is there to say that the metadata is current");
+	if (e.doubt && !s->ctx->force)
+		err(s->ctx, ERR_NEEDS_FORCE,
+		    "%s: %s. If it is tier %u of %s all the same, repeat with --force.", c->typed,
+		    e.doubt, rank, s->name);
+	else if (s->ctx->dry_run)
+		say(s->ctx,
+		    "Would write the label of tier %u of %s to %s, and zeroes to the rest of its label area.",
+		    rank, s->name, c->dev.name);
 	else
-		may = ask("Write the label of tier %u of %s to %s?", rank, s->name, c->dev.name);
-	if (global.test && !(e.doubt && !global.force))
+		may = ask(s->ctx, "Write the label of tier %u of %s to %s?", rank, s->name, c->dev.name);
+	if (s->ctx->dry_run && !(e.doubt && !s->ctx->force))
 		may = true;
 	evidence_free(&e);
 	return may;
@@ -232,18 +245,21 @@ static bool write_to(const struct candidate *c, const struct set *s, unsigned in
 	step_reached("label", "agreed");
 	fd = device_open(&c->dev, O_RDWR | O_EXCL);
 	if (fd < 0)
-		err("%s: cannot be opened for writing: %s.", c->typed, strerror(-fd));
-	good = fd >= 0 && candidate_same(c) && read_head(&c->dev, now);
+		err(s->ctx, error_from(-fd), "%s: cannot be opened for writing: %s.", c->typed, strerror(-fd));
+	good = fd >= 0 && candidate_same(s->ctx, c) && read_head(s->ctx, &c->dev, now);
 	if (good && memcmp(now, head, MEMBER_HEAD)) {
-		err("%s: is not what it was any more, and stays as it is. Try again.", c->typed);
+		err(s->ctx, ERR_CHANGED,
+		    "%s: is not what it was any more, and stays as it is. Try again.", c->typed);
 		good = false;
 	}
 	r = good ? write_label(fd, s, &s->tier[rank]) : 0;
 	if (r)
-		err("%s: cannot be written: %s. The label is written when this is repeated.", c->typed, strerror(-r));
+		err(s->ctx, error_from(-r),
+		    "%s: cannot be written: %s. The label is written when this is repeated.", c->typed,
+		    strerror(-r));
 	/* Not every device has partitions. */
 	else if (good && ioctl(fd, BLKRRPART) < 0)
-		verbose("%s: partitions were not read again", c->typed);
+		verbose(s->ctx, "%s: partitions were not read again", c->typed);
 	if (fd >= 0)
 		close(fd);
 	free(now);
@@ -251,16 +267,17 @@ static bool write_to(const struct candidate *c, const struct set *s, unsigned in
 }
 
 /* Nobody uses it, and reading it does not wait for ever: false with the error said. */
-static bool is_free(const struct candidate *c)
+static bool is_free(struct tier_context *ctx, const struct candidate *c)
 {
 	struct set_list active;
 	bool is = !device_waits(c->dev.dev);
 
 	if (!is) {
-		err("%s: I/O to it waits: it is suspended, or a device below it.", c->typed);
+		err(ctx, ERR_UNREACHABLE, "%s: I/O to it waits: it is suspended, or a device below it.",
+		    c->typed);
 		return false;
 	}
-	sets_load(&active, false);
+	sets_load(ctx, &active, false);
 	is = candidate_usable(c, &active, 0);
 	sets_free(&active);
 	return is;
@@ -272,31 +289,33 @@ static bool relabel_tier(const struct set_list *list, const struct set *s, const
 	unsigned int rank;
 	bool good;
 
-	good = metadata_tells(s) && find_rank(s, text, &rank) && is_free(c) &&
-	       read_head(&c->dev, head) && may_be_tier(c, s, rank, head) && apart_from_all(c, list) &&
+	good = metadata_tells(s) && find_rank(s, text, &rank) && is_free(list->ctx, c) &&
+	       read_head(list->ctx, &c->dev, head) && may_be_tier(c, s, rank, head) && apart_from_all(c,
+			 list) &&
 	       fits(c, s, rank) && agreed(c, s, rank);
-	if (good && !global.test) {
+	if (good && !list->ctx->dry_run) {
 		good = write_to(c, s, rank, head);
 		if (good)
-			say("%s: has the label of tier %u of %s again. To go on: tierctl activate %s\n", c->typed, rank,
-			    s->name, s->name);
+			say(list->ctx,
+			    "%s: has the label of tier %u of %s again. To go on: tierctl activate %s",
+			    c->typed, rank, s->name, s->name);
 	}
 	free(head);
 	return good;
 }
 
-int relabel(const char *rank, const char *dev, const char *set)
+int relabel(struct tier_context *ctx, const char *rank, const char *dev, const char *set)
 {
 	struct candidate c = { .typed = dev };
 	struct set_list list = { 0 };
 	const struct set *s = NULL;
-	bool good = lock_named(set, true);
+	bool good = lock_named(ctx, set, true);
 
 	if (good) {
-		sets_load(&list, true);
+		sets_load(ctx, &list, true);
 		s = sets_need(&list, set);
 	}
-	good = s && candidate_find(&c) && relabel_tier(&list, s, rank, &c);
+	good = s && candidate_find(ctx, &c) && relabel_tier(&list, s, rank, &c);
 	candidate_free(&c);
 	sets_free(&list);
 	unlock_set();

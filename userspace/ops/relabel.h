@@ -6,9 +6,10 @@
 #ifndef TIERCTL_RELABEL_H
 #define TIERCTL_RELABEL_H
 
+#include "base/context.h"
 #include "set/set.h"
 
 /* tierctl repair --label.  An exit code. */
-int relabel(const char *rank, const char *dev, const char *set);
+int relabel(struct tier_context *ctx, const char *rank, const char *dev, const char *set);
 
 #endif

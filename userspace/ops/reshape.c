@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -76,25 +77,27 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 	int r;
 
 	if (dm_load(s->dm.name, length, params, s->dm.read_only, &reason)) {
-		err("%s: %s: the kernel refused it: %s. The set is as it was.", s->name, what, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED,
+		    "%s: %s: the kernel refused it: %s. The set is as it was.", s->name, what, reason);
 		free(reason);
 		return -1;
 	}
 	step_reached(what, "loaded");
 	/* What fails leaves the set suspended, and with it whatever lies on it. */
-	keep_still(&before);
+	quiet_begin(s->ctx, &before);
 	r = dm_resume(s->dm.name, &reason);
 	if (r) {
 		step_reached(what, "failed");
 		put_back(s, s->dm.table, s->dm.length, &worse);
 	}
-	move_again(&before);
+	quiet_end(s->ctx, &before);
 	if (!r)
 		return 0;
 
-	err("%s: %s: the kernel could not do it: %s.", s->name, what, reason);
+	err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s: the kernel could not do it: %s.", s->name, what, reason);
 	if (worse)
-		err("%s: cannot be put back: %s. It is suspended: I/O to it waits.", s->name, worse);
+		err(s->ctx, ERR_KERNEL_REFUSED,
+		    "%s: cannot be put back: %s. It is suspended: I/O to it waits.", s->name, worse);
 	free(worse);
 	free(reason);
 	return -1;
@@ -112,7 +115,9 @@ bool reshape_has_metadata(const struct set *s, bool drops)
 		return true;
 	way_out = set_is_dumped(s->hex) ? xstrdup("Wait until the dump or check that has it is done.") :
 		  xasprintf("Release it: dmsetup message %s 0 release_metadata_snap", s->dm_name);
-	err("%s: its metadata device has no room for that beside a metadata snapshot. %s", s->name, way_out);
+	err(s->ctx, ERR_NO_SPACE,
+	    "%s: its metadata device has no room for that beside a metadata snapshot. %s", s->name,
+	    way_out);
 	free(way_out);
 	return false;
 }
@@ -125,9 +130,9 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 	if (!reshape_has_metadata(s, t->nr_tiers < s->nr_tiers))
 		return r;
 	params = table_build(t);
-	verbose("table: 0 %llu tier %s", (unsigned long long)length, params);
-	if (global.test) {
-		say("Would load the table:\n0 %llu tier %s\n", (unsigned long long)length, params);
+	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)length, params);
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would load the table:\n0 %llu tier %s", (unsigned long long)length, params);
 		free(params);
 		return 0;
 	}
@@ -168,11 +173,11 @@ static const struct member *member_of(const struct member_list *list, const u8 *
  */
 static bool forget_loaded(const struct set *s)
 {
-	if (!s->dm.table_waits || global.test)
+	if (!s->dm.table_waits || s->ctx->dry_run)
 		return true;
 	if (!set_unchanged(s) || load_and_resume(s, s->dm.table, s->dm.length, "forget"))
 		return false;
-	say("%s: a table that was loaded and not used is forgotten.\n", s->name);
+	say(s->ctx, "%s: a table that was loaded and not used is forgotten.", s->name);
 	return true;
 }
 
@@ -187,7 +192,7 @@ static bool table_from_records(struct set *s, struct table *t)
 	memset(t, 0, sizeof(*t));
 	if (set_read_records(s, records, &nr))
 		return false;
-	members_scan(&members, false);
+	members_scan(s->ctx, &members, false);
 	t->metadata = xstrdup(s->table.metadata);
 	t->chunk_sectors = s->info.chunk_sectors;
 	t->policy = xstrdup(*s->info.policy ? s->info.policy : "default");
@@ -227,59 +232,64 @@ static int load_records(struct set *s)
 
 	if (table_from_records(s, &t)) {
 		params = table_build(&t);
-		verbose("table: 0 %llu tier %s", (unsigned long long)s->info.length, params);
-		keep_still(&before);
+		verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->info.length, params);
+		quiet_begin(s->ctx, &before);
 		r = put_back(s, params, s->info.length, &reason);
-		move_again(&before);
+		quiet_end(s->ctx, &before);
 		if (r) {
-			err("%s: cannot be put back: %s.", s->name, reason);
+			err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be put back: %s.", s->name, reason);
 			free(reason);
 		}
 		free(params);
 	} else {
-		err("%s: is suspended without a table that works, and its metadata or devices cannot be read.", s->name);
+		err(s->ctx, ERR_DAMAGED,
+		    "%s: is suspended without a table that works, and its metadata or devices cannot be read.",
+		    s->name);
 	}
 	table_free(&t);
 	return r;
 }
 
-struct set *need_changeable(struct set_list *list, const char *name)
+struct set *need_changeable(struct tier_context *ctx, struct set_list *list, const char *name)
 {
 	char *full, *resume;
 	struct set *s;
 
 	memset(list, 0, sizeof(*list));
-	if (!lock_named(name, false))
+	if (!lock_named(ctx, name, false))
 		return NULL;
-	sets_load(list, false);
+	sets_load(ctx, list, false);
 	s = sets_find(list, name);
-	if (needs_mending(s) && !global.test) {
+	if (needs_mending(s) && !ctx->dry_run) {
 		full = xstrdup(s->dm.name);
 		if (!load_records(s))
-			say("%s: a change that could not be made had left it suspended; it works again.\n", s->name);
+			say(ctx,
+			    "%s: a change that could not be made had left it suspended; it works again.",
+			    s->name);
 		sets_free(list);
-		s = need_active(list, full);
+		s = need_active(ctx, list, full);
 		free(full);
 	} else {
 		sets_free(list);
-		s = need_active(list, name);
+		s = need_active(ctx, list, name);
 	}
 	if (!s)
 		return NULL;
 	if (s->dm.suspended) {
 		resume = set_resume_command(s);
-		err("%s: is suspended. Type: %s", s->name, resume);
+		err(ctx, ERR_UNFINISHED, "%s: is suspended. Type: %s", s->name, resume);
 		free(resume);
 		return NULL;
 	}
 	if (set_missing(s))
-		err("%s: a tier is missing. Its tiers stay as they are until it is back.", s->name);
+		err(ctx, ERR_DEGRADED,
+		    "%s: a tier is missing. Its tiers stay as they are until it is back.", s->name);
 	else if (s->status.needs_check)
-		err("%s: its metadata needs a check first.", s->name);
+		err(ctx, ERR_DAMAGED, "%s: its metadata needs a check first.", s->name);
 	else if (s->status.read_only)
-		err("%s: is read-only.", s->name);
+		err(ctx, ERR_READ_ONLY, "%s: is read-only.", s->name);
 	else if (s->status.nr_tiers != s->nr_tiers || set_read_info(s))
-		err("%s: its metadata cannot be read.", s->name);
+		err(ctx, ERR_IO, "%s: its metadata cannot be read.", s->name);
 	else if (forget_loaded(s))
 		return s;
 	return NULL;
@@ -304,27 +314,27 @@ static void wait_until_free(const struct device *d)
 }
 
 /* One that was made for the set goes, one that was there before is what it was. */
-static int release_volume(const struct lvm_part *p)
+static int release_volume(struct tier_context *ctx, const struct lvm_part *p)
 {
 	char *old = lvm_tag(p, "name");
-	int r = old ? parts_release(p) : lvm_remove_made(p);
+	int r = old ? parts_release(ctx, p) : lvm_remove_made(ctx, p);
 
-	if (!r && old && !global.test)
-		say("%s: is called %s/%s again.\n", p->name, p->vg, old);
+	if (!r && old && !ctx->dry_run)
+		say(ctx, "%s: is called %s/%s again.", p->name, p->vg, old);
 	free(old);
 	return r;
 }
 
 bool reshape_may_release(const struct set *s, const struct device *d)
 {
-	struct lvm_steps steps = { .set = s->name, .back = true };
+	struct lvm_steps steps = { .ctx = s->ctx, .set = s->name, .back = true };
 	struct lvm_parts fast;
 	unsigned int i;
 
 	/* Whatever is no LV does not make us run LVM. */
 	if (!device_is_volume(d->dev))
 		return true;
-	if (lvm_list_fast(s->hex, &fast))
+	if (lvm_list_fast(s->ctx, s->hex, &fast))
 		return false;
 	for (i = 0; i < fast.nr; i++)
 		if (lvm_is_device(&fast.part[i], d->dev))
@@ -344,18 +354,19 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	member_read(d, &m);
 	if (m.kind == MEMBER_TIER && memcmp(m.label.set_uuid, s->uuid, TIER_UUID_SIZE)) {
 		what = candidate_describe(&m);
-		err("%s: carries %s by now, and stays as it is.", d->name, what);
+		err(s->ctx, ERR_CHANGED, "%s: carries %s by now, and stays as it is.", d->name, what);
 		free(what);
 		code = EXIT_FAILED;
-	} else if (m.kind == MEMBER_TIER && global.test) {
-		say("Would wipe the label on %s.\n", d->name);
+	} else if (m.kind == MEMBER_TIER && s->ctx->dry_run) {
+		say(s->ctx, "Would wipe the label on %s.", d->name);
 	} else if (m.kind == MEMBER_TIER) {
 		wait_until_free(d);
-		if (wipe_labels(d, s->uuid))
+		if (wipe_labels(s->ctx, d, s->uuid))
 			code = EXIT_FAILED;
 	} else if (m.kind == MEMBER_UNREADABLE || m.kind == MEMBER_DAMAGED) {
-		err("%s: its label cannot be wiped: %s. When it can be read: tierctl destroy %s", d->name, m.reason,
-		    d->name);
+		err(s->ctx, ERR_IO,
+		    "%s: its label cannot be wiped: %s. When it can be read: tierctl destroy %s",
+		    d->name, m.reason, d->name);
 		code = EXIT_FAILED;
 	}
 	member_free(&m);
@@ -363,12 +374,12 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	/* Whatever is no LV does not make us run LVM. */
 	if (code || !device_is_volume(d->dev))
 		return code;
-	if (lvm_list_fast(s->hex, &fast))
+	if (lvm_list_fast(s->ctx, s->hex, &fast))
 		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && !code; i++)
 		/* It may have another name since. */
 		if (lvm_is_device(&fast.part[i], d->dev))
-			code = release_volume(&fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
+			code = release_volume(s->ctx, &fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
 	lvm_parts_free(&fast);
 	step_reached("clean", "done");
 	return code;
@@ -382,35 +393,39 @@ static void say_lost_pins(struct set *s, const struct device *d, unsigned long l
 	if (set_refresh(s) || s->status.pinned >= before)
 		return;
 	lost = before - s->status.pinned;
-	warn("%s: %llu chunk%s pinned to %s and %s so no more. To pin the same files to another tier: tierctl pin FILE --tier RANK",
+	warn(s->ctx,
+	     "%s: %llu chunk%s pinned to %s and %s so no more. To pin the same files to another tier: tierctl pin FILE --tier RANK",
 	     s->name, lost, lost == 1 ? " was" : "s were", d->name, lost == 1 ? "is" : "are");
 }
 
-static int drop_tier(const char *set_name, const struct device *d, const char *again, const char *back)
+static int drop_tier(struct tier_context *ctx, const char *set_name, const struct device *d,
+		     const char *again, const char *back)
 {
 	struct set_list list;
-	struct set *s = need_changeable(&list, set_name);
+	struct set *s = need_changeable(ctx, &list, set_name);
 	int rank = s ? set_rank_of_device(s, d->dev) : -1, code = EXIT_FAILED;
 	struct table t;
 
 	if (s && rank < 0) {
-		err("%s: %s is no tier of it any more.", s->name, d->name);
+		err(ctx, ERR_CHANGED, "%s: %s is no tier of it any more.", s->name, d->name);
 	} else if (s && reshape_may_release(s, d)) {
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		if (reshape_reload(s, &t, s->dm.length, "drop")) {
-			err("%s: %s is empty and stays closed. To take it out, once the cause is gone: %s. To go back: %s",
+			err(ctx, ERR_UNFINISHED,
+			    "%s: %s is empty and stays closed. To take it out, once the cause is gone: %s. To go back: %s",
 			    s->name, d->name, again, back);
 		} else {
 			say_lost_pins(s, d, s->status.pinned);
 			code = reshape_clean_device(s, d);
 			if (code)
-				err("%s: %s is out of it, but not all that was to be done with it is. Once the cause is gone: tierctl remove %s %s",
+				err(ctx, ERR_UNFINISHED,
+				    "%s: %s is out of it, but not all that was to be done with it is. Once the cause is gone: tierctl remove %s %s",
 				    s->name, d->name, s->name, d->name);
 		}
 		table_free(&t);
-		if (!code && !global.test)
-			say("%s: %s is out of it and free.\n", s->name, d->name);
+		if (!code && !ctx->dry_run)
+			say(ctx, "%s: %s is out of it and free.", s->name, d->name);
 	}
 	sets_free(&list);
 	return code;
@@ -428,14 +443,16 @@ static void say_work(const struct set *s, unsigned int rank)
 		parse_number(limit, &kib);
 	seconds = kib ? left / 1024 / kib : 0;
 	if (!kib)
-		say("%s: %s to move off tier %u, as fast as the devices can.\n", s->name,
+		say(s->ctx, "%s: %s to move off tier %u, as fast as the devices can.", s->name,
 		    format_size(size, left), rank);
 	else if (seconds < 120)
-		say("%s: %s to move off tier %u, about %llu s at %s/s.\n", s->name, format_size(size, left),
-		    rank, (unsigned long long)seconds + 1, format_size(speed, kib * 1024));
+		say(s->ctx, "%s: %s to move off tier %u, about %llu s at %s/s.", s->name,
+		    format_size(size, left), rank, (unsigned long long)seconds + 1,
+		    format_size(speed, kib * 1024));
 	else
-		say("%s: %s to move off tier %u, about %llu min at %s/s.\n", s->name, format_size(size, left),
-		    rank, (unsigned long long)seconds / 60 + 1, format_size(speed, kib * 1024));
+		say(s->ctx, "%s: %s to move off tier %u, about %llu min at %s/s.", s->name,
+		    format_size(size, left), rank, (unsigned long long)seconds / 60 + 1,
+		    format_size(speed, kib * 1024));
 }
 
 /* LVM lets it be renamed; its tags tell which it is. */
@@ -445,15 +462,18 @@ static void say_no_origin(const struct set *s)
 	struct lvm_parts parts;
 	char *old;
 
-	if (lvm_list_set(s->hex, &parts))
+	if (lvm_list_set(s->ctx, s->hex, &parts))
 		return;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	old = origin ? lvm_tag(origin, "name") : NULL;
 	if (old)
-		err("%s: %s is what it was made of, and has to be called %s%s: lvrename %s %s %s%s", s->name,
-		    origin->name, old, LVM_ORIGIN_SUFFIX, origin->vg, origin->lv, old, LVM_ORIGIN_SUFFIX);
+		err(s->ctx, ERR_LVM_REFUSED,
+		    "%s: %s is what it was made of, and has to be called %s%s: lvrename %s %s %s%s",
+		    s->name, origin->name, old, LVM_ORIGIN_SUFFIX, origin->vg, origin->lv, old,
+		    LVM_ORIGIN_SUFFIX);
 	else
-		err("%s: none of its tiers is the logical volume whose name it has (_torig).", s->name);
+		err(s->ctx, ERR_NOT_FOUND,
+		    "%s: none of its tiers is the logical volume whose name it has (_torig).", s->name);
 	free(old);
 	lvm_parts_free(&parts);
 }
@@ -473,33 +493,36 @@ bool reshape_may_go(const struct set *s, unsigned int rank)
 		return false;
 	if ((int)rank != set_origin(s))
 		return true;
-	err("%s: is what %s was made of, and cannot be taken out. To move it: pvmove. To go back to it: tierctl revert %s",
+	err(s->ctx, ERR_UNSUITABLE,
+	    "%s: is what %s was made of, and cannot be taken out. To move it: pvmove. To go back to it: tierctl revert %s",
 	    s->tier[rank].dev.name, s->name, s->name);
 	return false;
 }
 
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back)
+int reshape_take_out(struct tier_context *ctx, const char *set_name, dev_t dev, bool background,
+		     const char *again, const char *back)
 {
 	struct set_list list;
-	struct set *s = need_changeable(&list, set_name);
+	struct set *s = need_changeable(ctx, &list, set_name);
 	int rank = s ? set_rank_of_device(s, dev) : -1, code = EXIT_FAILED;
 	struct device d = { 0 };
 	struct table t;
 
 	if (s && rank < 0)
-		err("%s: its tiers were changed by somebody else meanwhile. Try again.", s->name);
+		err(ctx, ERR_CHANGED,
+		    "%s: its tiers were changed by somebody else meanwhile. Try again.", s->name);
 	if (rank < 0 || !reshape_may_go(s, rank) || !reshape_has_metadata(s, true) || !check_room(s, rank, 0, "remove"))
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (!reshape_may_release(s, &d))
 		goto out;
 	if (s->status.pinned)
-		warn("%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,
+		warn(ctx, "%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,
 		     (unsigned long long)s->status.pinned, s->status.pinned == 1 ? " is" : "s are", d.name);
-	if (global.test) {
+	if (ctx->dry_run) {
 		say_work(s, rank);
 		send_message(s, "evacuate %d", rank);
-		say("Would wait until tier %d is empty.\n", rank);
+		say(ctx, "Would wait until tier %d is empty.", rank);
 		reshape_table(s, &t);
 		table_drop(&t, rank);
 		reshape_reload(s, &t, s->dm.length, "drop");
@@ -513,18 +536,19 @@ int reshape_take_out(const char *set_name, dev_t dev, bool background, const cha
 	step_reached("evacuate", "begun");
 	say_work(s, rank);
 	if (background) {
-		say("%s: tier %d is being emptied. Then, and to see how far it is: %s\n", s->name, rank, again);
+		say(ctx, "%s: tier %d is being emptied. Then, and to see how far it is: %s", s->name,
+		    rank, again);
 		code = EXIT_DONE;
 		goto out;
 	}
 	unlock_set();
 	code = wait_for(s, rank, 0);
 	if (code == EXIT_DETACHED)
-		warn("%s: to finish: %s. To go back: %s", s->name, again, back);
+		warn(ctx, "%s: to finish: %s. To go back: %s", s->name, again, back);
 	if (!code) {
 		step_reached("evacuate", "done");
 		sets_free(&list);
-		code = drop_tier(set_name, &d, again, back);
+		code = drop_tier(ctx, set_name, &d, again, back);
 		device_free(&d);
 		return code;
 	}
@@ -548,7 +572,8 @@ bool check_room(struct set *s, unsigned int rank, uint64_t extra_places, const c
 			elsewhere += s->status.tier[i].places;
 	if (elsewhere >= need || s->tier[rank].state == 'E')
 		return true;
-	err("%s: %s tier %u: %s to move; the set needs %s, its other tiers have %s. Add %s first, or make the set smaller: tierctl resize --size SIZE %s",
+	err(s->ctx, ERR_NO_SPACE,
+	    "%s: %s tier %u: %s to move; the set needs %s, its other tiers have %s. Add %s first, or make the set smaller: tierctl resize --size SIZE %s",
 	    s->name, command, rank, format_size(d, s->status.tier[rank].used * chunk),
 	    format_size(a, need * chunk), format_size(b, elsewhere * chunk),
 	    format_size(c, (need - elsewhere) * chunk), s->name);

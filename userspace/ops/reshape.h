@@ -7,6 +7,7 @@
 #ifndef TIERCTL_RESHAPE_H
 #define TIERCTL_RESHAPE_H
 
+#include "base/context.h"
 #include "set/member.h"
 #include "set/set.h"
 #include "dm/table.h"
@@ -16,7 +17,7 @@
  * not suspended.  What a change that was cut short left in the kernel, a table
  * that waits or does not work, is put in order first.  Takes lock_set().
  */
-struct set *need_changeable(struct set_list *list, const char *name);
+struct set *need_changeable(struct tier_context *ctx, struct set_list *list, const char *name);
 
 /* The live table as it has to be loaded again: what a message has set since is left out. */
 void reshape_table(const struct set *s, struct table *t);
@@ -47,7 +48,8 @@ bool reshape_may_release(const struct set *s, const struct device *d);
  * evacuate, wait, reload, wipe the label.  May be called at any stage of that.  again
  * and back are the commands that go on and undo it.  An exit code.
  */
-int reshape_take_out(const char *set_name, dev_t dev, bool background, const char *again, const char *back);
+int reshape_take_out(struct tier_context *ctx, const char *set_name, dev_t dev, bool background,
+		     const char *again, const char *back);
 /* The last steps: the label, and the logical volume if tierctl made it, or gave it a name. */
 int reshape_clean_device(const struct set *s, const struct device *d);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -70,11 +71,12 @@ static int check_durable(const struct moment *m)
 	u64 v, mapped = 0;
 
 	if (set_refresh(m->s) || st->kind != STATUS_OK) {
-		err("%s: its status cannot be queried.", m->s->name);
+		err(m->s->ctx, ERR_FAILED, "%s: its status cannot be queried.", m->s->name);
 		return -EIO;
 	}
 	if (st->read_only) {
-		err("%s: has fallen to read-only; the kernel log says why.", m->s->name);
+		err(m->s->ctx, ERR_READ_ONLY, "%s: has fallen to read-only; the kernel log says why.",
+		    m->s->name);
 		return -EIO;
 	}
 	for (v = 0; v < m->nr_chunks; v++)
@@ -101,7 +103,7 @@ static int read_map(struct moment *m)
 		close(fd);
 	}
 	if (r < 0)
-		err("%s: %s.", s->meta_dev.name, reason);
+		err(m->s->ctx, ERR_IO, "%s: %s.", s->meta_dev.name, reason);
 	s->have_info = r >= 0;
 	return r < 0 ? r : 0;
 }
@@ -135,7 +137,7 @@ static int open_devices(struct moment *m, int mode)
 			continue;
 		m->fd[i] = device_open(&m->s->tier[i].dev, O_RDONLY);
 		if (m->fd[i] < 0 || m->home_fd < 0) {
-			err("%s: cannot be opened.", m->s->tier[i].dev.name);
+			err(m->s->ctx, ERR_IO, "%s: cannot be opened.", m->s->tier[i].dev.name);
 			return -EIO;
 		}
 	}
@@ -157,7 +159,7 @@ static int find_label(struct moment *m)
 			found = -EIO;
 	}
 	if (found < 0)
-		err("%s: its label cannot be read.", m->home->dev.name);
+		err(m->s->ctx, ERR_IO, "%s: its label cannot be read.", m->home->dev.name);
 	return found;
 }
 
@@ -271,7 +273,8 @@ static int pass_through(const struct set *s, const struct set_tier *home)
 	step_reached("revert", "noted");
 	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
 	    dm_resume(s->dm.name, &reason)) {
-		err("%s: the data is home, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
+		err(s->ctx, ERR_KERNEL_REFUSED,
+		    "%s: the data is home, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
 		    s->name, reason, s->name);
 		free(reason);
 		return -EIO;
@@ -286,11 +289,11 @@ static int back_to_set(const struct set *s, const struct set_tier *home, uint64_
 	int r = 0;
 
 	if (touched)
-		r = label_area_clear(&home->dev, s->chunk_sectors, label);
+		r = label_area_clear(s->ctx, &home->dev, s->chunk_sectors, label);
 	if (!r)
 		r = set_write_state(s, TIER_STATE_LIVE, 0);
 	if (dm_resume(s->dm.name, &reason)) {
-		err("%s: cannot be resumed: %s.", s->name, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be resumed: %s.", s->name, reason);
 		free(reason);
 		return -EIO;
 	}
@@ -307,14 +310,14 @@ static int overwrite(struct moment *m)
 		r = write_over_label(m, m->last);
 		/* It may be there by now or not: the label has to be, or it stays undecided. */
 		if (r && write_over_label(m, m->in_force)) {
-			err(m->s->active ? "%s: fails: %s. I/O to %s waits until this is called again and works." :
-			    "%s: fails: %s. Make it work again, then undo the conversion of %s again.",
+			err(m->s->ctx, ERR_IO,
+			    m->s->active ? "%s: fails: %s. I/O to %s waits until this is called again and works." : "%s: fails: %s. Make it work again, then undo the conversion of %s again.",
 			    m->home->dev.name, strerror(-r), m->s->name);
 			return -ENOTRECOVERABLE;
 		}
 	}
 	if (r)
-		err("%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
+		err(m->s->ctx, ERR_IO, "%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
 	return r;
 }
 
@@ -356,21 +359,21 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
-		err("%s: has no label.", m.home->dev.name);
+		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.home->dev.name);
 		r = -EIO;
 	} else if (r > 0) {
 		m.nr_chunks = s->info.nr_chunks;
 		m.entry = xcalloc(m.nr_chunks, sizeof(*m.entry));
-		keep_still(&before);
+		quiet_begin(s->ctx, &before);
 		r = dm_suspend(s->dm.name, &reason);
 		if (r) {
-			err("%s: cannot be suspended: %s.", s->name, reason);
+			err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be suspended: %s.", s->name, reason);
 			free(reason);
 		} else {
 			step_reached("revert", "suspended");
 			r = do_moment(&m);
 		}
-		move_again(&before);
+		quiet_end(s->ctx, &before);
 	}
 	close_devices(&m);
 	return r;
@@ -428,7 +431,7 @@ int revert_mend(struct set *s, unsigned int rank)
 		/* The call may have been killed before it knew that the label is gone for good. */
 		r = fsync(m.home_fd) ? -errno : 0;
 		if (r)
-			err("%s: cannot be written: %s.", m.home->dev.name, strerror(-r));
+			err(s->ctx, ERR_IO, "%s: cannot be written: %s.", m.home->dev.name, strerror(-r));
 		else
 			r = pass_through(s, m.home);
 	} else if (!r) {
@@ -450,8 +453,9 @@ static int check_sources(const struct moment *m)
 		if (v < m->homes.first || v >= m->homes.end)
 			r = find_source(m, v, &fd, &at);
 	if (r)
-		err("%s: a tier that has what lay under the label of %s is missing. Connect it.", m->s->name,
-		    m->home->dev.name);
+		err(m->s->ctx, ERR_DEGRADED,
+		    "%s: a tier that has what lay under the label of %s is missing. Connect it.",
+		    m->s->name, m->home->dev.name);
 	return r;
 }
 
@@ -469,7 +473,7 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
-		err("%s: has no label.", m.home->dev.name);
+		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.home->dev.name);
 		r = -EIO;
 	} else if (r > 0) {
 		r = read_map(&m);
@@ -530,7 +534,7 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
 	struct lvm_parts parts = { 0 };
 	char *name = NULL;
 
-	if (lvm_installed() && lvm_list_set(s->hex, &parts))
+	if (lvm_installed() && lvm_list_set(s->ctx, s->hex, &parts))
 		return NULL;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	*volume = origin;
@@ -597,19 +601,22 @@ int revert_take_back(const struct set *s)
 		return -EUCLEAN;
 	/* A copy from before has not what was written since, and damage need not be believed. */
 	if (s->info.state == TIER_STATE_RETIRED && (home ? home->present : any_labelled(s))) {
-		err("%s: says of itself that it went back to %s, but %s. Nothing was changed. If it did not go back, to have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
+		err(s->ctx, ERR_DAMAGED,
+		    "%s: says of itself that it went back to %s, but %s. Nothing was changed. If it did not go back, to have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
 		    s->name, home ? home->dev.name : "one device",
-		    home ? "this has its label; a copy from before is to be taken away" :
-			   "not to which, and its tiers have their labels still", s->name);
+		    home ? "this has its label; a copy from before is to be taken away" : "not to which, and its tiers have their labels still",
+		    s->name);
 		return -EUCLEAN;
 	}
 	if (!home || !home->present) {
-		err("%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
+		err(s->ctx, ERR_DEGRADED,
+		    "%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
 		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);
 		return -ENODEV;
 	}
 	if (set_missing(s)) {
-		err("%s: was on its way back to one device, and another one of its tiers is missing. Connect it, and try again.",
+		err(s->ctx, ERR_DEGRADED,
+		    "%s: was on its way back to one device, and another one of its tiers is missing. Connect it, and try again.",
 		    s->name);
 		return -ENODEV;
 	}
@@ -617,12 +624,12 @@ int revert_take_back(const struct set *s)
 	return r ? r : set_write_state(s, TIER_STATE_LIVE, 0);
 }
 
-int revert_names(const char *set_hex, char **device)
+int revert_names(struct tier_context *ctx, const char *set_hex, char **device)
 {
 	char *name = NULL, *dm_name, *away, *both, *reason;
 	const struct lvm_part *origin, *placeholder;
 	struct lvm_parts parts;
-	int r = lvm_list_set(set_hex, &parts);
+	int r = lvm_list_set(ctx, set_hex, &parts);
 
 	origin = r ? NULL : lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	placeholder = r ? NULL : lvm_find_role(&parts, LVM_ROLE_PLACEHOLDER);
@@ -635,7 +642,8 @@ int revert_names(const char *set_hex, char **device)
 		if (*device && strcmp(*device, away)) {
 			r = dm_rename(*device, away, &reason);
 			if (r) {
-				err("%s: cannot be renamed to %s: %s.", *device, away, reason);
+				err(ctx, ERR_KERNEL_REFUSED, "%s: cannot be renamed to %s: %s.", *device,
+				    away, reason);
 				free(reason);
 			} else {
 				free(*device);
@@ -648,12 +656,12 @@ int revert_names(const char *set_hex, char **device)
 		free(both);
 	}
 	if (!r && placeholder) {
-		r = lvm_remove_placeholder(placeholder);
+		r = lvm_remove_placeholder(ctx, placeholder);
 		if (!r)
 			step_reached("revert", "placeholder");
 	}
 	if (!r && name && strcmp(origin->lv, name)) {
-		r = lvm_rename(origin->vg, origin->lv, name);
+		r = lvm_rename(ctx, origin->vg, origin->lv, name);
 		if (!r)
 			step_reached("revert", "renamed");
 	}
@@ -663,17 +671,18 @@ int revert_names(const char *set_hex, char **device)
 }
 
 /* It goes when nobody has it open any more. */
-static int let_device_go(const char *device)
+static int let_device_go(struct tier_context *ctx, const char *device)
 {
 	char *reason;
 	int r = dm_remove_at_last_close(device, &reason);
 
 	if (r) {
-		err("%s: cannot be removed: %s.", device, reason);
+		err(ctx, ERR_KERNEL_REFUSED, "%s: cannot be removed: %s.", device, reason);
 		free(reason);
 	} else if (dm_name_exists(device)) {
-		say("/dev/mapper/%s stays until it is closed, and passes everything through. Until then it does not see "
-		    "that the device below grows.\n", device);
+		say(ctx,
+		    "/dev/mapper/%s stays until it is closed, and passes everything through. Until then it does not see " "that the device below grows.",
+		    device);
 	}
 	return r;
 }
@@ -684,23 +693,24 @@ static int wipe_set(const struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
-		if (s->tier[i].present && wipe_labels(&s->tier[i].dev, s->uuid))
+		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
 			return -1;
 		if (home && &s->tier[i] != home && comes_later(&s->tier[i]))
-			warn("%s: tier %u (%s) is not there, and keeps its label. To wipe it then: tierctl destroy DEV",
+			warn(s->ctx,
+			     "%s: tier %u (%s) is not there, and keeps its label. To wipe it then: tierctl destroy DEV",
 			     s->name, i, s->tier[i].last_seen);
 	}
 	for (i = 0; i < s->nr_stray; i++)
-		if (wipe_stray(&s->stray[i], s->uuid))
+		if (wipe_stray(s->ctx, &s->stray[i], s->uuid))
 			return -1;
 	step_reached("revert", "wiped");
 	if (set_write_state(s, TIER_STATE_RETIRED, home_id(s)))
 		return -1;
 	step_reached("revert", "retired");
-	return wipe_superblock(&s->meta_dev, s->uuid);
+	return wipe_superblock(s->ctx, &s->meta_dev, s->uuid);
 }
 
-int revert_finish(const char *set_hex)
+int revert_finish(struct tier_context *ctx, const char *set_hex)
 {
 	char *uuid = xasprintf("%s%s", DM_UUID_PREFIX, set_hex), *lv_uuid = xasprintf("%s-lv", uuid);
 	char *device = dm_name_of_uuid(lv_uuid);
@@ -710,32 +720,32 @@ int revert_finish(const char *set_hex)
 
 	if (!device)
 		device = dm_name_of_uuid(uuid);
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s && (s->active || (s->have_info && !md_has_home(s->info.state)))) {
-		err("%s: is a tiered set still.", s->name);
+		err(ctx, ERR_ACTIVE, "%s: is a tiered set still.", s->name);
 		r = -1;
 	} else if (s && !set_parts_known(s)) {
 		r = -1;
 	}
 	sets_free(&list);
 	if (!r && lvm_installed())
-		r = revert_names(set_hex, &device);
+		r = revert_names(ctx, set_hex, &device);
 	if (!r && device)
-		r = let_device_go(device);
+		r = let_device_go(ctx, device);
 	if (!r)
 		step_reached("revert", "released");
-	sets_load(&list, true);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (!r && s && revert_unfinished(s))
 		r = wipe_set(s);
 	if (!r) {
 		step_reached("revert", "unmade");
 		if (lvm_installed())
-			r = parts_release_all(set_hex, 0);
+			r = parts_release_all(ctx, set_hex, 0);
 	}
 	if (!r)
-		schedule_forget(set_hex);
+		schedule_forget(ctx, set_hex);
 	sets_free(&list);
 	free(device);
 	free(lv_uuid);

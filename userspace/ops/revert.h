@@ -8,6 +8,7 @@
 #ifndef TIERCTL_REVERT_H
 #define TIERCTL_REVERT_H
 
+#include "base/context.h"
 #include "set/set.h"
 
 /* Chunks that have a place of their own number on the tier. */
@@ -54,8 +55,8 @@ int revert_take_back(const struct set *s);
  * The names of a set that was a logical volume go back: its device, if it has one, makes way,
  * then the placeholder, then the volume gets its own.  0 or an error, said.
  */
-int revert_names(const char *set_hex, char **device);
+int revert_names(struct tier_context *ctx, const char *set_hex, char **device);
 /* All that is left to do once the tier has taken the set's place.  An exit code. */
-int revert_finish(const char *set_hex);
+int revert_finish(struct tier_context *ctx, const char *set_hex);
 
 #endif

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "ops/window.h"
 #include "set/find.h"
@@ -27,9 +28,10 @@
 
 extern char **environ;
 
-void schedule_init(struct schedule *d, const char *set_hex)
+void schedule_init(struct tier_context *ctx, struct schedule *d, const char *set_hex)
 {
 	memset(d, 0, sizeof(*d));
+	d->ctx = ctx;
 	d->unit = xasprintf("tierctl-schedule-%s.timer", set_hex);
 	d->timer = xasprintf(UNITS "/%s", d->unit);
 	d->service = xasprintf(UNITS "/tierctl-schedule-%s.service", set_hex);
@@ -82,7 +84,7 @@ bool schedule_inside(const struct schedule *d)
 int schedule_set_paused(struct set *s, bool paused)
 {
 	if (!s->active) {
-		say("%s: is inactive and stays as it is.\n", s->name);
+		say(s->ctx, "%s: is inactive and stays as it is.", s->name);
 		return EXIT_DONE;
 	}
 	if (!check_active(s))
@@ -91,7 +93,7 @@ int schedule_set_paused(struct set *s, bool paused)
 		return EXIT_DONE;
 	if (send_message(s, "%s", paused ? "pause" : "resume"))
 		return EXIT_FAILED;
-	if (!global.test)
+	if (!s->ctx->dry_run)
 		s->status.paused = paused;
 	return EXIT_DONE;
 }
@@ -105,7 +107,7 @@ void schedule_join(const struct schedule *d, const char *separator, struct text 
 }
 
 /* With --dry-run says the command.  False with the error said. */
-static bool systemctl(const char *what, const char *option, const char *unit)
+static bool systemctl(struct tier_context *ctx, const char *what, const char *option, const char *unit)
 {
 	const char *argv[] = { "systemctl", "--quiet", what, NULL, NULL, NULL };
 	int status = 0, r, n = 3;
@@ -115,9 +117,9 @@ static bool systemctl(const char *what, const char *option, const char *unit)
 		argv[n++] = option;
 	if (unit)
 		argv[n++] = unit;
-	verbose("running: systemctl %s %s", what, unit ? unit : "");
-	if (global.test) {
-		say("Would run: systemctl %s%s%s%s%s\n", what, option ? " " : "", option ? option : "",
+	verbose(ctx, "running: systemctl %s %s", what, unit ? unit : "");
+	if (ctx->dry_run) {
+		say(ctx, "Would run: systemctl %s%s%s%s%s", what, option ? " " : "", option ? option : "",
 		    unit ? " " : "", unit ? unit : "");
 		return true;
 	}
@@ -126,7 +128,7 @@ static bool systemctl(const char *what, const char *option, const char *unit)
 	while (!r && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (r || !WIFEXITED(status) || WEXITSTATUS(status)) {
-		err("systemctl %s: %s.", what, r ? strerror(r) : "failed");
+		err(ctx, ERR_SYSTEM, "systemctl %s: %s.", what, r ? strerror(r) : "failed");
 		return false;
 	}
 	return true;
@@ -138,14 +140,14 @@ static bool systemd_runs(void)
 }
 
 /* Whole or not at all; with --dry-run says it.  False with the error said. */
-static bool write_unit(const char *path, const struct text *t)
+static bool write_unit(struct tier_context *ctx, const char *path, const struct text *t)
 {
 	char *temporary;
 	bool good;
 	FILE *f;
 
-	if (global.test) {
-		say("Would write %s:\n%s\n", path, t->s);
+	if (ctx->dry_run) {
+		say(ctx, "Would write %s:\n%s", path, t->s);
 		return true;
 	}
 	temporary = xasprintf("%s.new", path);
@@ -156,7 +158,7 @@ static bool write_unit(const char *path, const struct text *t)
 		good = false;
 	good = good && !rename(temporary, path);
 	if (!good) {
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		unlink(temporary);
 	}
 	free(temporary);
@@ -177,14 +179,14 @@ static bool write_service(const struct schedule *d)
 	bool good;
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
-		err("/proc/self/exe: %s.", strerror(errno));
+		err(d->ctx, error_from(errno), "/proc/self/exe: %s.", strerror(errno));
 		return false;
 	}
 	describe(d, "Pause or resume migration", &t);
 	text_add(&t, "[Service]\nType=oneshot\nExecStart=%s schedule --apply %s ", self, d->set->hex);
 	schedule_join(d, " ", &t);
 	text_add(&t, "\n");
-	good = write_unit(d->service, &t);
+	good = write_unit(d->ctx, d->service, &t);
 	text_free(&t);
 	return good;
 }
@@ -204,17 +206,17 @@ static bool write_timer(const struct schedule *d)
 			 w.from % 60, w.to / 60, w.to % 60);
 	}
 	text_add(&t, "Persistent=true\n\n[Install]\nWantedBy=timers.target\n");
-	good = write_unit(d->timer, &t);
+	good = write_unit(d->ctx, d->timer, &t);
 	text_free(&t);
 	return good;
 }
 
-static bool remove_unit(const char *path)
+static bool remove_unit(struct tier_context *ctx, const char *path)
 {
-	if (global.test) {
-		say("Would remove %s.\n", path);
+	if (ctx->dry_run) {
+		say(ctx, "Would remove %s.", path);
 	} else if (unlink(path) && errno != ENOENT) {
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		return false;
 	}
 	return true;
@@ -225,19 +227,19 @@ static bool remove_timer(const struct schedule *d)
 {
 	const char *now = systemd_runs() ? "--now" : NULL;
 
-	if (!access(d->timer, F_OK) && !systemctl("disable", now, d->unit))
+	if (!access(d->timer, F_OK) && !systemctl(d->ctx, "disable", now, d->unit))
 		return false;
-	return remove_unit(d->timer) && (!now || systemctl("daemon-reload", NULL, NULL));
+	return remove_unit(d->ctx, d->timer) && (!now || systemctl(d->ctx, "daemon-reload", NULL, NULL));
 }
 
 /* Of a set that is gone, or has had no hours: nothing stays, whatever systemd says. */
 static void forget(const struct schedule *d)
 {
 	if (!remove_timer(d)) {
-		remove_unit(d->timer);
-		systemctl("daemon-reload", NULL, NULL);
+		remove_unit(d->ctx, d->timer);
+		systemctl(d->ctx, "daemon-reload", NULL, NULL);
 	}
-	remove_unit(d->service);
+	remove_unit(d->ctx, d->service);
 }
 
 /*
@@ -251,15 +253,16 @@ int schedule_clear(const struct schedule *d)
 	int code = schedule_set_paused(s, false);
 
 	if (!s->active && (set_read_info(s) || s->info.flags & TIER_SB_PAUSED))
-		warn("%s: may be paused when it is active again. Then: tierctl resume %s", s->name, s->name);
-	return !code && good && remove_unit(d->service) ? EXIT_DONE : EXIT_FAILED;
+		warn(d->ctx, "%s: may be paused when it is active again. Then: tierctl resume %s",
+		     s->name, s->name);
+	return !code && good && remove_unit(d->ctx, d->service) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* What is there already takes the new hours by a restart. */
 static bool put_in_place(const struct schedule *d)
 {
-	return write_timer(d) && systemctl("daemon-reload", NULL, NULL) &&
-	       systemctl("enable", NULL, d->unit) && systemctl("restart", NULL, d->unit);
+	return write_timer(d) && systemctl(d->ctx, "daemon-reload", NULL, NULL) &&
+	       systemctl(d->ctx, "enable", NULL, d->unit) && systemctl(d->ctx, "restart", NULL, d->unit);
 }
 
 /* All of it, or the hours stay as they were. */
@@ -268,7 +271,8 @@ bool schedule_install(struct schedule *d, const struct strings *before)
 	struct strings wanted = d->windows;
 
 	if (!systemd_runs()) {
-		err("%s: systemd, whose timers would be used, does not run here. Let another service, cron for example, call this at each end of a window and at boot: tierctl schedule --apply %s %s",
+		err(d->ctx, ERR_SYSTEM,
+		    "%s: systemd, whose timers would be used, does not run here. Let another service, cron for example, call this at each end of a window and at boot: tierctl schedule --apply %s %s",
 		    d->set->name, d->set->name, d->windows.s[0]);
 		return false;
 	}
@@ -277,7 +281,7 @@ bool schedule_install(struct schedule *d, const struct strings *before)
 		return false;
 	if (put_in_place(d))
 		return true;
-	if (global.test)
+	if (d->ctx->dry_run)
 		return false;
 	if (!before->nr) {
 		forget(d);
@@ -285,24 +289,25 @@ bool schedule_install(struct schedule *d, const struct strings *before)
 	}
 	d->windows = *before;
 	if (write_service(d) && put_in_place(d))
-		err("%s: keeps the hours it had.", d->set->name);
+		err(d->ctx, ERR_SYSTEM, "%s: keeps the hours it had.", d->set->name);
 	else
-		err("%s: could not be given back the hours it had. Repeat the command, or: tierctl schedule --clear %s",
+		err(d->ctx, ERR_SYSTEM,
+		    "%s: could not be given back the hours it had. Repeat the command, or: tierctl schedule --clear %s",
 		    d->set->name, d->set->name);
 	d->windows = wanted;
 	return false;
 }
 
-void schedule_follow(const char *set_hex)
+void schedule_follow(struct tier_context *ctx, const char *set_hex)
 {
 	struct set_list list;
 	struct schedule d;
 	struct set *s;
 
-	schedule_init(&d, set_hex);
+	schedule_init(ctx, &d, set_hex);
 	schedule_read(&d);
 	if (d.windows.nr) {
-		sets_load(&list, false);
+		sets_load(ctx, &list, false);
 		s = sets_find(&list, set_hex);
 		if (s)
 			schedule_set_paused(s, !schedule_inside(&d));
@@ -311,11 +316,11 @@ void schedule_follow(const char *set_hex)
 	schedule_free(&d);
 }
 
-void schedule_forget(const char *set_hex)
+void schedule_forget(struct tier_context *ctx, const char *set_hex)
 {
 	struct schedule d;
 
-	schedule_init(&d, set_hex);
+	schedule_init(ctx, &d, set_hex);
 	if (!access(d.service, F_OK) || !access(d.timer, F_OK))
 		forget(&d);
 	schedule_free(&d);

@@ -3,18 +3,20 @@
 #ifndef TIERCTL_SCHEDULE_H
 #define TIERCTL_SCHEDULE_H
 
+#include "base/context.h"
 #include "base/util.h"
 #include "base/words.h"
 #include "set/set.h"
 
 struct schedule {
+	struct tier_context *ctx;
 	struct set *set;
 	char *unit;			/* name of the timer */
 	char *timer, *service;		/* their files */
 	struct strings windows;
 };
 
-void schedule_init(struct schedule *d, const char *set_hex);
+void schedule_init(struct tier_context *ctx, struct schedule *d, const char *set_hex);
 void schedule_free(struct schedule *d);
 /* The windows that are installed. */
 void schedule_read(struct schedule *d);
@@ -30,8 +32,8 @@ bool schedule_install(struct schedule *d, const struct strings *before);
 int schedule_clear(const struct schedule *d);
 
 /* Takes the hours of a set that is gone away from systemd, if it has any. */
-void schedule_forget(const char *set_hex);
+void schedule_forget(struct tier_context *ctx, const char *set_hex);
 /* Pauses or resumes a set that was activated, if it has hours. */
-void schedule_follow(const char *set_hex);
+void schedule_follow(struct tier_context *ctx, const char *set_hex);
 
 #endif

@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/columns.h"
+#include "base/context.h"
 #include "base/progress.h"
 #include "base/size.h"
 #include "base/util.h"
@@ -24,7 +23,6 @@ struct wait {
 	struct set *s;
 	int rank;		/* -1: until nothing moves */
 	unsigned int id;	/* of the tier; its rank may change meanwhile */
-	bool bar;
 	uint64_t start_ms;
 	uint64_t total;		/* chunks on the tier at the start */
 	uint64_t quiet_since;	/* ms; the last time something moved */
@@ -59,9 +57,8 @@ static void show_progress(const struct wait *w)
 	const struct status *st = &w->s->status;
 	uint64_t chunk = w->s->chunk_sectors * SECTOR_SIZE;
 	char cells[64], size[SIZE_TEXT], line[200], eta[32];
-	unsigned int width = screen_width();
 
-	if (!w->bar)
+	if (!w->s->ctx->progress)
 		return;
 	if (w->rank >= 0) {
 		uint64_t left = st->tier[w->rank].used;
@@ -74,8 +71,7 @@ static void show_progress(const struct wait *w)
 		snprintf(line, sizeof(line), "%s: %llu in flight, %s moved since activation", w->s->name,
 			 (unsigned long long)st->in_flight, format_size(size, st->migrated * SECTOR_SIZE));
 	}
-	printf("\r%.*s\033[K", (int)width - 1, line);
-	fflush(stdout);
+	w->s->ctx->progress(w->s->ctx, line);
 }
 
 /* The moment is longer when the bandwidth allows less than a chunk a second. */
@@ -112,7 +108,7 @@ static void warn_if_stuck(struct wait *w)
 {
 	if (w->rank < 0 || w->told_paused || !w->s->status.paused || !w->s->status.tier[w->rank].used)
 		return;
-	warn("%s: migration is paused, tier %d will not empty before: tierctl resume %s",
+	warn(w->s->ctx, "%s: migration is paused, tier %d will not empty before: tierctl resume %s",
 	     w->s->name, w->rank, w->s->name);
 	w->told_paused = true;
 }
@@ -127,7 +123,8 @@ static void warn_if_failing(struct wait *w)
 		w->left = left;
 		w->left_since = now_ms();
 	} else if (left && st->failed > w->failed && !w->warned && now_ms() - w->left_since >= STUCK_MS) {
-		warn("%s: %llu chunk%s of tier %d cannot be moved, for I/O errors; the kernel log and tierctl explain say more. When that is mended, the same command again tries once more.",
+		warn(w->s->ctx,
+		     "%s: %llu chunk%s of tier %d cannot be moved, for I/O errors; the kernel log and tierctl explain say more. When that is mended, the same command again tries once more.",
 		     w->s->name, (unsigned long long)left, left == 1 ? "" : "s", w->rank);
 		w->warned = true;
 	}
@@ -140,24 +137,25 @@ static int check_still_possible(struct wait *w)
 	unsigned int rank;
 
 	if (s->status.kind != STATUS_OK) {
-		err("%s: has failed; the kernel log says why.", s->name);
+		err(w->s->ctx, ERR_FAILED, "%s: has failed; the kernel log says why.", s->name);
 		return EXIT_FAILED;
 	}
 	for (rank = 0; w->rank >= 0 && rank < s->status.nr_tiers; rank++)
 		if (s->status.tier[rank].id == w->id)
 			break;
 	if (w->rank >= 0 && rank == s->status.nr_tiers) {
-		err("%s: tier %d is gone.", s->name, w->rank);
+		err(w->s->ctx, ERR_NOT_FOUND, "%s: tier %d is gone.", s->name, w->rank);
 		return EXIT_FAILED;
 	}
 	if (w->rank >= 0)
 		w->rank = rank;
 	if (w->rank >= 0 && s->status.tier[w->rank].state != 'E') {
-		err("%s: tier %d is not being evacuated.", s->name, w->rank);
+		err(w->s->ctx, ERR_CHANGED, "%s: tier %d is not being evacuated.", s->name, w->rank);
 		return EXIT_FAILED;
 	}
 	if (w->rank >= 0 && s->status.read_only && s->status.tier[w->rank].used) {
-		err("%s: is read-only, so that nothing moves and tier %d will not empty; tierctl status %s and the kernel log say more.",
+		err(w->s->ctx, ERR_READ_ONLY,
+		    "%s: is read-only, so that nothing moves and tier %d will not empty; tierctl status %s and the kernel log say more.",
 		    s->name, w->rank, s->name);
 		return EXIT_FAILED;
 	}
@@ -171,7 +169,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 
 	for (;;) {
 		if (set_refresh(w->s)) {
-			err("%s: is gone.", w->s->name);
+			err(w->s->ctx, ERR_NOT_FOUND, "%s: is gone.", w->s->name);
 			return EXIT_FAILED;
 		}
 		code = check_still_possible(w);
@@ -188,7 +186,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		if (interrupted)
 			return EXIT_DETACHED;
 		if (timeout_ms && now_ms() - start >= timeout_ms) {
-			err("%s: not done after %llu s; it goes on.", w->s->name,
+			err(w->s->ctx, ERR_TIMED_OUT, "%s: not done after %llu s; it goes on.", w->s->name,
 			    (unsigned long long)timeout_ms / 1000);
 			return EXIT_FAILED;
 		}
@@ -203,7 +201,6 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 		.rank = rank,
 		.id = rank >= 0 ? s->status.tier[rank].id : 0,
 		.start_ms = now_ms(),
-		.bar = isatty(STDOUT_FILENO) && !global.quiet && !global.json,
 		.total = rank >= 0 ? s->status.tier[rank].used : 0,
 		.quiet_since = now_ms(),
 		.moved = s->status.migrated,
@@ -213,19 +210,20 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 	int code;
 
 	detach_on_interrupt();
-	fflush(stdout);
+	fflush(NULL);
 	code = poll_until_done(&w, timeout_ms);
-	if (w.bar)
-		putchar('\n');
+	if (s->ctx->progress)
+		s->ctx->progress(s->ctx, "");
 	if (code == EXIT_DETACHED && rank >= 0)
-		warn("%s: detached, the work goes on. To wait again: tierctl wait --evacuated %d %s",
+		warn(s->ctx, "%s: detached, the work goes on. To wait again: tierctl wait --evacuated %d %s",
 		     s->name, w.rank, s->name);
 	else if (code == EXIT_DETACHED)
-		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
+		warn(s->ctx, "%s: detached, the work goes on. To wait again: tierctl wait %s", s->name,
+		     s->name);
 	else if (code == EXIT_DONE && rank >= 0)
-		say("%s: tier %d is empty.\n", s->name, w.rank);
+		say(s->ctx, "%s: tier %d is empty.", s->name, w.rank);
 	else if (code == EXIT_DONE)
-		say("%s: nothing moves.\n", s->name);
+		say(s->ctx, "%s: nothing moves.", s->name);
 	return code;
 }
 
@@ -250,12 +248,12 @@ int wait_for_chunks(struct set *s, const struct ranges *chunks, unsigned int ran
 	struct progress progress;
 	int code;
 
-	progress_start(&progress);
+	progress_start(s->ctx, &progress);
 	detach_on_interrupt();
 	for (;;) {
 		code = EXIT_FAILED;
 		if (set_refresh(s)) {
-			err("%s: is gone.", s->name);
+			err(s->ctx, ERR_NOT_FOUND, "%s: is gone.", s->name);
 			break;
 		}
 		if (check_still_possible(&w) || !count_there(s, chunks, rank, &there, &mapped))
@@ -272,13 +270,15 @@ int wait_for_chunks(struct set *s, const struct ranges *chunks, unsigned int ran
 	progress_end(&progress);
 	free(what);
 	if (code == EXIT_DETACHED) {
-		warn("%s: detached, the work goes on. To wait again: tierctl wait %s", s->name, s->name);
+		warn(s->ctx, "%s: detached, the work goes on. To wait again: tierctl wait %s", s->name,
+		     s->name);
 	} else if (code == EXIT_DONE && there < mapped) {
-		err("%s: nothing moves any more, %llu of %llu chunks are not on tier %u; tierctl explain says why.",
+		err(s->ctx, ERR_UNFINISHED,
+		    "%s: nothing moves any more, %llu of %llu chunks are not on tier %u; tierctl explain says why.",
 		    s->name, (unsigned long long)(mapped - there), (unsigned long long)mapped, rank);
 		code = EXIT_FAILED;
 	} else if (code == EXIT_DONE) {
-		say("%s: %llu chunk%s on tier %u.\n", s->name, (unsigned long long)there,
+		say(s->ctx, "%s: %llu chunk%s on tier %u.", s->name, (unsigned long long)there,
 		    there == 1 ? " is" : "s are", rank);
 	}
 	return code;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "block/filter.h"
 #include "block/signature.h"
@@ -15,42 +16,43 @@
 #include "set/tier.h"
 #include "set/twin.h"
 
-bool candidate_find(struct candidate *d)
+bool candidate_find(struct tier_context *ctx, struct candidate *d)
 {
 	int r = device_from_name(d->typed, &d->dev);
 
 	if (r)
-		device_not_found(d->typed, r);
+		device_not_found(ctx, d->typed, r);
 	return !r;
 }
 
-bool candidate_find_made(struct candidate *d)
+bool candidate_find_made(struct tier_context *ctx, struct candidate *d)
 {
-	if (!candidate_find(d))
+	if (!candidate_find(ctx, d))
 		return false;
 	if (!strcmp(d->dev.name, d->typed))
 		return true;
-	err("%s: names %s, and not the logical volume that was made.", d->typed, d->dev.name);
+	err(ctx, ERR_UNSUITABLE, "%s: names %s, and not the logical volume that was made.", d->typed,
+	    d->dev.name);
 	return false;
 }
 
 /* I/O to it would wait for the device, and the device, once it is suspended to be changed, for it. */
-static bool is_apart(const char *typed, dev_t dev, dev_t above)
+static bool is_apart(struct tier_context *ctx, const char *typed, dev_t dev, dev_t above)
 {
 	if (!above || !device_stands_on(dev, above))
 		return true;
-	err("%s: lies on the device that it is to become part of.", typed);
+	err(ctx, ERR_UNSUITABLE, "%s: lies on the device that it is to become part of.", typed);
 	return false;
 }
 
-bool candidate_pv_apart(const char *pv, dev_t above)
+bool candidate_pv_apart(struct tier_context *ctx, const char *pv, dev_t above)
 {
 	struct device d;
 	bool good;
 
 	if (device_from_name(pv, &d))
 		return true;	/* LVM says what it does not know */
-	good = is_apart(pv, d.dev, above);
+	good = is_apart(ctx, pv, d.dev, above);
 	device_free(&d);
 	return good;
 }
@@ -76,10 +78,12 @@ static bool is_second_path(const struct candidate *d, const struct set_list *set
 		part = i < role.set->nr_tiers ? &role.set->tier[i].dev : &role.set->meta_dev;
 		r = part->path ? twins_alike(&d->dev, part) : 0;
 		if (r > 0)
-			err("%s: may be the same disk as %s, which is in use. To find out, deactivate %s first: tierctl destroy %s",
+			err(sets->ctx, ERR_IN_USE,
+			    "%s: may be the same disk as %s, which is in use. To find out, deactivate %s first: tierctl destroy %s",
 			    d->typed, part->name, role.set->name, d->typed);
 		else if (r)
-			err("%s, %s: cannot be compared: %s.", d->typed, part->name, strerror(-r));
+			err(sets->ctx, error_from(-r), "%s, %s: cannot be compared: %s.", d->typed,
+			    part->name, strerror(-r));
 	}
 	return r;
 }
@@ -92,40 +96,41 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 	bool good = false;
 
 	if (text) {
-		err("%s: is %s, which is active.", d->typed, text);
+		err(sets->ctx, ERR_IN_USE, "%s: is %s, which is active.", d->typed, text);
 		goto out;
 	}
 	for (i = 0; i < sets->nr; i++) {
 		if (sets->set[i].dm.dev == d->dev.dev) {
-			err("%s: is a tiered device itself.", d->typed);
+			err(sets->ctx, ERR_UNSUITABLE, "%s: is a tiered device itself.", d->typed);
 			goto out;
 		}
 	}
-	if (!is_apart(d->typed, d->dev.dev, above))
+	if (!is_apart(sets->ctx, d->typed, d->dev.dev, above))
 		goto out;
 	text = fit_kind(&d->dev, true);
 	if (text) {
-		err("%s: %s.", d->typed, text);
+		err(sets->ctx, ERR_UNSUITABLE, "%s: %s.", d->typed, text);
 		goto out;
 	}
 	text = device_usage(&d->dev);
 	if (text)
-		err("%s: %s. Free it first, --force does not help.", d->typed, text);
+		err(sets->ctx, ERR_IN_USE, "%s: %s. Free it first, --force does not help.", d->typed, text);
 	else
-		good = !global.force || !is_second_path(d, sets);
+		good = !sets->ctx->force || !is_second_path(d, sets);
 	if (good)
-		fit_warn(d->typed, &d->dev);
+		fit_warn(sets->ctx, d->typed, &d->dev);
 out:
 	free(text);
 	return good;
 }
 
-bool candidate_blocks_fit(const struct candidate *d, const char *set, unsigned int block, const char *so)
+bool candidate_blocks_fit(struct tier_context *ctx, const struct candidate *d, const char *set,
+			  unsigned int block, const char *so)
 {
 	char *text = fit_blocks(&d->dev, set, block);
 
 	if (text)
-		err("%s: %s%s.", d->typed, text, so);
+		err(ctx, ERR_UNSUITABLE, "%s: %s%s.", d->typed, text, so);
 	free(text);
 	return !text;
 }
@@ -164,7 +169,7 @@ bool candidate_begins_blank(const struct device *d)
 	return zero;
 }
 
-bool candidate_look_inside(struct candidate *d, bool metadata)
+bool candidate_look_inside(struct tier_context *ctx, struct candidate *d, bool metadata)
 {
 	char *hidden = filter_reason(d->dev.dev, NULL);
 	bool good = false, unknown;
@@ -172,21 +177,22 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 	int error;
 
 	if (!metadata && set_volume_is_origin(&d->dev)) {
-		err("%s: its name ends in " LVM_ORIGIN_SUFFIX ", by which a volume that was converted is known. Rename it first.",
+		err(ctx, ERR_UNSUITABLE,
+		    "%s: its name ends in " LVM_ORIGIN_SUFFIX ", by which a volume that was converted is known. Rename it first.",
 		    d->typed);
 		free(hidden);
 		return false;
 	}
 	member_read(&d->dev, &m);
 	if (m.kind == MEMBER_UNREADABLE) {
-		err("%s: %s.", d->typed, m.reason);
+		err(ctx, ERR_IO, "%s: %s.", d->typed, m.reason);
 		goto out;
 	}
 	d->carries = candidate_describe(&m);
 	if (!d->carries) {
 		d->carries = signatures_find(d->dev.path, &error);
 		if (error) {
-			err("%s: cannot be read.", d->typed);
+			err(ctx, ERR_IO, "%s: cannot be read.", d->typed);
 			goto out;
 		}
 	}
@@ -196,59 +202,66 @@ bool candidate_look_inside(struct candidate *d, bool metadata)
 		d->carries = xstrdup("something unknown in its first 8 KiB");
 	/* It may be blank.  Of the type that udev has found in its contents these say more. */
 	if (hidden && !(d->carries && strstr(hidden, "ID_FS_TYPE")))
-		warn("%s: is %s. A set is not activated on it by itself, but on what is made of it; if udev is wrong: udevadm trigger %s",
+		warn(ctx,
+		     "%s: is %s. A set is not activated on it by itself, but on what is made of it; if udev is wrong: udevadm trigger %s",
 		     d->typed, hidden, d->dev.path);
 
-	if (!d->carries || global.force)
+	if (!d->carries || ctx->force)
 		good = true;
 	else if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
-		err("%s: carries %s. Its data would be lost: tierctl destroy that set, or repeat with --force.",
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: carries %s. Its data would be lost: tierctl destroy that set, or repeat with --force.",
 		    d->typed, d->carries);
 	else if (unknown)
-		err("%s: carries %s. Its data would be lost: dd if=/dev/zero of=%s%s bs=8k count=1 oflag=direct, or repeat with --force.",
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: carries %s. Its data would be lost: dd if=/dev/zero of=%s%s bs=8k count=1 oflag=direct, or repeat with --force.",
 		    d->typed, d->carries, *d->dev.name == '/' ? "" : "/dev/", d->dev.name);
 	else
-		err("%s: carries %s. Its data would be lost: %s it%s, or repeat with --force.", d->typed,
-		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a",
-		    m.is_label && !m.is_whole ? " (or, if it is a tier that is missing, see tierctl repair --label)" : "");
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: carries %s. Its data would be lost: %s it%s, or repeat with --force.", d->typed,
+		    d->carries, m.kind == MEMBER_DAMAGED ? "tierctl destroy" : "wipefs -a", m.is_label &&
+		    !m.is_whole ? " (or, if it is a tier that is missing, see tierctl repair --label)" : "");
 out:
 	free(hidden);
 	member_free(&m);
 	return good;
 }
 
-static bool find_same(const struct candidate *d, struct candidate *now)
+static bool find_same(struct tier_context *ctx, const struct candidate *d, struct candidate *now)
 {
 	*now = (struct candidate){ .typed = d->typed };
-	if (!candidate_find(now))
+	if (!candidate_find(ctx, now))
 		return false;
 	if (now->dev.dev == d->dev.dev && now->dev.size == d->dev.size)
 		return true;
-	err("%s: is another device by now, or has another size, and stays as it is. Try again.", d->typed);
+	err(ctx, ERR_CHANGED,
+	    "%s: is another device by now, or has another size, and stays as it is. Try again.",
+	    d->typed);
 	return false;
 }
 
-bool candidate_same(const struct candidate *d)
+bool candidate_same(struct tier_context *ctx, const struct candidate *d)
 {
 	struct candidate now;
-	bool same = find_same(d, &now);
+	bool same = find_same(ctx, d, &now);
 
 	candidate_free(&now);
 	return same;
 }
 
-bool candidate_unchanged(const struct candidate *d, bool metadata)
+bool candidate_unchanged(struct tier_context *ctx, const struct candidate *d, bool metadata)
 {
 	struct candidate now;
 	const char *was, *is;
 	bool same = false;
 
-	if (find_same(d, &now) && candidate_look_inside(&now, metadata)) {
+	if (find_same(ctx, d, &now) && candidate_look_inside(ctx, &now, metadata)) {
 		was = d->carries ?: "nothing";
 		is = now.carries ?: "nothing";
 		same = !strcmp(is, was);
 		if (!same)
-			err("%s: is not what it was any more (then it carried %s, now %s), and stays as it is. Try again.",
+			err(ctx, ERR_CHANGED,
+			    "%s: is not what it was any more (then it carried %s, now %s), and stays as it is. Try again.",
 			    d->typed, was, is);
 	}
 	candidate_free(&now);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/signature.h"
@@ -114,9 +115,10 @@ static bool open_view(struct view *v)
 		close(fd);
 	}
 	if (r)
-		err("%s: %s: %s.", s->name, s->meta_dev.name, reason);
+		err(v->s->ctx, ERR_DAMAGED, "%s: %s: %s.", s->name, s->meta_dev.name, reason);
 	else if (v->fd[v->rank] < 0)
-		err("%s: cannot be opened: %s.", v->dev->name, strerror(-v->fd[v->rank]));
+		err(v->s->ctx, error_from(-v->fd[v->rank]), "%s: cannot be opened: %s.", v->dev->name,
+		    strerror(-v->fd[v->rank]));
 	return !r && v->fd[v->rank] >= 0;
 }
 

@@ -9,17 +9,19 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 
-void finder_init(struct finder *finder, const struct set_list *sets, bool sync)
+void finder_init(struct tier_context *ctx, struct finder *finder, const struct set_list *sets, bool sync)
 {
 	memset(finder, 0, sizeof(*finder));
+	finder->ctx = ctx;
 	stack_init(&finder->stack, sets);
 	finder->sync = sync;
 	if (mounts_read(&finder->mounts))
-		verbose("cannot read /proc/self/mountinfo");
-	progress_start(&finder->progress);
+		verbose(ctx, "cannot read /proc/self/mountinfo");
+	progress_start(ctx, &finder->progress);
 }
 
 void finder_free(struct finder *finder)
@@ -77,13 +79,15 @@ static void cannot_tell(struct search *search, const char *path, int error)
 
 	search->said = true;
 	if (error == EOPNOTSUPP)
-		err("%s: its file system (%s) does not tell where files lie (FIEMAP).", path,
+		err(search->finder->ctx, ERR_UNSUPPORTED,
+		    "%s: its file system (%s) does not tell where files lie (FIEMAP).", path,
 		    m ? m->type : "unknown");
 	else if (error == EXDEV)
-		err("%s: its data is on the realtime device of %s, which is not followed.", path,
+		err(search->finder->ctx, ERR_UNSUPPORTED,
+		    "%s: its data is on the realtime device of %s, which is not followed.", path,
 		    m ? m->point : "its file system");
 	else
-		err("%s: %s.", path, strerror(error));
+		err(search->finder->ctx, error_from(error), "%s: %s.", path, strerror(error));
 }
 
 static int add_file(void *context, int fd, const char *path)
@@ -102,7 +106,7 @@ static int add_file(void *context, int fd, const char *path)
 		cannot_tell(search, path, -r);
 	} else if (r) {
 		w->failed++;
-		verbose("%s: %s", path, strerror(-r));
+		verbose(search->finder->ctx, "%s: %s", path, strerror(-r));
 		r = 0;
 	} else {
 		for (i = 0; i < extents.nr; i++)
@@ -121,7 +125,7 @@ static void not_opened(void *context, const char *path, int error)
 	struct search *search = context;
 
 	search->w->failed++;
-	verbose("%s: %s", path, strerror(error));
+	verbose(search->finder->ctx, "%s: %s", path, strerror(error));
 }
 
 /* The set below the device, or NULL with the error said. */
@@ -134,7 +138,8 @@ static struct set *find_set(struct search *search, const struct set *named)
 
 	/* btrfs, overlayfs, tmpfs, NFS... */
 	if (!major(search->dev)) {
-		err("%s: its file system (%s) does not tell on which blocks of a device files lie; ext4 and XFS do.",
+		err(named->ctx, ERR_UNSUPPORTED,
+		    "%s: its file system (%s) does not tell on which blocks of a device files lie; ext4 and XFS do.",
 		    search->path, m ? m->type : "unknown");
 		return NULL;
 	}
@@ -146,11 +151,14 @@ static struct set *find_set(struct search *search, const struct set *named)
 	if (device_from_number(search->dev, &d))
 		d.name = xstrdup("a device that is gone");
 	if (s)
-		err("%s: lies on %s, not on %s.", search->path, s->name, named->name);
+		err(named->ctx, ERR_UNSUITABLE, "%s: lies on %s, not on %s.", search->path, s->name,
+		    named->name);
 	else if (stack->stop)
-		err("%s: lies on %s, below which is %s.", search->path, d.name, stack->stop);
+		err(named->ctx, ERR_UNSUITABLE, "%s: lies on %s, below which is %s.", search->path,
+		    d.name, stack->stop);
 	else
-		err("%s: lies on %s, which is on no tiered set that is active.", search->path, d.name);
+		err(named->ctx, ERR_UNSUITABLE,
+		    "%s: lies on %s, which is on no tiered set that is active.", search->path, d.name);
 	device_free(&d);
 	return NULL;
 }
@@ -160,16 +168,19 @@ static void say_nothing_found(struct search *search)
 	const struct where *w = search->w;
 
 	if (w->elsewhere)
-		err("%s: none of it lies on %s.", search->path, w->set->name);
+		err(search->finder->ctx, ERR_UNSUITABLE, "%s: none of it lies on %s.", search->path,
+		    w->set->name);
 	else if (w->in_inode && search->alone)
-		err("%s: is so small that its data lies in its inode (inline data), not in blocks of its own.",
+		err(search->finder->ctx, ERR_UNSUITABLE,
+		    "%s: is so small that its data lies in its inode (inline data), not in blocks of its own.",
 		    search->path);
 	else if (w->unplaced)
-		err("%s: its data has no place on the disk yet: sync, and try again.", search->path);
+		err(search->finder->ctx, ERR_BUSY,
+		    "%s: its data has no place on the disk yet: sync, and try again.", search->path);
 	else if (search->alone)
-		err("%s: has no blocks, it is empty.", search->path);
+		err(search->finder->ctx, ERR_UNSUITABLE, "%s: has no blocks, it is empty.", search->path);
 	else
-		err("%s: no file below it has blocks.", search->path);
+		err(search->finder->ctx, ERR_UNSUITABLE, "%s: no file below it has blocks.", search->path);
 }
 
 static bool search_open(struct search *search, int fd, const struct stat *st, const struct set *named)
@@ -212,7 +223,7 @@ bool where_is_open(struct finder *finder, int fd, const char *path, const struct
 
 	memset(w, 0, sizeof(*w));
 	if (fstat(fd, &st)) {
-		err("%s: %s.", path, strerror(errno));
+		err(finder->ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		return false;
 	}
 	if (search_open(&search, fd, &st, named))
@@ -229,17 +240,18 @@ bool where_is(struct finder *finder, const char *path, const struct set *named, 
 
 	memset(w, 0, sizeof(*w));
 	if (stat(path, &st)) {
-		err("%s: %s.", path, errno == ENOENT ? "no such file or directory" : strerror(errno));
+		err(finder->ctx, error_from(errno), "%s: %s.", path,
+		    errno == ENOENT ? "no such file or directory" : strerror(errno));
 		return false;
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode)) {
-		err("%s: is no file, directory or block device.", path);
+		err(finder->ctx, ERR_UNSUITABLE, "%s: is no file, directory or block device.", path);
 		return false;
 	}
 	/* A block device is not opened: the mounts and sets on it need not notice. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (S_ISBLK(st.st_mode) ? O_PATH : 0));
 	if (fd < 0) {
-		err("%s: %s.", path, strerror(errno));
+		err(finder->ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		return false;
 	}
 	found = where_is_open(finder, fd, path, named, w);
@@ -247,17 +259,17 @@ bool where_is(struct finder *finder, const char *path, const struct set *named, 
 	return found;
 }
 
-void where_warn(const struct where *w, const char *path)
+void where_warn(struct tier_context *ctx, const struct where *w, const char *path)
 {
 	char size[SIZE_TEXT];
 
 	if (w->elsewhere)
-		warn("%s: %s of it does not lie on %s and was left out.", path,
+		warn(ctx, "%s: %s of it does not lie on %s and was left out.", path,
 		     format_size(size, w->elsewhere), w->set->name);
 	if (w->other_fs)
-		warn("%s: %llu director%s below it on other file systems left out.", path,
+		warn(ctx, "%s: %llu director%s below it on other file systems left out.", path,
 		     (unsigned long long)w->other_fs, w->other_fs == 1 ? "y" : "ies");
 	if (w->failed)
-		warn("%s: %llu file%s or director%s could not be looked at (-v names them).", path,
+		warn(ctx, "%s: %llu file%s or director%s could not be looked at (-v names them).", path,
 		     (unsigned long long)w->failed, w->failed == 1 ? "" : "s", w->failed == 1 ? "y" : "ies");
 }

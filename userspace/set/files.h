@@ -3,6 +3,7 @@
 #ifndef TIERCTL_FILES_H
 #define TIERCTL_FILES_H
 
+#include "base/context.h"
 #include "block/extents.h"
 #include "block/mounts.h"
 #include "base/progress.h"
@@ -11,6 +12,7 @@
 
 /* What is needed to find files; the sets must outlive it. */
 struct finder {
+	struct tier_context *ctx;
 	struct stack stack;
 	struct mounts mounts;
 	bool sync;		/* write what is only in memory first */
@@ -18,7 +20,7 @@ struct finder {
 	struct progress progress;
 };
 
-void finder_init(struct finder *finder, const struct set_list *sets, bool sync);
+void finder_init(struct tier_context *ctx, struct finder *finder, const struct set_list *sets, bool sync);
 void finder_free(struct finder *finder);
 
 /* Where a path lies; where_free() empties it. */
@@ -48,6 +50,6 @@ bool where_is_open(struct finder *finder, int fd, const char *path, const struct
 void where_free(struct where *w);
 
 /* Warns of what was left out. */
-void where_warn(const struct where *w, const char *path);
+void where_warn(struct tier_context *ctx, const struct where *w, const char *path);
 
 #endif

@@ -5,34 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 
 /* udev looks at a device each time that a writer has closed it. */
 #define CLOSE_TRIES	20
 #define CLOSE_MS	100
 
-static struct set *find_known(struct set_list *list, const char *name)
+static struct set *find_known(struct tier_context *ctx, struct set_list *list, const char *name)
 {
 	struct set *s;
 
-	sets_load(list, false);
+	sets_load(ctx, list, false);
 	s = sets_find(list, name);
 	if (s)
 		return s;
 	/* It may be there, but inactive. */
 	sets_free(list);
-	sets_load(list, true);
+	sets_load(ctx, list, true);
 	return sets_need(list, name);
 }
 
-bool need_known(struct set_list *list, const char *name)
+bool need_known(struct tier_context *ctx, struct set_list *list, const char *name)
 {
-	return find_known(list, name) != NULL;
+	return find_known(ctx, list, name) != NULL;
 }
 
-struct set *need_active(struct set_list *list, const char *name)
+struct set *need_active(struct tier_context *ctx, struct set_list *list, const char *name)
 {
-	struct set *s = find_known(list, name);
+	struct set *s = find_known(ctx, list, name);
 
 	return s && check_active(s) ? s : NULL;
 }
@@ -40,15 +41,20 @@ struct set *need_active(struct set_list *list, const char *name)
 bool check_active(const struct set *s)
 {
 	if (!s->active)
-		err("%s: not active. Type: tierctl activate %s", s->name, s->name);
+		err(s->ctx, ERR_INACTIVE, "%s: not active. Type: tierctl activate %s", s->name, s->name);
 	else if (s->dm.wiped)
-		err("%s: its device has a table of \"error\". When it is closed, type: tierctl activate %s", s->name, s->name);
+		err(s->ctx, ERR_FAILED,
+		    "%s: its device has a table of \"error\". When it is closed, type: tierctl activate %s",
+		    s->name, s->name);
 	else if (!s->have_table)
-		err("%s: no table is loaded. Type: tierctl activate %s", s->name, s->name);
+		err(s->ctx, ERR_INACTIVE, "%s: no table is loaded. Type: tierctl activate %s", s->name,
+		    s->name);
 	else if (s->status.kind == STATUS_WAITS)
-		err("%s: does not answer; it waits for its metadata device. Type: tierctl status %s", s->name, s->name);
+		err(s->ctx, ERR_UNREACHABLE,
+		    "%s: does not answer; it waits for its metadata device. Type: tierctl status %s",
+		    s->name, s->name);
 	else if (s->status.kind != STATUS_OK)
-		err("%s: %s; the kernel log says why.", s->name,
+		err(s->ctx, ERR_FAILED, "%s: %s; the kernel log says why.", s->name,
 		    s->status.kind == STATUS_FAIL ? "has failed" : "its status cannot be queried");
 	else
 		return true;
@@ -68,7 +74,8 @@ struct set *sets_find_hex(const struct set_list *list, const char *set_hex)
 bool set_parts_known(const struct set *s)
 {
 	if (s->doubled)
-		err("%s: %s. One of them is a copy: disconnect it.", s->name, s->problem);
+		err(s->ctx, ERR_AMBIGUOUS, "%s: %s. One of them is a copy: disconnect it.", s->name,
+		    s->problem);
 	return !s->doubled;
 }
 
@@ -78,13 +85,13 @@ bool set_unchanged(const struct set *s)
 	const struct set *now;
 	bool same;
 
-	sets_load(&list, false);
+	sets_load(s->ctx, &list, false);
 	now = sets_find(&list, s->dm.name);
 	same = now && now->dm.dev == s->dm.dev && now->dm.length == s->dm.length &&
 	       now->dm.table && s->dm.table && !strcmp(now->dm.table, s->dm.table);
 	sets_free(&list);
 	if (!same)
-		err("%s: was changed by somebody else meanwhile. Try again.", s->name);
+		err(s->ctx, ERR_CHANGED, "%s: was changed by somebody else meanwhile. Try again.", s->name);
 	return same;
 }
 
@@ -106,10 +113,10 @@ bool check_closed(const struct set *s, const char *command)
 	point = device_mount_point(s->dm.dev);
 	usage = point ? NULL : set_usage(s);
 	if (point)
-		err("%s: mounted on %s. Type: umount %s, then: tierctl %s %s", s->name, point, point, command,
-		    s->name);
+		err(s->ctx, ERR_IN_USE, "%s: mounted on %s. Type: umount %s, then: tierctl %s %s",
+		    s->name, point, point, command, s->name);
 	else
-		err("%s: %s. Close it first.", s->name, usage);
+		err(s->ctx, ERR_IN_USE, "%s: %s. Close it first.", s->name, usage);
 	free(point);
 	free(usage);
 	return false;

@@ -3,16 +3,17 @@
 #ifndef TIERCTL_FIND_H
 #define TIERCTL_FIND_H
 
+#include "base/context.h"
 #include "set/set.h"
 
 /* Whether there is a set of that name, active or not; with the error said. */
-bool need_known(struct set_list *list, const char *name);
+bool need_known(struct tier_context *ctx, struct set_list *list, const char *name);
 
 /*
  * The set of that name, which must be active and in working order; NULL with the
  * error said.  Fills *list, which the caller frees in any case.
  */
-struct set *need_active(struct set_list *list, const char *name);
+struct set *need_active(struct tier_context *ctx, struct set_list *list, const char *name);
 
 /* Whether it is active and in working order; false with the error said. */
 bool check_active(const struct set *s);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "dm-tier/dm-tier-format.h"
@@ -55,12 +56,13 @@ char *fit_size(const struct device *d, uint64_t size)
 	return xasprintf("has shrunk from %s to %s", format_size(was, size), format_size(is, d->size));
 }
 
-void fit_warn(const char *name, const struct device *d)
+void fit_warn(struct tier_context *ctx, const char *name, const struct device *d)
 {
 	char *offset = device_attribute(d->dev, "alignment_offset"), *block = queue_attribute(d->dev, "physical_block_size");
 
 	if (offset && strcmp(offset, "0"))
-		warn("%s: does not begin with one of its physical blocks of %s bytes, so writes are slow there. A partition that begins at a multiple of 1 MiB does.",
+		warn(ctx,
+		     "%s: does not begin with one of its physical blocks of %s bytes, so writes are slow there. A partition that begins at a multiple of 1 MiB does.",
 		     name, block ?: "?");
 	free(offset);
 	free(block);

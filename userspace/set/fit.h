@@ -6,6 +6,7 @@
 #ifndef TIERCTL_FIT_H
 #define TIERCTL_FIT_H
 
+#include "base/context.h"
 #include "block/device.h"
 
 /* Each tells what speaks against it, to go behind its name; NULL: nothing.  The caller frees. */
@@ -16,6 +17,6 @@ char *fit_blocks(const struct device *d, const char *set, unsigned int block);
 char *fit_size(const struct device *d, uint64_t size);
 
 /* Warns of what is slow, but no harm. */
-void fit_warn(const char *name, const struct device *d);
+void fit_warn(struct tier_context *ctx, const char *name, const struct device *d);
 
 #endif

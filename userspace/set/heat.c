@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "base/words.h"
@@ -18,7 +19,7 @@ static int ask_set(const struct set *s, const char *message, char **answer)
 	int r = dm_message(s->dm.name, message, answer, &reason);
 
 	if (r) {
-		err("%s: %s: %s.", s->name, message, reason);
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s: %s.", s->name, message, reason);
 		free(reason);
 	}
 	return r;
@@ -44,7 +45,7 @@ int heat_query(const struct set *s, uint64_t first, uint64_t count, unsigned int
 	do {
 		r = heat_parse(&line, s->nr_tiers, &b);
 		if (r == -EINVAL)
-			err("%s: cannot make sense of its answer to heat.", s->name);
+			err(s->ctx, ERR_UNSUPPORTED, "%s: cannot make sense of its answer to heat.", s->name);
 		if (!r)
 			r = fn(context, &b);
 	} while (!r);
@@ -285,7 +286,8 @@ int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info)
 		return r;
 	info->chunk = chunk;
 	if (!chunk_parse(answer, info)) {
-		err("%s: cannot make sense of its answer to chunk: %s.", s->name, answer);
+		err(s->ctx, ERR_UNSUPPORTED, "%s: cannot make sense of its answer to chunk: %s.",
+		    s->name, answer);
 		r = -EINVAL;
 	}
 	free(answer);

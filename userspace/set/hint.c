@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "lvm/lvm-part.h"
 #include "set/scan.h"
@@ -51,7 +52,7 @@ char *relabel_hint(const struct set *s, unsigned int rank)
 	} else {
 		/* From here on it is the list's. */
 		members_add(&list, &d);
-		members_look(&list);
+		members_look(s->ctx, &list);
 		m = &list.member[0];
 		if (m->kind == MEMBER_NONE || (m->kind == MEMBER_DAMAGED && m->is_label && !m->is_whole))
 			hint = xasprintf("%s has its size and last name, but %s; if that is the tier: tierctl repair --label %u %s %s",

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 
@@ -65,8 +66,9 @@ static int add_file(void *context, int fd, const char *path)
 
 static void skip_file(void *context, const char *path, int error)
 {
-	(void)context;
-	verbose("%s: %s", path, strerror(error));
+	const struct filling *f = context;
+
+	verbose(f->finder.ctx, "%s: %s", path, strerror(error));
 }
 
 static int by_place(const void *a, const void *b)
@@ -103,7 +105,7 @@ void file_index_make(struct file_index *index, const struct set_list *sets)
 	unsigned int i, j;
 
 	memset(index, 0, sizeof(*index));
-	finder_init(&f.finder, sets, false);
+	finder_init(sets->ctx, &f.finder, sets, false);
 	mounts = &f.finder.mounts;
 	for (i = 0; i < mounts->nr; i++) {
 		f.dev = mounts->mount[i].dev;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "set/member.h"
 #include "set/set.h"
@@ -76,7 +77,7 @@ int lock_within(const char *hex, const char *what, unsigned int ms)
 	}
 }
 
-static void take(const char *hex, unsigned int ms)
+static void take(struct tier_context *ctx, const char *hex, unsigned int ms)
 {
 	unlock_set();
 	held = lock_within(hex, WHAT, ms);
@@ -85,7 +86,7 @@ static void take(const char *hex, unsigned int ms)
 	copy_string(held_hex, sizeof(held_hex), hex);
 	/* Only for messages. */
 	if (ftruncate(held, 0) || dprintf(held, "%s %s (process %d)", program, command, getpid()) < 0)
-		verbose("%s: its lock does not say whose it is", hex);
+		verbose(ctx, "%s: its lock does not say whose it is", hex);
 }
 
 /* In words; the caller frees. */
@@ -102,50 +103,50 @@ static char *holder(const char *hex)
 	return xstrdup(n > 0 ? text : "another tierctl");
 }
 
-bool lock_set(const char *hex, const char *name)
+bool lock_set(struct tier_context *ctx, const char *hex, const char *name)
 {
 	char *who;
 	int e;
 
-	if (lock_set_now(hex))
+	if (lock_set_now(ctx, hex))
 		return true;
 	e = errno;
 	if (e == EWOULDBLOCK) {
 		who = holder(hex);
-		say("%s: waiting for %s.\n", name, who);
+		say(ctx, "%s: waiting for %s.", name, who);
 		free(who);
-		fflush(stdout);
-		take(hex, WAIT_MS);
+		fflush(NULL);
+		take(ctx, hex, WAIT_MS);
 		e = errno;
 	}
 	if (held >= 0)
 		return true;
 	if (e == EWOULDBLOCK) {
 		who = holder(hex);
-		err("%s: %s is changing it. Try again when that is done.", name, who);
+		err(ctx, ERR_BUSY, "%s: %s is changing it. Try again when that is done.", name, who);
 		free(who);
 	} else {
-		err("%s: cannot be locked in " FOLDER ": %s.", name, strerror(e));
+		err(ctx, error_from(e), "%s: cannot be locked in " FOLDER ": %s.", name, strerror(e));
 	}
 	return false;
 }
 
-bool lock_set_now(const char *hex)
+bool lock_set_now(struct tier_context *ctx, const char *hex)
 {
-	if (!global.test && (held < 0 || strcmp(hex, held_hex)))
-		take(hex, 0);
-	return global.test || held >= 0;
+	if (!ctx->dry_run && (held < 0 || strcmp(hex, held_hex)))
+		take(ctx, hex, 0);
+	return ctx->dry_run || held >= 0;
 }
 
-bool lock_named(const char *name, bool scan)
+bool lock_named(struct tier_context *ctx, const char *name, bool scan)
 {
 	struct set_list list;
 	const struct set *s;
 	bool good;
 
-	sets_load(&list, scan);
+	sets_load(ctx, &list, scan);
 	s = sets_find(&list, name);
-	good = !s || lock_set(s->hex, s->name);
+	good = !s || lock_set(ctx, s->hex, s->name);
 	sets_free(&list);
 	return good;
 }

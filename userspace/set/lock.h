@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "base/context.h"
+
 /* The command that runs, for those that have to wait for it. */
 void lock_as(const char *command);
 
@@ -16,14 +18,14 @@ void lock_as(const char *command);
  * Waits for a while, then false with the error said, which names who has it.  At once if
  * it is ours already, and for a dry run.  One that was had of another set goes.
  */
-bool lock_set(const char *hex, const char *name);
+bool lock_set(struct tier_context *ctx, const char *hex, const char *name);
 /* The same without waiting, and in silence. */
-bool lock_set_now(const char *hex);
+bool lock_set_now(struct tier_context *ctx, const char *hex);
 /*
  * Of the set of that name, active or, with scan, not; true also if there is none.  What is
  * known of it has to be read after that.
  */
-bool lock_named(const char *name, bool scan);
+bool lock_named(struct tier_context *ctx, const char *name, bool scan);
 void unlock_set(void);
 
 /* For set_lock(): the metadata is read through a snapshot. */

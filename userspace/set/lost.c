@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "set/heat.h"
 
@@ -67,7 +68,7 @@ static char *ask_heat(struct hunt *h, uint64_t first, uint64_t count)
 	message = xasprintf("heat %llu %llu %llu", (unsigned long long)first, (unsigned long long)count,
 			    (unsigned long long)(count < HEAT_BUCKETS_MAX ? count : HEAT_BUCKETS_MAX));
 	if (dm_message(s->dm.name, message, &answer, &reason)) {
-		verbose("%s: heat: %s", s->name, reason);
+		verbose(h->report->set->ctx, "%s: heat: %s", s->name, reason);
 		free(reason);
 		h->gave_up = true;
 		answer = NULL;

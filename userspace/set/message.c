@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/util.h"
 
 int send_message(const struct set *s, const char *fmt, ...)
@@ -15,15 +16,15 @@ int send_message(const struct set *s, const char *fmt, ...)
 	message = xvasprintf(fmt, ap);
 	va_end(ap);
 
-	verbose("message to %s: %s", s->dm.name, message);
-	if (global.test) {
-		say("Would tell %s: %s\n", s->name, message);
+	verbose(s->ctx, "message to %s: %s", s->dm.name, message);
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would tell %s: %s", s->name, message);
 	} else {
 		r = dm_message(s->dm.name, message, NULL, &reason);
 		if (r) {
 			resume = s->dm.suspended ? set_resume_command(s) : NULL;
-			err("%s: %s: %s.%s%s", s->name, message, reason, resume ? " It is suspended. First: " : "",
-			    resume ? resume : "");
+			err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s: %s.%s%s", s->name, message, reason,
+			    resume ? " It is suspended. First: " : "", resume ? resume : "");
 			free(resume);
 			free(reason);
 		}

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "base/words.h"
 
@@ -111,7 +112,7 @@ static bool read_lines(struct pins *pins, FILE *f, const char *uuid)
 			const char *of = line + strlen(HEADING);
 
 			if (strcmp(of, uuid) && strcmp(of, UNKNOWN) && strcmp(uuid, UNKNOWN)) {
-				warn("%s: is of another file system and is not used.", pins->where);
+				warn(pins->ctx, "%s: is of another file system and is not used.", pins->where);
 				break;
 			}
 			continue;
@@ -120,7 +121,8 @@ static bool read_lines(struct pins *pins, FILE *f, const char *uuid)
 		if (good)
 			*pins_add(pins) = pin;
 		else
-			err("%s: line %u is damaged. Mend it, or remove the file.", pins->where, number);
+			err(pins->ctx, ERR_DAMAGED,
+			    "%s: line %u is damaged. Mend it, or remove the file.", pins->where, number);
 	}
 	free(line);
 	return good;
@@ -143,7 +145,7 @@ char *pins_name(const struct pins *pins, const char *path)
 	return name;
 }
 
-bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
+bool pins_open(struct tier_context *ctx, struct pins *pins, const struct mounts *mounts, dev_t dev)
 {
 	const struct mount *m = mounts_find(mounts, dev);
 	char *uuid;
@@ -152,9 +154,11 @@ bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
 	int fd;
 
 	memset(pins, 0, sizeof(*pins));
+	pins->ctx = ctx;
 	pins->root = mount_open_root(mounts, dev);
 	if (pins->root < 0) {
-		err("%s: the root of the file system is mounted nowhere, so that what is pinned cannot be recorded. Mount it.",
+		err(ctx, ERR_SYSTEM,
+		    "%s: the root of the file system is mounted nowhere, so that what is pinned cannot be recorded. Mount it.",
 		    m ? m->point : "a file");
 		return false;
 	}
@@ -166,11 +170,13 @@ bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
 		return true;
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f) {
-		err("%s: %s.", pins->where, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", pins->where, strerror(errno));
 		return false;
 	}
 	if (!trusted(fd)) {
-		err("%s: is not root's alone. chown and chmod it (root, 0600), or remove it.", pins->where);
+		err(ctx, ERR_PERMISSION,
+		    "%s: is not root's alone. chown and chmod it (root, 0600), or remove it.",
+		    pins->where);
 		fclose(f);
 		return false;
 	}
@@ -247,7 +253,7 @@ bool pins_write(struct pins *pins)
 		pin_to_line(&pins->pin[i], &t);
 	r = replace_file(pins, &t);
 	if (r)
-		err("%s: %s.", pins->where, strerror(-r));
+		err(pins->ctx, error_from(-r), "%s: %s.", pins->where, strerror(-r));
 	free(uuid);
 	text_free(&t);
 	return !r;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/context.h"
 #include "block/mounts.h"
 #include "base/ranges.h"
 
@@ -29,6 +30,7 @@ struct pin {
 };
 
 struct pins {
+	struct tier_context *ctx;
 	int root;		/* the root directory of the file system */
 	char *where;		/* the file, for messages */
 	char *point;		/* where the file system is mounted, "" for / */
@@ -40,7 +42,7 @@ struct pins {
  * Reads those of a mounted file system; a file of another one, a copy of it for
  * example, counts as empty.  False with the error said.  pins_close() in any case.
  */
-bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev);
+bool pins_open(struct tier_context *ctx, struct pins *pins, const struct mounts *mounts, dev_t dev);
 void pins_close(struct pins *pins);
 /* All or nothing, and durable.  False with the error said. */
 bool pins_write(struct pins *pins);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "block/aside.h"
@@ -100,7 +101,7 @@ static void look_but_at_legs(const struct device *dev, void *result)
 }
 
 /* Each device is complained of once. */
-static void complain_of_late(const struct member *m)
+static void complain_of_late(struct tier_context *ctx, const struct member *m)
 {
 	static dev_t *said;
 	static unsigned int nr;
@@ -112,10 +113,11 @@ static void complain_of_late(const struct member *m)
 		return;
 	said = xrealloc(said, nr + 1, sizeof(*said));
 	said[nr++] = m->dev.dev;
-	warn("%s: does not answer within %u s, and is left out.", m->dev.name, ASIDE_MS / 1000);
+	warn(ctx, "%s: does not answer within %u s, and is left out.", m->dev.name, ASIDE_MS / 1000);
 }
 
-static void look_at_all(struct member_list *list, void (*fn)(const struct device *dev, void *result))
+static void look_at_all(struct tier_context *ctx, struct member_list *list,
+			void (*fn)(const struct device *dev, void *result))
 {
 	struct reading *r = xcalloc(list->nr, sizeof(*r));
 	unsigned int i;
@@ -138,14 +140,14 @@ static void look_at_all(struct member_list *list, void (*fn)(const struct device
 			m->hidden = NULL;
 		}
 		if (r[i].late && !m->hidden)
-			complain_of_late(m);
+			complain_of_late(ctx, m);
 	}
 	free(r);
 }
 
-void members_look(struct member_list *list)
+void members_look(struct tier_context *ctx, struct member_list *list)
 {
-	look_at_all(list, look);
+	look_at_all(ctx, list, look);
 }
 
 void members_add(struct member_list *list, struct device *d)
@@ -284,7 +286,7 @@ static int by_device(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void scan(struct member_list *list, const char *set_hex, bool all)
+static void scan(struct tier_context *ctx, struct member_list *list, const char *set_hex, bool all)
 {
 	struct scan which = { .list = list, .set_hex = set_hex };
 
@@ -292,7 +294,7 @@ static void scan(struct member_list *list, const char *set_hex, bool all)
 	devices_for_each(add_device, &which);
 	if (!list->nr)
 		return;
-	look_at_all(list, look_but_at_legs);
+	look_at_all(ctx, list, look_but_at_legs);
 	hide_below_unreadable(list);
 	if (!all)
 		drop(list, is_of_no_set);
@@ -301,14 +303,14 @@ static void scan(struct member_list *list, const char *set_hex, bool all)
 	drop(list, shown_elsewhere);
 }
 
-void members_scan(struct member_list *list, bool all)
+void members_scan(struct tier_context *ctx, struct member_list *list, bool all)
 {
-	scan(list, NULL, all);
+	scan(ctx, list, NULL, all);
 }
 
-void members_scan_for(struct member_list *list, const char *set_hex)
+void members_scan_for(struct tier_context *ctx, struct member_list *list, const char *set_hex)
 {
-	scan(list, set_hex, false);
+	scan(ctx, list, set_hex, false);
 }
 
 void members_free(struct member_list *list)

@@ -3,6 +3,7 @@
 #ifndef TIERCTL_SCAN_H
 #define TIERCTL_SCAN_H
 
+#include "base/context.h"
 #include "set/member.h"
 
 /* All members among the block devices of the machine. */
@@ -19,14 +20,14 @@ struct member_list {
  * nothing else carries the same.  A device that does not answer in time (see
  * aside.h) is unreadable; a warning says so, once.
  */
-void members_scan(struct member_list *list, bool all);
+void members_scan(struct tier_context *ctx, struct member_list *list, bool all);
 
 /* The same without those that filter.h knows to be no part of the set. */
-void members_scan_for(struct member_list *list, const char *set_hex);
+void members_scan_for(struct tier_context *ctx, struct member_list *list, const char *set_hex);
 
 /* Adds a device, which now is the list's; members_look() then reads those of such a list. */
 void members_add(struct member_list *list, struct device *d);
-void members_look(struct member_list *list);
+void members_look(struct tier_context *ctx, struct member_list *list);
 void members_free(struct member_list *list);
 
 #endif

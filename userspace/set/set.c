@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/suggest.h"
 #include "base/util.h"
@@ -69,6 +70,7 @@ static struct set *new_set(struct set_list *list)
 	list->set = xrealloc(list->set, list->nr + 1, sizeof(*list->set));
 	s = &list->set[list->nr++];
 	memset(s, 0, sizeof(*s));
+	s->ctx = list->ctx;
 	return s;
 }
 
@@ -141,7 +143,7 @@ static int refresh(struct set *s, bool wait)
 		return r;
 	r = status_parse(line, &status);
 	if (r) {
-		err("%s: cannot make sense of its status line: %s", s->name, line);
+		err(s->ctx, ERR_UNSUPPORTED, "%s: cannot make sense of its status line: %s", s->name, line);
 	} else {
 		status_free(&s->status);
 		s->status = status;
@@ -661,7 +663,7 @@ static void name_after_tags(struct set *s)
 	struct lvm_parts parts = { 0 };
 	char *old = NULL, *both;
 
-	if (has_volume(s) && lvm_installed() && !lvm_look_for_set(s->hex, &parts))
+	if (has_volume(s) && lvm_installed() && !lvm_look_for_set(s->ctx, s->hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin)
 		old = lvm_tag(origin, "name");
@@ -723,15 +725,17 @@ static void finish_inactive(struct set *s)
 		s->name = xstrdup(s->dm_name && *s->dm_name ? s->dm_name : s->hex);
 }
 
-int sets_load_members(struct set_list *list, const struct member_list *members)
+int sets_load_members(struct tier_context *ctx, struct set_list *list, const struct member_list *members)
 {
 	unsigned int i, active;
 	int r;
 
 	memset(list, 0, sizeof(*list));
+	list->ctx = ctx;
 	r = dm_for_each_set(add_active, list);
 	if (r)
-		err("cannot ask device-mapper which sets are active: %s.", strerror(-r));
+		err(ctx, ERR_KERNEL_REFUSED, "cannot ask device-mapper which sets are active: %s.",
+		    strerror(-r));
 	active = list->nr;
 
 	/* Metadata first: it says which labels count. */
@@ -769,14 +773,14 @@ int sets_load_members(struct set_list *list, const struct member_list *members)
 	return r;
 }
 
-int sets_load(struct set_list *list, bool scan)
+int sets_load(struct tier_context *ctx, struct set_list *list, bool scan)
 {
 	struct member_list members = { 0 };
 	int r;
 
 	if (scan)
-		members_scan(&members, false);
-	r = sets_load_members(list, &members);
+		members_scan(ctx, &members, false);
+	r = sets_load_members(ctx, list, &members);
 	members_free(&members);
 	return r;
 }
@@ -800,13 +804,13 @@ void set_look_for_missing(struct set *s, const struct member_list *members)
 	}
 }
 
-int sets_load_for(struct set_list *list, const char *set_hex)
+int sets_load_for(struct tier_context *ctx, struct set_list *list, const char *set_hex)
 {
 	struct member_list members;
 	int r;
 
-	members_scan_for(&members, set_hex);
-	r = sets_load_members(list, &members);
+	members_scan_for(ctx, &members, set_hex);
+	r = sets_load_members(ctx, list, &members);
 	members_free(&members);
 	return r;
 }
@@ -970,7 +974,8 @@ bool sets_alone(const struct set_list *list, const struct set *s, const char *na
 		if (&list->set[i] != s && is_named(&list->set[i], name))
 			other = &list->set[i];
 	if (other)
-		err("%s: two sets have this name. Name it by UUID: %s%s or %s.", name, s->hex,
+		err(list->ctx, ERR_AMBIGUOUS,
+		    "%s: two sets have this name. Name it by UUID: %s%s or %s.", name, s->hex,
 		    s->active ? " (active)" : "", other->hex);
 	return !other;
 }
@@ -991,19 +996,20 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	if (!device_from_name(name, &d)) {
 		role = sets_role(list, d.dev, &owner);
 		if (role)
-			err("%s: is %s. Name %s.", name, role, owner->name);
+			err(list->ctx, ERR_NOT_FOUND, "%s: is %s. Name %s.", name, role, owner->name);
 		else
-			err("%s: is no tiered set. tierctl list names them.", name);
+			err(list->ctx, ERR_NOT_FOUND, "%s: is no tiered set. tierctl list names them.", name);
 		free(role);
 		device_free(&d);
 	} else if (set_below(list, name)) {
-		err("%s: lies on %s. Name %s.", name, set_below(list, name)->name, set_below(list, name)->name);
+		err(list->ctx, ERR_NOT_FOUND, "%s: lies on %s. Name %s.", name,
+		    set_below(list, name)->name, set_below(list, name)->name);
 	} else {
 		suggestion_init(&g, name);
 		for (i = 0; i < list->nr; i++)
 			suggestion_offer(&g, list->set[i].name);
 		meant = suggestion_text(&g, "");
-		err("%s: no such set.%s tierctl list names them.", name, meant);
+		err(list->ctx, ERR_NOT_FOUND, "%s: no such set.%s tierctl list names them.", name, meant);
 		free(meant);
 	}
 	return NULL;
@@ -1017,7 +1023,7 @@ static int tagged_origin(const struct set *s)
 	char *name = NULL;
 	int rank = -1;
 
-	if (lvm_installed() && !lvm_list_set(s->hex, &parts))
+	if (lvm_installed() && !lvm_list_set(s->ctx, s->hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	if (origin && ends_as_origin(origin->lv)) {
 		name = dm_name_from_lv(origin->name);

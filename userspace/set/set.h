@@ -3,6 +3,7 @@
 #ifndef TIERCTL_SET_H
 #define TIERCTL_SET_H
 
+#include "base/context.h"
 #include "block/device.h"
 #include "dm/dm.h"
 #include "format/rules.h"
@@ -34,6 +35,7 @@ struct set_tier {
 };
 
 struct set {
+	struct tier_context *ctx;
 	u8 uuid[TIER_UUID_SIZE];
 	char hex[UUID_HEX];
 	char *name;		/* for users: NAME or VG/LV */
@@ -71,16 +73,17 @@ struct set {
 };
 
 struct set_list {
+	struct tier_context *ctx;
 	unsigned int nr;
 	struct set *set;
 };
 
 /* The active sets alone, or with those found by a scan of the devices. */
-int sets_load(struct set_list *list, bool scan);
+int sets_load(struct tier_context *ctx, struct set_list *list, bool scan);
 /* With those found on devices that may be a part of that set, see members_scan_for(). */
-int sets_load_for(struct set_list *list, const char *set_hex);
+int sets_load_for(struct tier_context *ctx, struct set_list *list, const char *set_hex);
 /* From a scan made before. */
-int sets_load_members(struct set_list *list, const struct member_list *members);
+int sets_load_members(struct tier_context *ctx, struct set_list *list, const struct member_list *members);
 void sets_free(struct set_list *list);
 
 /* Reads the status again.  0 or -errno. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "format/metadata.h"
 
@@ -17,6 +18,6 @@ int set_write_state(const struct set *s, u32 state, unsigned int home)
 		close(fd);
 	}
 	if (r < 0)
-		err("%s: %s.", s->meta_dev.name, reason);
+		err(s->ctx, ERR_IO, "%s: %s.", s->meta_dev.name, reason);
 	return r < 0 ? r : 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "set/tier.h"
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 
@@ -34,7 +35,8 @@ bool parse_rank(const struct set *s, const char *text, unsigned int *rank)
 	int found = set_rank_of_word(s, text);
 
 	if (found < 0) {
-		err("%s: no tier %s, its tiers are 0 to %u.", s->name, text, s->nr_tiers - 1);
+		err(s->ctx, ERR_NOT_FOUND, "%s: no tier %s, its tiers are 0 to %u.", s->name, text,
+		    s->nr_tiers - 1);
 		return false;
 	}
 	*rank = found;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
@@ -51,8 +52,8 @@ static size_t harmless_sector(const char *head)
 }
 
 /* By the twin, the other name of it or NULL, if this one does not take it any more. */
-static int write_back(const struct device *a, int fd, const struct device *twin, const char *old, size_t from,
-		      size_t len)
+static int write_back(struct tier_context *ctx, const struct device *a, int fd,
+		      const struct device *twin, const char *old, size_t from, size_t len)
 {
 	int other, r = write_durably(fd, from, old + from, len);
 
@@ -63,12 +64,13 @@ static int write_back(const struct device *a, int fd, const struct device *twin,
 			close(other);
 	}
 	if (r)
-		err("%s: %zu bytes from byte %zu on were changed to look for a second name of it, and cannot be written back: %s.",
+		err(ctx, ERR_IO,
+		    "%s: %zu bytes from byte %zu on were changed to look for a second name of it, and cannot be written back: %s.",
 		    a->name, len, from, strerror(-r));
 	return r;
 }
 
-int twins(const struct device *a, const struct device *b)
+int twins(struct tier_context *ctx, const struct device *a, const struct device *b)
 {
 	char *old = block_buffer(MEMBER_HEAD), *new = block_buffer(MEMBER_HEAD);
 	int r = twins_alike(a, b), fd = -1, back;
@@ -95,7 +97,7 @@ int twins(const struct device *a, const struct device *b)
 		step_reached("twins", "changed");
 		r = twins_alike(a, b);
 	}
-	back = write_back(a, fd, r == 1 ? b : NULL, old, from, len);
+	back = write_back(ctx, a, fd, r == 1 ? b : NULL, old, from, len);
 	release_signals(&before);
 	if (back)
 		r = back;

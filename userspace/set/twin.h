@@ -6,6 +6,7 @@
 #ifndef TIERCTL_TWIN_H
 #define TIERCTL_TWIN_H
 
+#include "base/context.h"
 #include "block/device.h"
 
 /* Whether both begin with the same; if not, they are no twins.  Or -errno. */
@@ -15,6 +16,6 @@ int twins_alike(const struct device *a, const struct device *b);
  * Whether both are one: what a begins with is changed for a moment, so nobody else may
  * use it.  -errno if that cannot be told; the beginning of a may have suffered then.
  */
-int twins(const struct device *a, const struct device *b);
+int twins(struct tier_context *ctx, const struct device *a, const struct device *b);
 
 #endif

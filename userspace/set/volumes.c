@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "lvm/lvm-check.h"
@@ -27,7 +28,7 @@ char *volumes_tag_command(const struct set *s, const char **name)
 		return NULL;
 	old = xstrdup(strchr(*name, '/') + 1);
 	old[strlen(old) - strlen(LVM_ORIGIN_SUFFIX)] = '\0';
-	command = lvm_tag_command(*name, s->hex, LVM_ROLE_ORIGIN, old);
+	command = lvm_tag_command(s->ctx, *name, s->hex, LVM_ROLE_ORIGIN, old);
 	free(old);
 	return command;
 }
@@ -83,7 +84,7 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 			      p->name, dm_name);
 		free(dm_name);
 	} else if (p->attributes[4] != 'a' && p->attributes[4] != 's') {
-		advice = lvm_activation_advice(p);
+		advice = lvm_activation_advice(r->set->ctx, p);
 		report_attend(r, "part_inactive", p->name, "%s is a part of it and not active: %s", p->name, advice);
 		free(advice);
 	}
@@ -167,7 +168,8 @@ static void look_at_placeholder(const struct look *l)
 			      "%s is the volume that keeps the name %s for it: lvrename %s %s %s", p->name, name,
 			      p->vg, p->lv, l->old);
 	} else if (!p) {
-		command = lvm_placeholder_command(o->vg, l->old, lvm_whole_extents(o, s->length * SECTOR_SIZE), s->hex);
+		command = lvm_placeholder_command(l->r->set->ctx, o->vg, l->old,
+						  lvm_whole_extents(o, s->length * SECTOR_SIZE), s->hex);
 		report_attend(l->r, "placeholder_missing", name,
 			      "the volume that keeps the name %s for it is gone: %s", name, command);
 		free(command);
@@ -223,7 +225,7 @@ void reports_look_at_volumes(struct report *reports, unsigned int nr)
 		if (s->dm.suspended || (!s->lv && !set_has_volumes(s)) || !lvm_installed())
 			continue;
 		if (!asked)
-			known = !lvm_list_all(&all);
+			known = !lvm_list_all(reports->set->ctx, &all);
 		asked = true;
 		if (known)
 			look_at(&reports[i], &all);

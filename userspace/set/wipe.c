@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/step.h"
 #include "base/util.h"
 #include "block/signature.h"
@@ -18,19 +19,19 @@
  * A question may have waited for its answer while the device became another one.  What is
  * compared once the device is open stays so: its number cannot be given away any more.
  */
-static int open_for_wiping(const struct device *d)
+static int open_for_wiping(struct tier_context *ctx, const struct device *d)
 {
 	int fd;
 
 	step_reached("wipe", "begin");
 	fd = device_open(d, O_RDWR | O_EXCL);
 	if (fd < 0)
-		err("%s: cannot be opened for writing: %s.", d->name, strerror(-fd));
+		err(ctx, error_from(-fd), "%s: cannot be opened for writing: %s.", d->name, strerror(-fd));
 	return fd;
 }
 
 /* What is damaged does not say whose it was. */
-static bool is_of(const struct device *d, const u8 *set_uuid)
+static bool is_of(struct tier_context *ctx, const struct device *d, const u8 *set_uuid)
 {
 	bool is = false;
 	struct member m;
@@ -43,7 +44,8 @@ static bool is_of(const struct device *d, const u8 *set_uuid)
 		is = m.kind == MEMBER_DAMAGED || m.blank;
 	if (!is) {
 		what = candidate_describe(&m);
-		err("%s: %s%s by now, and stays as it is.", d->name, m.kind == MEMBER_UNREADABLE ? "" : "carries ",
+		err(ctx, ERR_CHANGED, "%s: %s%s by now, and stays as it is.", d->name,
+		    m.kind == MEMBER_UNREADABLE ? "" : "carries ",
 		    what ? what : m.kind == MEMBER_UNREADABLE ? m.reason : "nothing of the set");
 		free(what);
 	}
@@ -51,38 +53,39 @@ static bool is_of(const struct device *d, const u8 *set_uuid)
 	return is;
 }
 
-static int wipe_range(const struct device *d, const u8 *set_uuid, uint64_t from, uint64_t end)
+static int wipe_range(struct tier_context *ctx, const struct device *d, const u8 *set_uuid,
+		      uint64_t from, uint64_t end)
 {
-	int fd = open_for_wiping(d), r = -ESTALE;
+	int fd = open_for_wiping(ctx, d), r = -ESTALE;
 
 	if (fd < 0)
 		return fd;
-	if (is_of(d, set_uuid)) {
+	if (is_of(ctx, d, set_uuid)) {
 		r = zero_blocks(fd, from, end - from);
 		if (r)
-			err("%s: cannot be written: %s.", d->name, strerror(-r));
+			err(ctx, error_from(-r), "%s: cannot be written: %s.", d->name, strerror(-r));
 	}
 	close(fd);
 	return r;
 }
 
-int wipe_labels(const struct device *d, const u8 *set_uuid)
+int wipe_labels(struct tier_context *ctx, const struct device *d, const u8 *set_uuid)
 {
-	return wipe_range(d, set_uuid, 0, MEMBER_HEAD);
+	return wipe_range(ctx, d, set_uuid, 0, MEMBER_HEAD);
 }
 
-int wipe_behind_labels(const struct device *d, const u8 *set_uuid, uint64_t end)
+int wipe_behind_labels(struct tier_context *ctx, const struct device *d, const u8 *set_uuid, uint64_t end)
 {
-	return wipe_range(d, set_uuid, MEMBER_HEAD, end);
+	return wipe_range(ctx, d, set_uuid, MEMBER_HEAD, end);
 }
 
-char *wipe_would_lose(const struct device *d)
+char *wipe_would_lose(struct tier_context *ctx, const struct device *d)
 {
 	char *what = NULL;
 	struct member m;
 	int error;
 
-	if (global.force)
+	if (ctx->force)
 		return NULL;
 	member_read(d, &m);
 	if (m.kind == MEMBER_TIER || m.kind == MEMBER_DAMAGED)
@@ -93,55 +96,55 @@ char *wipe_would_lose(const struct device *d)
 	return what;
 }
 
-int wipe_stray(const struct device *d, const u8 *set_uuid)
+int wipe_stray(struct tier_context *ctx, const struct device *d, const u8 *set_uuid)
 {
-	char *what = wipe_would_lose(d);
+	char *what = wipe_would_lose(ctx, d);
 	int r = 0;
 
 	if (what)
-		warn("%s: carries %s, too, and stays as it is.", d->name, what);
+		warn(ctx, "%s: carries %s, too, and stays as it is.", d->name, what);
 	else
-		r = wipe_labels(d, set_uuid);
+		r = wipe_labels(ctx, d, set_uuid);
 	free(what);
 	return r;
 }
 
-int wipe_superblock(const struct device *d, const u8 *set_uuid)
+int wipe_superblock(struct tier_context *ctx, const struct device *d, const u8 *set_uuid)
 {
-	return wipe_range(d, set_uuid, 0, TIER_METADATA_BLOCK_SIZE);
+	return wipe_range(ctx, d, set_uuid, 0, TIER_METADATA_BLOCK_SIZE);
 }
 
-int wipe_all_of(const struct device *d, int fd)
+int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd)
 {
 	int r = signatures_wipe(fd);
 
 	if (!r)
 		r = zero_blocks(fd, 0, MEMBER_HEAD);
 	if (r)
-		err("%s: cannot be wiped: %s.", d->name, strerror(-r));
+		err(ctx, error_from(-r), "%s: cannot be wiped: %s.", d->name, strerror(-r));
 	/* Not every device has partitions; those that are in use were refused before. */
 	else if (ioctl(fd, BLKRRPART) < 0)
-		verbose("%s: partitions were not read again", d->name);
+		verbose(ctx, "%s: partitions were not read again", d->name);
 	return r;
 }
 
-int wipe_all(const struct device *d)
+int wipe_all(struct tier_context *ctx, const struct device *d)
 {
-	int fd = open_for_wiping(d), r = fd;
+	int fd = open_for_wiping(ctx, d), r = fd;
 
 	if (fd >= 0) {
-		r = wipe_all_of(d, fd);
+		r = wipe_all_of(ctx, d, fd);
 		close(fd);
 	}
 	return r;
 }
 
-int wipe_candidate(const struct candidate *c, bool metadata)
+int wipe_candidate(struct tier_context *ctx, const struct candidate *c, bool metadata)
 {
-	int fd = open_for_wiping(&c->dev), r = fd;
+	int fd = open_for_wiping(ctx, &c->dev), r = fd;
 
 	if (fd >= 0) {
-		r = candidate_unchanged(c, metadata) ? wipe_all_of(&c->dev, fd) : -ESTALE;
+		r = candidate_unchanged(ctx, c, metadata) ? wipe_all_of(ctx, &c->dev, fd) : -ESTALE;
 		close(fd);
 	}
 	return r;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "format/check.h"
 #include "format/labels.h"
@@ -34,7 +35,8 @@ static bool clear_flag(const struct check_run *run, int fd, const struct tier_me
 	bool written;
 
 	if (tier_features_read_only(info->compat_ro_flags)) {
-		err("%s: the flag needs_check stays: it has features that only allow this version to read it.",
+		err(run->ctx, ERR_UNSUPPORTED,
+		    "%s: the flag needs_check stays: it has features that only allow this version to read it.",
 		    run->input);
 		return false;
 	}
@@ -43,7 +45,7 @@ static bool clear_flag(const struct check_run *run, int fd, const struct tier_me
 	written = write_superblock(fd, block);
 	free(block);
 	if (!written)
-		err("%s: superblock: cannot be written.", run->input);
+		err(run->ctx, ERR_IO, "%s: superblock: cannot be written.", run->input);
 	return written;
 }
 
@@ -54,11 +56,12 @@ static bool judge_labels(const struct check_run *run, const struct md_check *che
 	unsigned int i;
 
 	if (!check->have_tiers) {
-		err("%s: the labels cannot be compared without the records of the tiers.", run->input);
+		err(run->ctx, ERR_DAMAGED,
+		    "%s: the labels cannot be compared without the records of the tiers.", run->input);
 		return false;
 	}
 	for (i = 0; i < run->nr_tiers; i++) {
-		int fd = tool_open(run->tiers[i], O_RDONLY, true);
+		int fd = tool_open(run->ctx, run->tiers[i], O_RDONLY, true);
 		const struct tier_meta_tier *t;
 
 		if (fd < 0)
@@ -76,11 +79,12 @@ static bool judge_labels(const struct check_run *run, const struct md_check *che
 static void take_problem(void *context, const char *text)
 {
 	struct check_run *run = context;
+	struct tool_input input = { run->ctx, run->input };
 
 	if (!run->first)
 		run->first = xstrdup(text);
 	if (!run->in_silence)
-		tool_say_problem((void *)run->input, text);
+		tool_say_problem(&input, text);
 }
 
 bool check_run(struct check_run *run)
@@ -98,11 +102,11 @@ bool check_run(struct check_run *run)
 	bool fine = true;
 	int fd;
 
-	fd = tool_open(run->input, run->clear_needs_check ? O_RDWR : O_RDONLY, run->snapshot);
+	fd = tool_open(run->ctx, run->input, run->clear_needs_check ? O_RDWR : O_RDONLY, run->snapshot);
 	if (fd < 0)
 		return false;
 	if (md_source_init(&src, fd)) {
-		err("%s: its size cannot be learnt.", run->input);
+		err(run->ctx, ERR_IO, "%s: its size cannot be learnt.", run->input);
 		close(fd);
 		return false;
 	}
@@ -125,7 +129,7 @@ bool check_run(struct check_run *run)
 	}
 	close(fd);
 	if (fine && !run->in_silence)
-		say("%s: nothing is wrong%s\n", run->input,
+		say(run->ctx, "%s: nothing is wrong%s", run->input,
 		    run->needs_check ? "; the flag needs_check is set" : "");
 	return fine;
 }

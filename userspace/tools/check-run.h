@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct check_run {
+	struct tier_context *ctx;
 	const char *input;
 	bool superblock_only;
 	bool skip_mappings;

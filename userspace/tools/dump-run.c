@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "format/record.h"
 #include "tools/output.h"
@@ -18,7 +19,8 @@
 /* All of it, or false with the errors said. */
 static bool read_whole(const struct dump_run *run, struct md_source *src, struct md_content *c)
 {
-	struct md_problems p = { .say = tool_say_problem, .context = (void *)run->input };
+	struct tool_input input = { run->ctx, run->input };
+	struct md_problems p = { .say = tool_say_problem, .context = &input };
 	struct md_image image = { .src = src, .p = &p }, snapshot;
 	struct md_image *which = &image;
 
@@ -26,7 +28,8 @@ static bool read_whole(const struct dump_run *run, struct md_source *src, struct
 		return false;
 	if (run->snapshot) {
 		if (!image.info.held_root) {
-			err("%s: holds no metadata snapshot. Reserve one: dmsetup message NAME 0 reserve_metadata_snap",
+			err(run->ctx, ERR_NOT_FOUND,
+			    "%s: holds no metadata snapshot. Reserve one: dmsetup message NAME 0 reserve_metadata_snap",
 			    run->input);
 			return false;
 		}
@@ -40,7 +43,8 @@ static bool read_whole(const struct dump_run *run, struct md_source *src, struct
 	md_problems_end(&p);
 	if (!p.errors)
 		return true;
-	err("%s: is damaged, nothing was written. What is left of it: tier_repair", run->input);
+	err(run->ctx, ERR_DAMAGED,
+	    "%s: is damaged, nothing was written. What is left of it: tier_repair", run->input);
 	md_content_free(c);
 	return false;
 }
@@ -62,16 +66,16 @@ static bool may_write(const struct dump_run *run)
 	if (!run->output)
 		return true;
 	if (stat(run->output, &out))
-		return output_may_create(run->output);
+		return output_may_create(run->ctx, run->output);
 	if (S_ISBLK(out.st_mode)) {
-		err("%s: is a block device. A dump goes to a file.", run->output);
+		err(run->ctx, ERR_UNSUITABLE, "%s: is a block device. A dump goes to a file.", run->output);
 		return false;
 	}
 	if (!stat(run->input, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-		err("%s: is the input. Name another file.", run->output);
+		err(run->ctx, ERR_UNSUITABLE, "%s: is the input. Name another file.", run->output);
 		return false;
 	}
-	return output_may_replace(run->output, &out);
+	return output_may_replace(run->ctx, run->output, &out);
 }
 
 static bool write_and_close(const struct dump_run *run, const struct md_content *c, const char *path, FILE *f)
@@ -81,9 +85,9 @@ static bool write_and_close(const struct dump_run *run, const struct md_content 
 	if (good && path)
 		good = !fsync(fileno(f)) || errno == EINVAL;
 	if (!good)
-		err("%s: %s.", path ? path : "standard output", strerror(errno));
+		err(run->ctx, error_from(errno), "%s: %s.", path ? path : "standard output", strerror(errno));
 	if (path && fclose(f) && good) {
-		err("%s: %s.", path, strerror(errno));
+		err(run->ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		good = false;
 	}
 	return good;
@@ -121,7 +125,7 @@ static bool replace_file(const struct dump_run *run, const struct md_content *c,
 
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f) {
-		err("%s: %s.", new, strerror(errno));
+		err(run->ctx, error_from(errno), "%s: %s.", new, strerror(errno));
 		if (fd >= 0) {
 			close(fd);
 			unlink(new);
@@ -133,7 +137,7 @@ static bool replace_file(const struct dump_run *run, const struct md_content *c,
 	fchmod(fd, mode & 0777);
 	good = write_and_close(run, c, new, f);
 	if (good && rename(new, path)) {
-		err("%s: %s.", path, strerror(errno));
+		err(run->ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		good = false;
 	}
 	if (!good)
@@ -159,13 +163,13 @@ static bool write_file(const struct dump_run *run, const struct md_content *c)
 		path = realpath(run->output, NULL);
 		good = path && replace_file(run, c, path, st.st_mode);
 		if (!path)
-			err("%s: %s.", run->output, strerror(errno));
+			err(run->ctx, error_from(errno), "%s: %s.", run->output, strerror(errno));
 		free(path);
 		return good;
 	}
 	f = fopen(run->output, "we");
 	if (!f) {
-		err("%s: %s.", run->output, strerror(errno));
+		err(run->ctx, error_from(errno), "%s: %s.", run->output, strerror(errno));
 		return false;
 	}
 	return write_and_close(run, c, run->output, f);
@@ -177,7 +181,7 @@ bool dump_run(const struct dump_run *run)
 	struct md_source src;
 	bool good;
 
-	if (!may_write(run) || !tool_open_source(run->input, run->snapshot, &src))
+	if (!may_write(run) || !tool_open_source(run->ctx, run->input, run->snapshot, &src))
 		return false;
 	good = read_whole(run, &src, &content);
 	tool_close_source(&src);
@@ -215,21 +219,22 @@ static u64 blocks_of(const char *output)
 	return size < 0 ? 0 : size / MD_BLOCK;
 }
 
-bool restore_read(const char *input, const char *output, struct md_content *content)
+bool restore_read(struct tier_context *ctx, const char *input, const char *output, struct md_content *content)
 {
-	struct md_problems p = { .say = tool_say_problem, .context = (void *)input };
+	struct tool_input named = { ctx, input };
+	struct md_problems p = { .say = tool_say_problem, .context = &named };
 	struct md_undump undump = { .content = content, .max_blocks = blocks_of(output) };
 	FILE *f = strcmp(input, "-") ? fopen(input, "re") : stdin;
 	bool good;
 
 	*content = (struct md_content){ 0 };
 	if (!f) {
-		err("%s: %s.", input, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", input, strerror(errno));
 		return false;
 	}
 	good = parse(f, &undump);
 	if (!good)
-		err("%s: %s.", input, undump.error);
+		err(ctx, ERR_DAMAGED, "%s: %s.", input, undump.error);
 	free(undump.error);
 	if (good) {
 		md_content_judge(content, &p);
@@ -237,7 +242,7 @@ bool restore_read(const char *input, const char *output, struct md_content *cont
 		good = !p.errors;
 	}
 	if (good && tier_features_read_only(content->info.compat_ro_flags)) {
-		err("%s: has features that only allow this version to read it.", input);
+		err(ctx, ERR_UNSUPPORTED, "%s: has features that only allow this version to read it.", input);
 		good = false;
 	}
 	if (!good)

@@ -3,9 +3,11 @@
 #ifndef TIER_TOOLS_DUMP_RUN_H
 #define TIER_TOOLS_DUMP_RUN_H
 
+#include "base/context.h"
 #include "format/content.h"
 
 struct dump_run {
+	struct tier_context *ctx;
 	const char *input;
 	const char *output;	/* NULL: standard output */
 	bool json;
@@ -21,9 +23,10 @@ bool dump_run(const struct dump_run *run);
  * What is in a dump, in XML or JSON ("-": standard input), that is meant for output and in
  * order.  md_content_free() if true.
  */
-bool restore_read(const char *input, const char *output, struct md_content *content);
+bool restore_read(struct tier_context *ctx, const char *input, const char *output, struct md_content *content);
 
 struct repair_run {
+	struct tier_context *ctx;
 	const char *input;
 	const char *output;
 	unsigned int nr_tiers;

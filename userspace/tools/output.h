@@ -5,19 +5,20 @@
 
 #include <sys/stat.h>
 
+#include "base/context.h"
 #include "format/content.h"
 
 /* Whether a file that is missing may be made: in /dev it would be a name misspelt. */
-bool output_may_create(const char *path);
+bool output_may_create(struct tier_context *ctx, const char *path);
 
 /* Whether nothing shows the file, as a loop device does; false with the error said. */
-bool output_is_free(const char *path, const struct stat *st);
+bool output_is_free(struct tier_context *ctx, const char *path, const struct stat *st);
 
 /* The same of one that text or a picture is to replace: it may be no part of a set, either. */
-bool output_may_replace(const char *path, const struct stat *st);
+bool output_may_replace(struct tier_context *ctx, const char *path, const struct stat *st);
 
 /* Whether metadata may be written over what the open device or file is; false with the error said. */
-bool output_may_overwrite(int fd, const char *path);
+bool output_may_overwrite(struct tier_context *ctx, int fd, const char *path);
 
 /* Whether both are one device or file, or one is a part of the other. */
 bool output_is(const char *path, const char *other);
@@ -28,6 +29,6 @@ bool output_is(const char *path, const char *other);
  * there is room, nor over a tier, but for a device with --force.  input must be another
  * one.  False with the error said.
  */
-bool output_metadata(const char *path, const char *input, const struct md_content *c);
+bool output_metadata(struct tier_context *ctx, const char *path, const char *input, const struct md_content *c);
 
 #endif

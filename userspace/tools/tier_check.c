@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "tools/check-run.h"
 #include "tools/tool.h"
@@ -78,30 +79,34 @@ static void add_operand(struct operands *o, const char *word, bool is_tier)
 }
 
 /* The metadata that -i or an operand names; NULL with the error said. */
-static const char *choose_input(const struct operands *o, const char *option)
+static const char *choose_input(struct tier_context *ctx, const struct operands *o, const char *option)
 {
 	const char *input = option ? option : o->metadata;
 	const char *superfluous = option ? o->metadata : o->superfluous;
 
 	if (!input)
-		err("no input: name DEV, or -i FILE. Try: tier_check --help");
+		err(ctx, ERR_USAGE, "no input: name DEV, or -i FILE. Try: tier_check --help");
 	else if (superfluous)
-		err("one argument too many: %s. The input is %s, and tiers come after --tiers. Try: tier_check --help",
+		err(ctx, ERR_USAGE,
+		    "one argument too many: %s. The input is %s, and tiers come after --tiers. Try: tier_check --help",
 		    superfluous, input);
 	return superfluous ? NULL : input;
 }
 
+static struct terminal terminal;
+
 int main(int argc, char **argv)
 {
 	struct operands operands = { .tiers = xcalloc(argc, sizeof(*operands.tiers)) };
-	struct check_run run = { 0 };
+	struct check_run run = { .ctx = &terminal.ctx };
 	bool tiers = false;
 	const char *wrong;
 	int c;
 
 	program = "tier_check";
+	terminal_init(&terminal);
 	/* The leading - hands over the operands in their order, as the option 1. */
-	while ((c = tool_option(argc, argv, "-:i:mqhV", options, help)) != -1) {
+	while ((c = tool_option(&terminal.ctx, argc, argv, "-:i:mqhV", options, help)) != -1) {
 		switch (c) {
 		case 1:
 			add_operand(&operands, optarg, tiers);
@@ -113,7 +118,7 @@ int main(int argc, char **argv)
 			run.snapshot = true;
 			break;
 		case 'q':
-			global.quiet = true;
+			terminal.quiet = true;
 			run.in_silence = true;
 			break;
 		case SUPERBLOCK_ONLY:
@@ -137,12 +142,12 @@ int main(int argc, char **argv)
 		add_operand(&operands, argv[optind], tiers);
 	run.tiers = operands.tiers;
 	run.nr_tiers = operands.nr_tiers;
-	run.input = choose_input(&operands, run.input);
+	run.input = choose_input(&terminal.ctx, &operands, run.input);
 	wrong = run.input ? contradiction(&run, tiers) : NULL;
 	if (wrong)
-		err("%s. Try: tier_check --help", wrong);
+		err(&terminal.ctx, ERR_USAGE, "%s. Try: tier_check --help", wrong);
 	c = run.input && !wrong && check_run(&run) ? TOOL_FINE : TOOL_FAILED;
 	free(run.first);
 	free(operands.tiers);
-	return tool_finish(c);
+	return tool_finish(&terminal, c);
 }

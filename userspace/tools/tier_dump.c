@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "tools/dump-run.h"
 #include "tools/tool.h"
@@ -37,13 +38,16 @@ static const struct option options[] = {
 	TOOL_OPTIONS,
 };
 
+static struct terminal terminal;
+
 int main(int argc, char **argv)
 {
-	struct dump_run run = { 0 };
+	struct dump_run run = { .ctx = &terminal.ctx };
 	int c;
 
 	program = "tier_dump";
-	while ((c = tool_option(argc, argv, ":i:o:mqhV", options, help)) != -1) {
+	terminal_init(&terminal);
+	while ((c = tool_option(&terminal.ctx, argc, argv, ":i:o:mqhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -56,8 +60,8 @@ int main(int argc, char **argv)
 			break;
 		case FORMAT:
 			if (strcmp(optarg, "xml") && strcmp(optarg, "json")) {
-				err("no format %s: xml, json.", optarg);
-				return tool_finish(TOOL_FAILED);
+				err(&terminal.ctx, ERR_USAGE, "no format %s: xml, json.", optarg);
+				return tool_finish(&terminal, TOOL_FAILED);
 			}
 			run.json = !strcmp(optarg, "json");
 			break;
@@ -69,11 +73,12 @@ int main(int argc, char **argv)
 		run.input = argv[optind++];
 	if (!run.input || optind < argc) {
 		if (run.input)
-			err("one argument too many: %s. The input is %s. Try: tier_dump --help", argv[optind],
-			    run.input);
+			err(&terminal.ctx, ERR_USAGE,
+			    "one argument too many: %s. The input is %s. Try: tier_dump --help",
+			    argv[optind], run.input);
 		else
-			err("no input: name DEV, or -i FILE. Try: tier_dump --help");
-		return tool_finish(TOOL_FAILED);
+			err(&terminal.ctx, ERR_USAGE, "no input: name DEV, or -i FILE. Try: tier_dump --help");
+		return tool_finish(&terminal, TOOL_FAILED);
 	}
-	return tool_finish(dump_run(&run) ? TOOL_FINE : TOOL_FAILED);
+	return tool_finish(&terminal, dump_run(&run) ? TOOL_FINE : TOOL_FAILED);
 }

@@ -2,6 +2,7 @@
 /* tier_metadata_size: how large a metadata device should be. */
 #include <stdio.h>
 
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "dm-tier/dm-tier-format.h"
@@ -36,30 +37,30 @@ static const struct option options[] = {
 };
 
 /* False with the error said. */
-static bool size_option(const char *option, const char *text, uint64_t *bytes)
+static bool size_option(struct tier_context *ctx, const char *option, const char *text, uint64_t *bytes)
 {
 	int r = parse_size(text, bytes);
 
 	if (r)
-		err("%s: %s: %s.", option, text, size_error(r));
+		err(ctx, ERR_USAGE, "%s: %s: %s.", option, text, size_error(r));
 	return !r;
 }
 
-static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
+static int answer(struct tier_context *ctx, uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 {
 	uint64_t chunks, bytes, needed;
 	char text[SIZE_TEXT];
 
 	if (chunk < TIER_CHUNK_SECTORS_MIN * SECTOR_SIZE || chunk > TIER_CHUNK_SECTORS_MAX * SECTOR_SIZE ||
 	    chunk & (chunk - 1)) {
-		err("--chunksize: a power of two from 64k to 1g.");
+		err(ctx, ERR_USAGE, "--chunksize: a power of two from 64k to 1g.");
 		return TOOL_FAILED;
 	}
 	chunks = DIV_ROUND_UP_ULL(size, chunk);
 	needed = md_build_needs(chunks) * MD_BLOCK;
 	if (!size || !md_build_fits(chunks)) {
-		err("--size: %s.", size ? "metadata cannot hold so many chunks; use larger ones" :
-		    "there is no device without a size");
+		err(ctx, ERR_USAGE, "--size: %s.",
+		    size ? "metadata cannot hold so many chunks; use larger ones" : "there is no device without a size");
 		return TOOL_FAILED;
 	}
 	bytes = minimum ? geometry_metadata_min(chunks) : geometry_metadata_good(chunks);
@@ -74,6 +75,8 @@ static int answer(uint64_t size, uint64_t chunk, bool minimum, bool numeric)
 	return TOOL_FINE;
 }
 
+static struct terminal terminal;
+
 int main(int argc, char **argv)
 {
 	uint64_t size = 0, chunk = 1 << 20;
@@ -81,16 +84,17 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_metadata_size";
-	while ((c = tool_option(argc, argv, ":s:c:nhV", options, help)) != -1) {
+	terminal_init(&terminal);
+	while ((c = tool_option(&terminal.ctx, argc, argv, ":s:c:nhV", options, help)) != -1) {
 		switch (c) {
 		case 's':
 			have_size = true;
-			if (!size_option("--size", optarg, &size))
-				return tool_finish(TOOL_FAILED);
+			if (!size_option(&terminal.ctx, "--size", optarg, &size))
+				return tool_finish(&terminal, TOOL_FAILED);
 			break;
 		case 'c':
-			if (!size_option("--chunksize", optarg, &chunk))
-				return tool_finish(TOOL_FAILED);
+			if (!size_option(&terminal.ctx, "--chunksize", optarg, &chunk))
+				return tool_finish(&terminal, TOOL_FAILED);
 			break;
 		case MINIMUM:
 			minimum = true;
@@ -102,10 +106,11 @@ int main(int argc, char **argv)
 	}
 	if (!have_size || optind < argc) {
 		if (have_size)
-			err("one argument too many: %s. Try: tier_metadata_size --help", argv[optind]);
+			err(&terminal.ctx, ERR_USAGE,
+			    "one argument too many: %s. Try: tier_metadata_size --help", argv[optind]);
 		else
-			err("no --size. Try: tier_metadata_size --help");
-		return tool_finish(TOOL_FAILED);
+			err(&terminal.ctx, ERR_USAGE, "no --size. Try: tier_metadata_size --help");
+		return tool_finish(&terminal, TOOL_FAILED);
 	}
-	return tool_finish(answer(size, chunk, minimum, numeric));
+	return tool_finish(&terminal, answer(&terminal.ctx, size, chunk, minimum, numeric));
 }

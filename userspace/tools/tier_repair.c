@@ -2,6 +2,7 @@
 /* tier_repair: what can be read of damaged metadata. */
 #include <stdio.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "tools/dump-run.h"
 #include "tools/tool.h"
@@ -50,15 +51,18 @@ static const char *what_is_missing(const struct repair_run *run, bool tiers)
 	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 
+static struct terminal terminal;
+
 int main(int argc, char **argv)
 {
-	struct repair_run run = { 0 };
+	struct repair_run run = { .ctx = &terminal.ctx };
 	bool tiers = false;
 	const char *missing;
 	int c;
 
 	program = "tier_repair";
-	while ((c = tool_option(argc, argv, ":i:o:fqhV", options, help)) != -1) {
+	terminal_init(&terminal);
+	while ((c = tool_option(&terminal.ctx, argc, argv, ":i:o:fqhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			run.input = optarg;
@@ -73,7 +77,7 @@ int main(int argc, char **argv)
 			run.lose_tiers = true;
 			break;
 		case 'q':
-			global.quiet = true;
+			terminal.quiet = true;
 			break;
 		}
 	}
@@ -81,8 +85,8 @@ int main(int argc, char **argv)
 	run.nr_tiers = argc - optind;
 	missing = what_is_missing(&run, tiers);
 	if (missing) {
-		err("%s. Try: tier_repair --help", missing);
-		return tool_finish(TOOL_FAILED);
+		err(&terminal.ctx, ERR_USAGE, "%s. Try: tier_repair --help", missing);
+		return tool_finish(&terminal, TOOL_FAILED);
 	}
-	return tool_finish(repair_run(&run) ? TOOL_FINE : TOOL_FAILED);
+	return tool_finish(&terminal, repair_run(&run) ? TOOL_FINE : TOOL_FAILED);
 }

@@ -2,6 +2,7 @@
 /* tier_restore: metadata from a dump. */
 #include <stdio.h>
 
+#include "base/context.h"
 #include "base/util.h"
 #include "format/content.h"
 #include "tools/dump-run.h"
@@ -34,6 +35,8 @@ static const struct option options[] = {
 	TOOL_OPTIONS,
 };
 
+static struct terminal terminal;
+
 int main(int argc, char **argv)
 {
 	const char *input = NULL, *output = NULL;
@@ -42,7 +45,8 @@ int main(int argc, char **argv)
 	int c;
 
 	program = "tier_restore";
-	while ((c = tool_option(argc, argv, ":i:o:qhV", options, help)) != -1) {
+	terminal_init(&terminal);
+	while ((c = tool_option(&terminal.ctx, argc, argv, ":i:o:qhV", options, help)) != -1) {
 		switch (c) {
 		case 'i':
 			input = optarg;
@@ -51,23 +55,25 @@ int main(int argc, char **argv)
 			output = optarg;
 			break;
 		case 'q':
-			global.quiet = true;
+			terminal.quiet = true;
 			break;
 		}
 	}
 	if (!input || !output || optind < argc) {
 		if (input && output)
-			err("one argument too many: %s. Try: tier_restore --help", argv[optind]);
+			err(&terminal.ctx, ERR_USAGE,
+			    "one argument too many: %s. Try: tier_restore --help", argv[optind]);
 		else
-			err("no %s. Try: tier_restore --help", input ? "output: -o FILE" : "input: -i FILE");
-		return tool_finish(TOOL_FAILED);
+			err(&terminal.ctx, ERR_USAGE, "no %s. Try: tier_restore --help",
+			    input ? "output: -o FILE" : "input: -i FILE");
+		return tool_finish(&terminal, TOOL_FAILED);
 	}
-	if (!restore_read(input, output, &content))
-		return tool_finish(TOOL_FAILED);
-	good = output_metadata(output, input, &content);
+	if (!restore_read(&terminal.ctx, input, output, &content))
+		return tool_finish(&terminal, TOOL_FAILED);
+	good = output_metadata(&terminal.ctx, output, input, &content);
 	md_content_free(&content);
 	if (!good)
-		return tool_finish(TOOL_FAILED);
-	say("%s: restored\n", output);
-	return tool_finish(TOOL_FINE);
+		return tool_finish(&terminal, TOOL_FAILED);
+	say(&terminal.ctx, "%s: restored", output);
+	return tool_finish(&terminal, TOOL_FINE);
 }

@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "block/device.h"
 
-int tool_option(int argc, char **argv, const char *letters, const struct option *options,
-		const char *help)
+int tool_option(struct tier_context *ctx, int argc, char **argv, const char *letters,
+		const struct option *options, const char *help)
 {
 	char letter[3] = "-?";
 	const char *spelt;
@@ -23,10 +24,10 @@ int tool_option(int argc, char **argv, const char *letters, const struct option 
 	switch (c) {
 	case 'h':
 		fputs(help, stdout);
-		exit(tool_finish(TOOL_FINE));
+		exit(tool_finish(terminal_of(ctx), TOOL_FINE));
 	case 'V':
 		printf("%s %s\n", program, TIERCTL_VERSION);
-		exit(tool_finish(TOOL_FINE));
+		exit(tool_finish(terminal_of(ctx), TOOL_FINE));
 	case '?':
 	case ':':
 		break;
@@ -39,10 +40,10 @@ int tool_option(int argc, char **argv, const char *letters, const struct option 
 		spelt = letter;
 	}
 	if (c == ':')
-		err("%s needs a value. Try: %s --help", spelt, program);
+		err(ctx, ERR_USAGE, "%s needs a value. Try: %s --help", spelt, program);
 	else
-		err("no option %s. Try: %s --help", spelt, program);
-	exit(tool_finish(TOOL_FAILED));
+		err(ctx, ERR_USAGE, "no option %s. Try: %s --help", spelt, program);
+	exit(tool_finish(terminal_of(ctx), TOOL_FAILED));
 }
 
 const char *tool_tiers_wrong(unsigned int nr, bool announced)
@@ -63,24 +64,24 @@ static int open_device(const char *path, int flags)
 	return fd;
 }
 
-int tool_open(const char *path, int flags, bool shared)
+int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared)
 {
 	struct stat st;
 	char *held;
 	int fd;
 
 	if (stat(path, &st)) {
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		return -1;
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) {
-		err("%s: neither a block device nor a file.", path);
+		err(ctx, ERR_UNSUITABLE, "%s: neither a block device nor a file.", path);
 		return -1;
 	}
 	/* What a loop device shows may be the live metadata of a set, as well as that of a device. */
 	held = S_ISREG(st.st_mode) && !shared ? file_held(&st) : NULL;
 	if (held) {
-		err("%s: %s. Name that.", path, held);
+		err(ctx, ERR_IN_USE, "%s: %s. Name that.", path, held);
 		free(held);
 		return -1;
 	}
@@ -89,22 +90,23 @@ int tool_open(const char *path, int flags, bool shared)
 	else
 		fd = open(path, flags | O_CLOEXEC);
 	if (fd < 0 && errno == EBUSY)
-		err("%s: is in use. Deactivate the set first, or read the metadata snapshot of a live one: tier_dump --metadata-snap.",
+		err(ctx, ERR_IN_USE,
+		    "%s: is in use. Deactivate the set first, or read the metadata snapshot of a live one: tier_dump --metadata-snap.",
 		    path);
 	else if (fd < 0)
-		err("%s: %s.", path, strerror(errno));
+		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 	return fd;
 }
 
-bool tool_open_source(const char *path, bool shared, struct md_source *src)
+bool tool_open_source(struct tier_context *ctx, const char *path, bool shared, struct md_source *src)
 {
-	int fd = tool_open(path, O_RDONLY, shared), r;
+	int fd = tool_open(ctx, path, O_RDONLY, shared), r;
 
 	if (fd < 0)
 		return false;
 	r = md_source_init(src, fd);
 	if (r) {
-		err("%s: %s.", path, strerror(-r));
+		err(ctx, error_from(-r), "%s: %s.", path, strerror(-r));
 		close(fd);
 		return false;
 	}
@@ -117,14 +119,16 @@ void tool_close_source(struct md_source *src)
 	close(src->fd);
 }
 
-void tool_say_problem(void *path, const char *text)
+void tool_say_problem(void *context, const char *text)
 {
-	err("%s: %s", (const char *)path, text);
+	const struct tool_input *input = context;
+
+	err(input->ctx, ERR_DAMAGED, "%s: %s", input->path, text);
 }
 
-int tool_finish(int code)
+int tool_finish(struct terminal *t, int code)
 {
-	free_errors();
+	terminal_free(t);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
 		return TOOL_FAILED;

@@ -5,9 +5,11 @@
 
 #include <getopt.h>
 
+#include "base/context.h"
 #include "format/problems.h"
 #include "format/source.h"
 #include "base/util.h"
+#include "tools/terminal.h"
 
 /* What every tool has. */
 #define TOOL_OPTIONS						\
@@ -19,8 +21,8 @@
  * The next option, -1 after the last, as getopt_long() but for the messages.  Does
  * not return from TOOL_OPTIONS, nor from a wrong option, with the error said.
  */
-int tool_option(int argc, char **argv, const char *letters, const struct option *options,
-		const char *help);
+int tool_option(struct tier_context *ctx, int argc, char **argv, const char *letters,
+		const struct option *options, const char *help);
 
 /* What is wrong with so many devices, given or not given after --tiers; or NULL. */
 const char *tool_tiers_wrong(unsigned int nr, bool announced);
@@ -33,16 +35,20 @@ const char *tool_tiers_wrong(unsigned int nr, bool announced);
  * Opens metadata; a block device that is in use, and a file that a loop device shows, is
  * refused, unless shared.  flags: O_RDONLY or O_RDWR.  A file descriptor, or -1 with the error said.
  */
-int tool_open(const char *path, int flags, bool shared);
+int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared);
 
 /* The same and its source.  False with the error said. */
-bool tool_open_source(const char *path, bool shared, struct md_source *src);
+bool tool_open_source(struct tier_context *ctx, const char *path, bool shared, struct md_source *src);
 void tool_close_source(struct md_source *src);
 
-/* Problems are errors of this input. */
-void tool_say_problem(void *path, const char *text);
+/* Problems are errors of this struct tool_input. */
+struct tool_input {
+	struct tier_context *ctx;
+	const char *path;
+};
+void tool_say_problem(void *input, const char *text);
 
 /* Closes stdout; TOOL_FAILED with the error said if what was printed got lost. */
-int tool_finish(int code);
+int tool_finish(struct terminal *t, int code);
 
 #endif

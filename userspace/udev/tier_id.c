@@ -91,7 +91,6 @@ int main(int argc, char **argv)
 	struct member m = { 0 };
 	int fd;
 
-	program = "tier_id";
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(help, stdout);
 		return EXIT_DONE;
@@ -101,13 +100,13 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (argc != 2 || argv[1][0] == '-') {
-		err("names one device. Try: tier_id --help");
+		fputs("tier_id: names one device. Try: tier_id --help\n", stderr);
 		return EXIT_USAGE;
 	}
 	d.path = argv[1];
 	fd = device_open(&d, O_RDONLY);
 	if (fd < 0) {
-		err("%s: %s.", d.path, strerror(-fd));
+		fprintf(stderr, "tier_id: %s: %s.\n", d.path, strerror(-fd));
 		return EXIT_FAILED;
 	}
 	member_judge(fd, &m);
@@ -117,7 +116,7 @@ int main(int argc, char **argv)
 		return m.kind == MEMBER_UNREADABLE ? EXIT_FAILED : EXIT_DONE;
 	print_member(&m);
 	if (fflush(stdout) || ferror(stdout)) {
-		err("standard output: %s.", strerror(errno));
+		fprintf(stderr, "tier_id: standard output: %s.\n", strerror(errno));
 		return EXIT_FAILED;
 	}
 	return EXIT_DONE;

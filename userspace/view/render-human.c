@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/columns.h"
+#include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "base/words.h"
@@ -14,6 +15,7 @@
 #include "set/report.h"
 #include "set/scan.h"
 #include "set/set.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 static enum colour health_colour(const char *health)
@@ -46,7 +48,7 @@ void show_list(const struct report *reports, unsigned int nr)
 	unsigned int i;
 
 	if (!nr) {
-		say("No tiered sets.\n");
+		say(reports->set->ctx, "No tiered sets.");
 		return;
 	}
 	columns_init(&c, "lrlllrrll");
@@ -246,7 +248,7 @@ static void show_lost(const struct report *r)
 	       r->lost_cut ? "more than " : "",
 	       format_size(size, chunks * r->set->chunk_sectors * SECTOR_SIZE),
 	       r->nr_lost, r->nr_lost == 1 ? "" : "s");
-	for (i = 0; i < r->nr_lost && (i < LOST_SHOWN || global.verbose); i++) {
+	for (i = 0; i < r->nr_lost && (i < LOST_SHOWN || terminal_of(r->set->ctx)->verbose); i++) {
 		printf("%s%llu", i ? ", " : "", (unsigned long long)r->lost[i].first);
 		if (r->lost[i].count > 1)
 			printf("-%llu", (unsigned long long)(r->lost[i].first + r->lost[i].count - 1));
@@ -258,7 +260,7 @@ void show_status(const struct report *r)
 {
 	unsigned int i;
 
-	if (global.quiet)
+	if (terminal_of(r->set->ctx)->quiet)
 		return;
 	show_heading(r);
 	show_tiers(r);
@@ -292,7 +294,7 @@ void show_scan(const struct member_list *devices, const struct set_list *sets)
 	unsigned int i;
 
 	if (!devices->nr) {
-		say("No device belongs to a tiered set.\n");
+		say(sets->ctx, "No device belongs to a tiered set.");
 		return;
 	}
 	columns_init(&c, "lrllll");

@@ -12,6 +12,7 @@
 #include "set/health.h"
 #include "set/report.h"
 #include "tools/check-run.h"
+#include "tools/terminal.h"
 #include "view/render.h"
 
 #define SCHEMA	1
@@ -400,10 +401,10 @@ void json_is_a_stream(void)
 	stream = true;
 }
 
-void json_finish(void)
+void json_finish(const struct terminal *t)
 {
 	json_object *top, *head, *errors, *e;
-	size_t i;
+	unsigned int i;
 
 	if (stream) {
 		json_object_put(sets_array);
@@ -420,9 +421,12 @@ void json_finish(void)
 	json_object_object_add(top, "sets", sets_array);
 	if (devices_array)
 		json_object_object_add(top, "devices", devices_array);
-	for (i = 0; i < nr_errors(); i++) {
+	for (i = 0; i < t->nr_lines; i++) {
+		if (t->line[i].level != LINE_ERROR)
+			continue;
 		e = json_object_new_object();
-		put_string(e, "message", error_text(i));
+		put_string(e, "code", error_defs[t->line[i].code].name);
+		put_string(e, "message", t->line[i].text);
 		json_object_array_add(errors, e);
 	}
 	json_object_object_add(top, "errors", errors);

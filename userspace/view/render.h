@@ -22,7 +22,8 @@ void json_add_tunables(const struct set *s, const char *key);
 struct check_run;
 /* name: of the set, or what was checked. */
 void json_add_check(const char *name, const struct check_run *run, bool fine);
-void json_finish(void);
+struct terminal;
+void json_finish(const struct terminal *t);
 /* The command has printed JSON of its own, an object a line: no envelope. */
 void json_is_a_stream(void);
 

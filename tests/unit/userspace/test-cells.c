@@ -8,6 +8,7 @@
 #include "view/picture.h"
 #include "../tap.h"
 #include "base/util.h"
+#include "context.h"
 
 #define CHUNKS_MAX	60000
 
@@ -52,6 +53,7 @@ static void make_set(struct set *s, uint64_t chunks)
 	uint64_t i;
 
 	memset(s, 0, sizeof(*s));
+	s->ctx = test_context();
 	s->name = s->dm.name = "x";
 	s->nr_tiers = 2;
 	s->chunk_sectors = 128;
@@ -184,7 +186,7 @@ static void test_refused(void)
 	ok(heat_cells(&s, &list, 10, &cell, &nr) && !cell, "what the kernel refuses is an error");
 	ok(heat_sum(&s, &list, &sum), "of sums, too");
 	ranges_free(&list);
-	free_errors();
+	terminal_free(&terminal);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include "view/render.h"
 #include "../tap.h"
 #include "base/util.h"
+#include "context.h"
 
 static unsigned int looks;
 /* At which look: it has another name, device-mapper does not answer. */
@@ -25,8 +26,9 @@ static char *name_now(void)
 	return renamed_at && looks >= renamed_at ? "pictures" : "photos";
 }
 
-int sets_load(struct set_list *list, bool scan)
+int sets_load(struct tier_context *ctx, struct set_list *list, bool scan)
 {
+	(void)ctx;
 	struct set *s;
 
 	(void)scan;
@@ -69,9 +71,9 @@ struct set *sets_find(const struct set_list *list, const char *name)
 	return list->nr && !strcmp(list->set[0].name, name) ? &list->set[0] : NULL;
 }
 
-bool need_known(struct set_list *list, const char *name)
+bool need_known(struct tier_context *ctx, struct set_list *list, const char *name)
 {
-	sets_load(list, false);
+	sets_load(ctx, list, false);
 	looks = 0;
 	return sets_find(list, name);
 }
@@ -89,7 +91,7 @@ static char said[2000];
 static int watch(const char *set, const char *command, bool broken)
 {
 	const char *words[] = { set };
-	struct args args = { .nr = 1, .word = words };
+	struct args args = { .ctx = test_context(), .nr = 1, .word = words };
 	int old, code, fd;
 	FILE *f = tmpfile();
 	ssize_t n;
@@ -110,7 +112,7 @@ static int watch(const char *set, const char *command, bool broken)
 	n = pread(fileno(f), said, sizeof(said) - 1, 0);
 	said[n > 0 ? n : 0] = '\0';
 	fclose(f);
-	free_errors();
+	terminal_free(&terminal);
 	return code;
 }
 

@@ -8,7 +8,7 @@
 #include "base/util.h"
 
 /* What fills an index is not tried here. */
-void finder_init(struct finder *f, const struct set_list *sets, bool sync) { (void)f; (void)sets; (void)sync; }
+void finder_init(struct tier_context *ctx, struct finder *f, const struct set_list *sets, bool sync) { (void)ctx; (void)f; (void)sets; (void)sync; }
 void finder_free(struct finder *f) { (void)f; }
 struct set *stack_find_set(struct stack *s, dev_t dev) { (void)s; (void)dev; return NULL; }
 bool mounts_have_root(const struct mounts *list, dev_t dev) { (void)list; (void)dev; return false; }

@@ -6,6 +6,7 @@
 
 #include "set/lost.h"
 #include "../tap.h"
+#include "context.h"
 #include "base/util.h"
 
 /* In order, with gaps between them; what lies on rank 0, which is missing. */
@@ -85,7 +86,7 @@ int dm_message(const char *name, const char *message, char **answer, char **reas
 /* Whether just what is lost is found. */
 static bool all_found(uint64_t chunks, bool *complete)
 {
-	struct set s = { .nr_tiers = 2, .name = "x", .dm.name = "x" };
+	struct set s = { .ctx = test_context(), .nr_tiers = 2, .name = "x", .dm.name = "x" };
 	struct report r = { .set = &s, .chunks = chunks, .lost_cut = true };
 	bool same;
 

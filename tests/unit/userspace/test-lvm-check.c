@@ -6,16 +6,18 @@
 #include "lvm/lvm-check.h"
 #include "../tap.h"
 #include "base/util.h"
+#include "context.h"
 
 /* What LVM says: of the groups a and b, by lvmconfig, and to --test. */
 static const char *group_a, *config, *test;
 static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n  warning: is no volume\n";
 
-int __wrap_lvm_run(const char *const *argv, char **output);
-int __wrap_lvm_run(const char *const *argv, char **output)
+int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
+int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output)
 {
 	unsigned int i;
 
+	(void)ctx;
 	if (!strcmp(argv[0], "lvmconfig")) {
 		*output = xstrdup(config);
 		return 0;
@@ -26,9 +28,10 @@ int __wrap_lvm_run(const char *const *argv, char **output)
 	return 0;
 }
 
-int __wrap_lvm_try(const char *const *argv, char **why);
-int __wrap_lvm_try(const char *const *argv, char **why)
+int __wrap_lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
+int __wrap_lvm_try(struct tier_context *ctx, const char *const *argv, char **why)
 {
+	(void)ctx;
 	if (!test || strcmp(argv[0], test))
 		return 0;
 	*why = xstrdup("the reason");
@@ -46,17 +49,18 @@ static void usual(struct lvm_steps *s)
 	config = "";
 	test = NULL;
 	*s = blank;
+	s->ctx = test_context();
 }
 
 /* want is a part of the one error, NULL if there is to be none. */
 static void outcome(const char *name, struct lvm_steps *s, const char *want)
 {
 	bool possible = lvm_steps_possible(s);
-	const char *said = nr_errors() ? error_text(nr_errors() - 1) : "";
+	const char *said = terminal.nr_lines ? terminal.line[terminal.nr_lines - 1].text : "";
 
-	ok(want ? !possible && nr_errors() == 1 && strstr(said, want) : possible && !nr_errors(), "%s: %s", name, said);
+	ok(want ? !possible && terminal.nr_lines == 1 && strstr(said, want) : possible && !terminal.nr_lines, "%s: %s", name, said);
 	ok(!s->nr && !s->step, "the steps are freed");
-	free_errors();
+	terminal_free(&terminal);
 }
 
 static char *letters(unsigned int n, char c)

@@ -14,6 +14,7 @@
 #include "../tap.h"
 #include "cmd/selection.h"
 #include "base/util.h"
+#include "context.h"
 
 #define CHUNKS	100
 
@@ -67,9 +68,10 @@ int set_lock(const char *hex, const char *what, bool wait)
 	return lock_pipe[1] = dup(lock_pipe[0]);
 }
 
-int sets_load(struct set_list *list, bool scan)
+int sets_load(struct tier_context *ctx, struct set_list *list, bool scan)
 {
 	(void)scan;
+	list->ctx = ctx;
 	list->nr = 1;
 	list->set = &the_set;
 	return 0;
@@ -131,7 +133,7 @@ struct chunk_words count_chunks(const struct ranges *chunks)
 	return (struct chunk_words){ "some" };
 }
 
-void where_warn(const struct where *w, const char *path) { (void)w; (void)path; }
+void where_warn(struct tier_context *ctx, const struct where *w, const char *path) { (void)ctx; (void)w; (void)path; }
 void where_free(struct where *w) { ranges_free(&w->chunks); }
 
 bool where_is_open(struct finder *finder, int fd, const char *path, const struct set *named, struct where *w)
@@ -146,8 +148,9 @@ bool where_is_open(struct finder *finder, int fd, const char *path, const struct
 	return true;
 }
 
-void finder_init(struct finder *f, const struct set_list *sets, bool sync)
+void finder_init(struct tier_context *ctx, struct finder *f, const struct set_list *sets, bool sync)
 {
+	(void)ctx;
 	(void)sets;
 	(void)sync;
 	memset(f, 0, sizeof(*f));
@@ -171,10 +174,11 @@ int mounts_read(struct mounts *list)
 void mounts_free(struct mounts *list) { (void)list; }
 bool mounts_have_root(const struct mounts *list, dev_t dev) { (void)list; (void)dev; return true; }
 
-bool pins_open(struct pins *pins, const struct mounts *mounts, dev_t dev)
+bool pins_open(struct tier_context *ctx, struct pins *pins, const struct mounts *mounts, dev_t dev)
 {
 	unsigned int i;
 
+	(void)ctx;
 	(void)mounts;
 	(void)dev;
 	memset(pins, 0, sizeof(*pins));
@@ -262,7 +266,7 @@ void pins_chunks(const struct pins *pins, const char *set, int except, struct ra
 
 static int pin(uint64_t from, uint64_t nr)
 {
-	struct args args = { 0 };
+	struct args args = { .ctx = &terminal.ctx };
 
 	where_from = from;
 	where_nr = nr;
@@ -271,21 +275,22 @@ static int pin(uint64_t from, uint64_t nr)
 
 static int unpin(void)
 {
-	struct args args = { 0 };
+	struct args args = { .ctx = &terminal.ctx };
 
 	return cmd_unpin(&args);
 }
 
 static int refresh(void)
 {
-	struct args args = { .given[OPT_REFRESH] = true };
+	struct args args = { .ctx = &terminal.ctx, .given[OPT_REFRESH] = true };
 
 	return cmd_pin(&args);
 }
 
 int main(void)
 {
-	global.quiet = true;
+	the_set.ctx = test_context();
+	terminal.quiet = true;
 	lock_pipe[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lock_pipe[1] = -1;
 	the_set.nr_tiers = 1;
@@ -322,7 +327,7 @@ int main(void)
 	ok(fcntl(lock_pipe[1], F_GETFD) < 0, "that is let go");
 	ranges_free(&the_path.where.chunks);
 	empty(&record);
-	free_errors();
+	terminal_free(&terminal);
 	close(lock_pipe[0]);
 	return tap_done();
 }

@@ -10,6 +10,7 @@
 #include "set/pins.h"
 #include "../tap.h"
 #include "base/util.h"
+#include "context.h"
 
 #define UUID	"0123456789abcdef0123456789abcdef"
 
@@ -88,20 +89,20 @@ static void test_strange_record(void)
 	if (!mkdtemp(root))
 		exit(1);
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ok(pins_open(&pins, &mounts, 0) && !pins.nr, "no record");
+	ok(pins_open(test_context(), &pins, &mounts, 0) && !pins.nr, "no record");
 	pins_close(&pins);
 	/* Else it would wait for ever. */
 	alarm(60);
-	ok(!mkfifoat(fd, PINS_FILE, 0600) && !pins_open(&pins, &mounts, 0), "a pipe is no record");
+	ok(!mkfifoat(fd, PINS_FILE, 0600) && !pins_open(test_context(), &pins, &mounts, 0), "a pipe is no record");
 	alarm(0);
 	pins_close(&pins);
 	unlinkat(fd, PINS_FILE, 0);
-	ok(!symlinkat("/dev/null", fd, PINS_FILE) && !pins_open(&pins, &mounts, 0), "nor is a link");
+	ok(!symlinkat("/dev/null", fd, PINS_FILE) && !pins_open(test_context(), &pins, &mounts, 0), "nor is a link");
 	pins_close(&pins);
 	unlinkat(fd, PINS_FILE, 0);
 	close(fd);
 	rmdir(root);
-	free_errors();
+	terminal_free(&terminal);
 }
 
 static void test_chunk(void)

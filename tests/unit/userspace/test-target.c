@@ -9,12 +9,14 @@
 #include "../tap.h"
 #include "cmd/selection.h"
 #include "base/util.h"
+#include "context.h"
 
 static struct set the_set = { .name = "photos", .chunk_sectors = 128, .active = true, .have_table = true };
 
-int sets_load(struct set_list *list, bool scan)
+int sets_load(struct tier_context *ctx, struct set_list *list, bool scan)
 {
 	(void)scan;
+	list->ctx = ctx;
 	list->nr = 1;
 	list->set = &the_set;
 	return 0;
@@ -27,9 +29,9 @@ struct set *sets_find(const struct set_list *list, const char *name)
 	return list->nr && !strcmp(name, the_set.name) ? &the_set : NULL;
 }
 
-struct set *need_active(struct set_list *list, const char *name)
+struct set *need_active(struct tier_context *ctx, struct set_list *list, const char *name)
 {
-	sets_load(list, false);
+	sets_load(ctx, list, false);
 	return sets_find(list, name);
 }
 
@@ -37,7 +39,7 @@ bool check_active(const struct set *s) { (void)s; return true; }
 void stack_init(struct stack *stack, const struct set_list *sets) { (void)stack; (void)sets; }
 void stack_free(struct stack *stack) { (void)stack; }
 struct set *stack_find_set(struct stack *s, dev_t dev) { (void)s; (void)dev; return NULL; }
-void finder_init(struct finder *f, const struct set_list *sets, bool sync) { (void)f; (void)sets; (void)sync; }
+void finder_init(struct tier_context *ctx, struct finder *f, const struct set_list *sets, bool sync) { (void)ctx; (void)f; (void)sets; (void)sync; }
 void finder_free(struct finder *f) { (void)f; }
 void where_free(struct where *w) { ranges_free(&w->chunks); }
 
@@ -58,7 +60,7 @@ static void check(const char *words, int code, const char *chunks)
 {
 	char *copy = xstrdup(words), *word, *save = NULL;
 	const char *list[8];
-	struct args args = { .word = list };
+	struct args args = { .ctx = test_context(), .word = list };
 	struct text t = { 0 };
 	struct target target;
 	int r;
@@ -70,7 +72,7 @@ static void check(const char *words, int code, const char *chunks)
 	ok(r == code && (r || !strcmp(t.s, chunks)), "%s: exit status %d, chunks %s", words, r, t.s);
 	text_free(&t);
 	target_free(&target);
-	free_errors();
+	terminal_free(&terminal);
 	free(copy);
 }
 

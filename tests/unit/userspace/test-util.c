@@ -75,18 +75,10 @@ static void test_printable(void)
 	}
 }
 
-static void test_error(void)
-{
-	err("%s: no.", "one\ntwo\033[31m");
-	ok(nr_errors() == 1 && !strcmp(error_text(0), "one_two_[31m: no."), "an error is one line, whatever it names");
-	free_errors();
-}
-
 int main(void)
 {
 	test_utf8();
 	test_printable();
 	test_columns();
-	test_error();
 	return tap_done();
 }

@@ -10,6 +10,7 @@
 #include "../tap.h"
 #include "base/util.h"
 #include "set/volumes.h"
+#include "context.h"
 
 static struct set the_set = { .name = "photos", .chunk_sectors = 128 };
 static unsigned int polls;
@@ -33,7 +34,7 @@ int heat_sum(const struct set *s, const struct ranges *chunks, struct heat_bucke
 	return 0;
 }
 
-struct set *need_active(struct set_list *list, const char *name) { (void)list; (void)name; return NULL; }
+struct set *need_active(struct tier_context *ctx, struct set_list *list, const char *name) { (void)ctx; (void)list; (void)name; return NULL; }
 bool parse_rank(const struct set *s, const char *t, unsigned int *r) { (void)s; (void)t; (void)r; return false; }
 void sets_free(struct set_list *list) { (void)list; }
 const char *status_tunable(const struct status *s, const char *key) { (void)s; (void)key; return NULL; }
@@ -58,7 +59,7 @@ static int wait_on_it(char *said, size_t room)
 	n = pread(fileno(f), said, room - 1, 0);
 	said[n > 0 ? n : 0] = '\0';
 	fclose(f);
-	free_errors();
+	terminal_free(&terminal);
 	return code;
 }
 
@@ -66,8 +67,8 @@ int main(void)
 {
 	char said[1000], *first;
 
-	global.quiet = false;
-	global.json = true;
+	the_set.ctx = test_context();
+	terminal.json = true;
 	the_set.nr_tiers = the_set.status.nr_tiers = 2;
 	the_set.status.kind = STATUS_OK;
 	the_set.status.tier[0].state = 'E';
