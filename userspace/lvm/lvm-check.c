@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "lvm/lvm-check.h"
 
-#include <ctype.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,6 @@
 #define VOLUME_BYTES	1024
 #define LEGS		4	/* inner volumes of a mirror of two */
 #define TAGS_BYTES	256
-#define FIELDS		11
 
 enum step_kind { STEP_RENAME, STEP_MAKE, STEP_PLACEHOLDER, STEP_REMOVE, STEP_RESIZE, STEP_CHANGE };
 
@@ -140,56 +139,52 @@ static char *bare_name(const char *name)
 	return *name == '[' && len > 1 ? xstrndup(name + 1, len - 2) : xstrdup(name);
 }
 
-static void add_volume(struct volumes *all, char *line)
+static void add_volume(struct volumes *all, const struct json_object *rows, size_t row)
 {
-	char *field[FIELDS], *f;
-	struct volume *v;
+	const char *lv = lvm_field(rows, row, "lv_name");
 	uint64_t max, count, room;
-	unsigned int n = 0;
 
-	while (isspace((unsigned char)*line))
-		line++;
-	while (n < FIELDS && (f = strsep(&line, "|")))
-		field[n++] = f;
-	if (n < FIELDS || line || parse_number(field[8], &max) || parse_number(field[9], &count) ||
-	    parse_number(field[10], &room))
+	if (!lvm_number(rows, row, "max_lv", &max) || !lvm_number(rows, row, "lv_count", &count) ||
+	    !lvm_number(rows, row, "vg_mda_free", &room))
 		return;
 	all->v = xrealloc(all->v, all->nr + 1, sizeof(*all->v));
-	v = &all->v[all->nr++];
-	*v = (struct volume){
-		.vg = xstrdup(field[0]), .lv = bare_name(field[1]), .parent = bare_name(field[2]),
-		.origin = bare_name(field[3]), .attributes = xstrdup(field[4]), .vg_attributes = xstrdup(field[5]),
-		.tags = xstrdup(field[6]), .vg_tags = xstrdup(field[7]), .max = max, .count = count, .room = room,
-		.hidden = *field[1] == '[',
+	all->v[all->nr++] = (struct volume){
+		.vg = xstrdup(lvm_field(rows, row, "vg_name")), .lv = bare_name(lv),
+		.parent = bare_name(lvm_field(rows, row, "lv_parent")), .origin = bare_name(lvm_field(rows, row, "origin")),
+		.attributes = xstrdup(lvm_field(rows, row, "lv_attr")),
+		.vg_attributes = xstrdup(lvm_field(rows, row, "vg_attr")),
+		.tags = xstrdup(lvm_field(rows, row, "lv_tags")), .vg_tags = xstrdup(lvm_field(rows, row, "vg_tags")),
+		.max = max, .count = count, .room = room, .hidden = *lv == '[',
 	};
 }
 
 /* All volumes of the groups that the steps are in. */
 static int list_volumes(const struct lvm_steps *s, struct volumes *all)
 {
-	const char *argv[11 + 1] = {
-		"lvs", "-a", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
-		"vg_name,lv_name,lv_parent,origin,lv_attr,vg_attr,lv_tags,vg_tags,max_lv,lv_count,vg_mda_free",
+	const char *argv[] = {
+		"lvs", "-a", "-o",
+		"vg_name,lv_name,lv_parent,origin,lv_attr,vg_attr,lv_tags,vg_tags,max_lv,lv_count,vg_mda_free", NULL, NULL
 	};
 	static const char *const config[] = { "lvmconfig", NULL };
+	struct json_object *rows;
 	unsigned int i, k;
-	int r = 0;
+	size_t row;
 
 	memset(all, 0, sizeof(*all));
-	for (i = 0; !r && i < s->nr; i++) {
-		char *output = NULL, *line, *save;
-
+	for (i = 0; i < s->nr; i++) {
 		for (k = 0; k < i && strcmp(s->step[k].vg, s->step[i].vg); k++)
 			;
 		if (k < i)
 			continue;
-		argv[10] = s->step[i].vg;
-		r = lvm_run(s->ctx, argv, &output);
-		for (line = r ? NULL : strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			add_volume(all, line);
-		free(output);
+		argv[4] = s->step[i].vg;
+		rows = lvm_report(s->ctx, argv, -1);
+		if (!rows)
+			return -1;
+		for (row = 0; row < json_object_array_length(rows); row++)
+			add_volume(all, rows, row);
+		json_object_put(rows);
 	}
-	return r ? r : lvm_run(s->ctx, config, &all->config);
+	return lvm_run(s->ctx, config, &all->config);
 }
 
 static const struct volume *find(const struct volumes *all, const char *vg, const char *lv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "lvm/lvm-part.h"
 
-#include <ctype.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,6 @@
 #include "base/util.h"
 #include "block/device.h"
 
-#define FIELDS	9
 /* For who only wants to know: a disk that hangs must not hang them, too. */
 #define LIST_MS	30000
 
@@ -34,51 +33,37 @@ void lvm_parts_free(struct lvm_parts *list)
 	list->part = NULL;
 }
 
-/* Fields with bars between; warnings, which come along with the answer, have others. */
-static unsigned int split_fields(char *line, char **field, unsigned int max)
+static void add_part(struct lvm_parts *list, const struct json_object *rows, size_t row)
 {
-	unsigned int n = 0;
-	char *f;
+	const char *vg = lvm_field(rows, row, "vg_name"), *lv = lvm_field(rows, row, "lv_name");
+	uint64_t size, extent;
 
-	while (isspace((unsigned char)*line))
-		line++;
-	while ((f = strsep(&line, "|")) && n < max)
-		field[n++] = f;
-	return f ? 0 : n;
-}
-
-static void add_part(struct lvm_parts *list, char **field, uint64_t size, uint64_t extent)
-{
-	struct lvm_part *p;
-
+	if (!lvm_number(rows, row, "lv_size", &size) || !lvm_number(rows, row, "vg_extent_size", &extent))
+		return;
 	list->part = xrealloc(list->part, list->nr + 1, sizeof(*list->part));
-	p = &list->part[list->nr++];
-	*p = (struct lvm_part){
-		.vg = xstrdup(field[0]), .lv = xstrdup(field[1]),
-		.name = xasprintf("%s/%s", field[0], field[1]),
-		.attributes = xstrdup(field[2]), .vg_attributes = xstrdup(field[3]),
-		.tags = xstrdup(field[4]), .vg_tags = xstrdup(field[7]), .origin = xstrdup(field[8]),
-		.size = size, .extent = extent,
+	list->part[list->nr++] = (struct lvm_part){
+		.vg = xstrdup(vg), .lv = xstrdup(lv), .name = xasprintf("%s/%s", vg, lv),
+		.attributes = xstrdup(lvm_field(rows, row, "lv_attr")),
+		.vg_attributes = xstrdup(lvm_field(rows, row, "vg_attr")),
+		.tags = xstrdup(lvm_field(rows, row, "lv_tags")), .vg_tags = xstrdup(lvm_field(rows, row, "vg_tags")),
+		.origin = xstrdup(lvm_field(rows, row, "origin")), .size = size, .extent = extent,
 	};
 }
 
 static int list_within(struct tier_context *ctx, const char *what, struct lvm_parts *list, int ms)
 {
 	const char *const argv[] = {
-		"lvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-o",
-		"vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size,vg_tags,origin", what, NULL
+		"lvs", "-o", "vg_name,lv_name,lv_attr,vg_attr,lv_tags,lv_size,vg_extent_size,vg_tags,origin", what, NULL
 	};
-	char *output = NULL, *line, *save, *field[FIELDS];
-	uint64_t size, extent;
+	struct json_object *rows = lvm_report(ctx, argv, ms);
+	size_t i;
 
 	memset(list, 0, sizeof(*list));
-	if (lvm_run_within(ctx, argv, &output, ms))
+	if (!rows)
 		return -1;
-	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (split_fields(line, field, FIELDS) == FIELDS && !parse_number(field[5], &size) &&
-		    !parse_number(field[6], &extent))
-			add_part(list, field, size, extent);
-	free(output);
+	for (i = 0; i < json_object_array_length(rows); i++)
+		add_part(list, rows, i);
+	json_object_put(rows);
 	return 0;
 }
 
@@ -443,29 +428,27 @@ int lvm_extend(struct tier_context *ctx, const char *name, uint64_t sectors)
 bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size, uint64_t extent,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
 {
-	char *select = xasprintf("vg_name=%s", vg), *output = NULL, *line, *save, *field[2], text[SIZE_TEXT];
+	char *select = xasprintf("vg_name=%s", vg), text[SIZE_TEXT];
 	/* Those with the most room come first. */
-	const char *const argv[] = {
-		"pvs", "--noheadings", "--units", "b", "--nosuffix", "--separator", "|", "-O", "-pv_free",
-		"-o", "pv_name,pv_free", "-S", select, NULL
-	};
+	const char *const argv[] = { "pvs", "-O", "-pv_free", "-o", "pv_name,pv_free", "-S", select, NULL };
+	struct json_object *rows = lvm_report(ctx, argv, -1);
 	uint64_t need, room;
 	unsigned int n = 0;
-	int r = lvm_run(ctx, argv, &output);
+	size_t i;
 
 	memset(m, 0, sizeof(*m));
 	free(select);
-	if (r)
+	if (!rows)
 		return false;
 	size = (size + extent - 1) / extent * extent;
 	/* A leg of a mirror has an extent of its own metadata. */
 	need = size + extent;
-	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		bool is_first;
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		const char *pv = lvm_field(rows, i, "pv_name");
+		bool is_first = first && same_device(pv, first);
 
-		if (split_fields(line, field, 2) != 2 || parse_number(field[1], &room))
+		if (!lvm_number(rows, i, "pv_free", &room))
 			continue;
-		is_first = first && same_device(field[0], first);
 		if (room < need + (is_first ? first_taken : 0))
 			continue;
 		if (is_first) {
@@ -474,10 +457,10 @@ bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv,
 			m->pv[0] = xstrdup(first);
 			n = m->pv[1] ? 2 : 1;
 		} else if (n < 2) {
-			m->pv[n++] = xstrdup(field[0]);
+			m->pv[n++] = xstrdup(pv);
 		}
 	}
-	free(output);
+	json_object_put(rows);
 	if (!n) {
 		err(ctx, ERR_NO_SPACE,
 		    "%s: no physical volume has %s free for the metadata. Type: vgextend %s DEV, or give --metadata.",

@@ -3,11 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <json-c/json.h>
+#include <json-c/json_pointer.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,26 +40,31 @@ char *lvm_command(const char *const *argv)
 	return line.s;
 }
 
-/* Reports are read here, whatever lvm.conf has for people. */
-#define REPORT	"report { output_format=basic compact_output=0 compact_output_cols=\"\" aligned=1 buffered=1 columns_as_rows=0 " \
-		"separator=\" \" list_item_separator=\",\" prefixes=0 quoted=1 } " \
-		"log { report_command_log=0 command_names=0 prefix=\"  \" verbose=0 }"
-#define REPORT_WORDS	32
+/* Behind a command that reports, which gives the same report then whatever lvm.conf has for people. */
+static const char *const report_words[] = {
+	"--config", "report { compact_output=0 compact_output_cols=\"\" buffered=1 list_item_separator=\",\" } "
+		    "log { report_command_log=0 command_names=0 prefix=\"  \" verbose=0 }",
+	"--reportformat", "json", "--units", "b", "--nosuffix", NULL
+};
+#define REPORT_ARGV	32
 
-static void become(const char *const *argv, int out)
+/* A report, if there is to be one, goes to a file of its own, as warnings come along with it. */
+static void become(const char *const *argv, int out, int report)
 {
-	const char *report[REPORT_WORDS] = { argv[0], "--config", REPORT };
-	unsigned int i;
+	const char *all[REPORT_ARGV];
+	unsigned int i, n = 0;
 
 	/* What it says is read here, and it must not complain of our descriptors. */
 	setenv("LC_ALL", "C", 1);
 	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
-	dup2(out, STDOUT_FILENO);
+	dup2(report < 0 ? out : report, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
-	if (!strcmp(argv[0], "lvs") || !strcmp(argv[0], "pvs")) {
-		for (i = 1; argv[i] && i < REPORT_WORDS - 3; i++)
-			report[i + 2] = argv[i];
-		argv = report;
+	if (report >= 0) {
+		for (; argv[n]; n++)
+			all[n] = argv[n];
+		for (i = 0; i < sizeof(report_words) / sizeof(*report_words); i++)
+			all[n + i] = report_words[i];
+		argv = all;
 	}
 	execvp(argv[0], (char *const *)argv);
 	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
@@ -160,8 +168,11 @@ static ssize_t read_patiently(struct tier_context *ctx, int fd, void *buf, size_
 	return read_within(fd, buf, size, -1);
 }
 
-/* As lvm_run_within(), but *why says why it failed; the caller frees. */
-static int run(struct tier_context *ctx, const char *const *argv, char **output, int ms, char **why)
+/*
+ * As lvm_run(), but *why says why it failed, for the caller to free, and it has failed when it says
+ * nothing for so many milliseconds, unless these are negative.
+ */
+static int run(struct tier_context *ctx, const char *const *argv, int report, char **output, int ms, char **why)
 {
 	char *command = lvm_command(argv), buf[1024];
 	struct text said = { 0 };
@@ -179,7 +190,7 @@ static int run(struct tier_context *ctx, const char *const *argv, char **output,
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		become(argv, fds[1]);
+		become(argv, fds[1], report);
 	close(fds[1]);
 	text_add(&said, "%s", "");
 	while (pid > 0 && (n = ms < 0 ? read_patiently(ctx, fds[0], buf, sizeof(buf), command, &told) :
@@ -206,28 +217,66 @@ static int run(struct tier_context *ctx, const char *const *argv, char **output,
 	return r;
 }
 
-int lvm_run_within(struct tier_context *ctx, const char *const *argv, char **output, int ms)
+static void say_why(struct tier_context *ctx, const char *const *argv, char *why)
 {
-	char *why = NULL, *command;
-	int r = run(ctx, argv, output, ms, &why);
+	char *command = lvm_command(argv);
 
-	if (r) {
-		command = lvm_command(argv);
-		err(ctx, ERR_LVM_REFUSED, "%s: %s.", command, why);
-		free(command);
-	}
+	err(ctx, ERR_LVM_REFUSED, "%s: %s.", command, why);
+	free(command);
 	free(why);
-	return r;
 }
 
 int lvm_run(struct tier_context *ctx, const char *const *argv, char **output)
 {
-	return lvm_run_within(ctx, argv, output, -1);
+	char *why;
+	int r = run(ctx, argv, -1, output, -1, &why);
+
+	if (r)
+		say_why(ctx, argv, why);
+	return r;
 }
 
 int lvm_try(struct tier_context *ctx, const char *const *argv, char **why)
 {
-	return run(ctx, argv, NULL, -1, why);
+	return run(ctx, argv, -1, NULL, -1, why);
+}
+
+struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms)
+{
+	int fd = memfd_create("report", MFD_CLOEXEC);
+	struct json_object *report = NULL, *rows = NULL;
+	char *why = NULL;
+
+	if (fd < 0) {
+		why = xstrdup(strerror(errno));
+	} else if (!run(ctx, argv, fd, NULL, ms, &why)) {
+		lseek(fd, 0, SEEK_SET);
+		report = json_object_from_fd(fd);
+		/* { "report": [ { "lv": [ ROW... ] } ] }, and "pv" from pvs */
+		if (json_pointer_getf(report, &rows, "/report/0/%.2s", argv[0]))
+			why = xstrdup("did not answer with a report");
+	}
+	if (!rows)
+		say_why(ctx, argv, why);
+	json_object_get(rows);
+	json_object_put(report);
+	if (fd >= 0)
+		close(fd);
+	return rows;
+}
+
+const char *lvm_field(const struct json_object *rows, size_t row, const char *name)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(json_object_array_get_idx(rows, row), name, &value))
+		return "";
+	return json_object_get_string(value) ?: "";
+}
+
+bool lvm_number(const struct json_object *rows, size_t row, const char *name, uint64_t *n)
+{
+	return !parse_number(lvm_field(rows, row, name), n);
 }
 
 int lvm_change(struct tier_context *ctx, const char *const *argv)
@@ -240,17 +289,6 @@ int lvm_change(struct tier_context *ctx, const char *const *argv)
 	say(ctx, "Would run: %s", command);
 	free(command);
 	return 0;
-}
-
-/* Calls for each line of an answer with its blank-separated words; returns how many there were. */
-static unsigned int split(char *line, char **word, unsigned int max)
-{
-	unsigned int n = 0;
-	char *save, *w;
-
-	for (w = strtok_r(line, " \t", &save); w && n < max; w = strtok_r(NULL, " \t", &save))
-		word[n++] = w;
-	return n;
 }
 
 static bool is_installed(const char *command)
@@ -274,13 +312,14 @@ bool lvm_installed(void)
 }
 
 /* In any group without one. */
-static bool volume_exists(const char *vg, const char *lv, const char *all)
+static bool volume_exists(const char *vg, const char *lv, const struct json_object *all)
 {
-	char *name = xasprintf("%s%s/%s ", vg ? " " : "", vg ? vg : "", lv);
-	bool there = strstr(all, name);
+	size_t i;
 
-	free(name);
-	return there;
+	for (i = 0; i < json_object_array_length(all); i++)
+		if (!strcmp(lvm_field(all, i, "lv_name"), lv) && (!vg || !strcmp(lvm_field(all, i, "vg_name"), vg)))
+			return true;
+	return false;
 }
 
 bool same_device(const char *a, const char *b)
@@ -294,7 +333,7 @@ bool same_device(const char *a, const char *b)
  * A set's name may have letters that a volume's may not.  Free in all groups, as two
  * volumes of a set with one name would be taken for copies (lvm_list_set()).
  */
-static char *free_name(const char *set_name, const char *all)
+static char *free_name(const char *set_name, const struct json_object *all)
 {
 	char *base = xstrdup(set_name), *c, *lv;
 	unsigned int i;
@@ -318,27 +357,24 @@ bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t
 	      const char *set_name, const char *lv, struct lvm_volume *v)
 {
 	/* All of them: of what is none, pvs would say no more than that. */
-	const char *const pvs[] = {
-		"pvs", "--noheadings", "--units", "b", "--nosuffix", "-o",
-		"pv_free,vg_extent_size,pv_name,vg_name", NULL
-	};
-	const char *const lvs[] = { "lvs", "--noheadings", "--separator", "/", "-o", "vg_name,lv_name", NULL };
-	char *output = NULL, *line, *save, *word[4], a[SIZE_TEXT], b[SIZE_TEXT], *c;
+	const char *const pvs[] = { "pvs", "-o", "pv_name,vg_name,pv_free,vg_extent_size", NULL };
+	const char *const lvs[] = { "lvs", "-o", "vg_name,lv_name", NULL };
+	struct json_object *all = lvm_report(ctx, pvs, -1);
 	uint64_t room, extent = 0;
-	struct text all = { 0 };
+	char a[SIZE_TEXT], b[SIZE_TEXT];
 	bool good = false;
+	size_t i;
 
 	memset(v, 0, sizeof(*v));
-	if (lvm_run(ctx, pvs, &output))
+	if (!all)
 		return false;
-	for (line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (split(line, word, 4) == 4 && !parse_number(word[0], &room) &&
-		    !parse_number(word[1], &extent) && extent && same_device(word[2], pv)) {
-			v->vg = xstrdup(word[3]);
-			break;
-		}
+	for (i = 0; !v->vg && i < json_object_array_length(all); i++) {
+		if (*lvm_field(all, i, "vg_name") && lvm_number(all, i, "pv_free", &room) &&
+		    lvm_number(all, i, "vg_extent_size", &extent) && extent &&
+		    same_device(lvm_field(all, i, "pv_name"), pv))
+			v->vg = xstrdup(lvm_field(all, i, "vg_name"));
 	}
-	free(output);
+	json_object_put(all);
 	if (!v->vg) {
 		err(ctx, ERR_UNSUITABLE, "%s: belongs to no volume group. Type: vgextend %s %s", pv, vg, pv);
 		return false;
@@ -350,19 +386,15 @@ bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t
 		return false;
 	}
 
-	if (lvm_run(ctx, lvs, &output))
+	all = lvm_report(ctx, lvs, -1);
+	if (!all)
 		return false;
-	for (c = output; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
-	text_add(&all, " %s ", output);
-	free(output);
-	if (lv && volume_exists(v->vg, lv, all.s))
+	if (lv && volume_exists(v->vg, lv, all))
 		err(ctx, ERR_EXISTS, "%s/%s: exists already. Choose another --name.", v->vg, lv);
 	else
 		good = true;
-	v->lv = lv ? xstrdup(lv) : free_name(set_name, all.s);
-	text_free(&all);
+	v->lv = lv ? xstrdup(lv) : free_name(set_name, all);
+	json_object_put(all);
 	return good;
 }
 

@@ -7,6 +7,7 @@
 #define TIERCTL_LVM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/context.h"
@@ -15,10 +16,18 @@
 
 /* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
 int lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
-/* The same, but it has failed when it says nothing for so many milliseconds. */
-int lvm_run_within(struct tier_context *ctx, const char *const *argv, char **output, int ms);
 /* As lvm_run(), but says nothing: *why is the reason, for the caller to free. */
 int lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
+/*
+ * Runs lvs or pvs, of which argv has what is asked for; sizes are bytes.  The array of its rows,
+ * for json_object_put(), or NULL with the error said.  It has failed when it says nothing for so
+ * many milliseconds, unless these are negative.
+ */
+struct json_object;
+struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms);
+/* A field of such a row, "" if there is none; and as a number, false if it is none. */
+const char *lvm_field(const struct json_object *rows, size_t row, const char *name);
+bool lvm_number(const struct json_object *rows, size_t row, const char *name, uint64_t *n);
 /* Why a command of LVM failed, of all that it said; the caller frees. */
 char *lvm_reason(const char *output);
 /* The words with blanks between; the caller frees. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is refused before a commit point, by what LVM says of its groups and of lvm.conf. */
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,22 +11,41 @@
 
 /* What LVM says: of the groups a and b, by lvmconfig, and to --test. */
 static const char *group_a, *config, *test;
-static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n  warning: is no volume\n";
+static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n";
 
 int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
 int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output)
 {
+	(void)ctx;
+	(void)argv;
+	*output = xstrdup(config);
+	return 0;
+}
+
+struct json_object *__wrap_lvm_report(struct tier_context *ctx, const char *const *argv, int ms);
+struct json_object *__wrap_lvm_report(struct tier_context *ctx, const char *const *argv, int ms)
+{
+	struct json_object *rows = json_object_new_array(), *row;
+	char *text, *line, *field, *name, *names, *name_save, *save;
 	unsigned int i;
 
 	(void)ctx;
-	if (!strcmp(argv[0], "lvmconfig")) {
-		*output = xstrdup(config);
-		return 0;
-	}
+	(void)ms;
 	for (i = 0; argv[i + 1]; i++)
 		;
-	*output = xstrdup(strcmp(argv[i], "b") ? group_a : group_b);
-	return 0;
+	text = xstrdup(strcmp(argv[i], "b") ? group_a : group_b);
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		row = json_object_new_object();
+		names = xstrdup(argv[i - 1]);
+		for (name = strtok_r(names, ",", &name_save); name; name = strtok_r(NULL, ",", &name_save)) {
+			field = strsep(&line, "|");
+			json_object_object_add(row, name, json_object_new_string(field + strspn(field, " ")));
+		}
+		json_object_array_add(rows, row);
+		free(names);
+	}
+	free(text);
+	return rows;
 }
 
 int __wrap_lvm_try(struct tier_context *ctx, const char *const *argv, char **why);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reason, of what LVM says when a command fails. */
+/* What LVM reports, and the reason, of what it says when a command fails. */
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lvm/lvm.h"
 #include "../tap.h"
+#include "base/util.h"
+#include "context.h"
 
 static void reason(const char *output, const char *want)
 {
@@ -14,8 +17,35 @@ static void reason(const char *output, const char *want)
 	free(got);
 }
 
+/* Of a report with warnings: its field "n" in each row, or the error that is said. */
+static void report(const char *json, const char *want)
+{
+	char *script = xasprintf("echo '  WARNING: not yet' >&2; cat <<'END'\n%s\nEND", json);
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	struct json_object *rows = lvm_report(test_context(), argv, 10000);
+	struct text got = { 0 };
+	uint64_t n;
+	size_t i;
+
+	if (rows)
+		text_add(&got, "%s", "");
+	else
+		text_add(&got, "%s", terminal.line[0].text + strlen(terminal.line[0].text) - strlen(want));
+	for (i = 0; rows && i < json_object_array_length(rows); i++)
+		text_add(&got, "%s%s ", lvm_field(rows, i, "n"), lvm_number(rows, i, "n", &n) ? "" : "?");
+	ok(!strcmp(got.s, want), "report: %s", got.s);
+	text_free(&got);
+	json_object_put(rows);
+	terminal_free(&terminal);
+	free(script);
+}
+
 int main(void)
 {
+	report("{\"report\":[{\"sh\":[{\"n\":\"12\"},{\"n\":\"a|b \\\"c\"},{\"m\":\"1\"}]}]}", "12 a|b \"c? ? ");
+	report("{\"report\":[{\"sh\":[]}],\"log\":[]}", "");
+	report("{\"report\":[]}", "did not answer with a report.");
+	report("  vg/x 12", "did not answer with a report.");
 	reason("  New logical volume path exceeds maximum length of 120!\n"
 	       "  Run `lvrename --help' for more information.\n", "New logical volume path exceeds maximum length of 120");
 	reason("  WARNING: Couldn't find device with uuid 2jTqvy-x.\n"
