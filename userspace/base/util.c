@@ -114,22 +114,6 @@ static size_t utf8_length(const char *s)
 	return len;
 }
 
-void decode_octal(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[2]) &&
-		    isdigit((unsigned char)s[3])) {
-			*to++ = (s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0');
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
 void make_printable(char *s)
 {
 	size_t len;

@@ -42,8 +42,6 @@ void text_free(struct text *t);
 /* Copies with truncation, always NUL-terminated. */
 void copy_string(char *to, size_t size, const char *from);
 
-/* mountinfo writes blanks and backslashes as three octal digits: back to what they are. */
-void decode_octal(char *s);
 
 /* A disk may say anything: what a terminal would obey, or is no UTF-8, becomes underscores. */
 void make_printable(char *s);

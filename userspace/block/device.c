@@ -21,8 +21,6 @@
 #include "base/util.h"
 #include "block/mounts.h"
 
-#define ZERO_BYTES	(1U << 20)	/* at once */
-
 static char *sysfs_path(dev_t dev, const char *attribute)
 {
 	return xasprintf("/sys/dev/block/%u:%u/%s", major(dev), minor(dev), attribute);
@@ -235,20 +233,6 @@ void device_not_found(struct tier_context *ctx, const char *name, int error)
 	free(path);
 }
 
-void device_copy(struct device *to, const struct device *from)
-{
-	*to = *from;
-	to->path = xstrdup(from->path);
-	to->name = xstrdup(from->name);
-}
-
-void device_free(struct device *d)
-{
-	free(d->path);
-	free(d->name);
-	memset(d, 0, sizeof(*d));
-}
-
 /* The disk that a partition belongs to, or the device itself. */
 static dev_t whole_disk(dev_t dev)
 {
@@ -430,28 +414,6 @@ char *device_mount_point(dev_t dev)
 	return point;
 }
 
-static bool is_swap(dev_t dev)
-{
-	FILE *f = fopen("/proc/swaps", "re");
-	char *line = NULL, *end;
-	bool found = false;
-	struct stat st;
-	size_t room = 0;
-
-	if (!f)
-		return false;
-	while (!found && getline(&line, &room, f) > 0) {
-		end = strchr(line, ' ');
-		if (!end || *line != '/')
-			continue;
-		*end = '\0';
-		found = !stat(line, &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev;
-	}
-	free(line);
-	fclose(f);
-	return found;
-}
-
 static int describe_holder(void *context, dev_t holder)
 {
 	struct device d;
@@ -557,7 +519,7 @@ char *device_held(const struct device *d)
 		free(point);
 		return text;
 	}
-	if (is_swap(d->dev))
+	if (swap_is_on(d->dev))
 		return xstrdup("in use as swap");
 	if (holder_of_partition(&text, d->dev))
 		return text;
@@ -582,20 +544,6 @@ char *device_held(const struct device *d)
 	return text;
 }
 
-int device_open(const struct device *d, int flags)
-{
-	int fd;
-
-	if ((flags & O_ACCMODE) != O_RDONLY) {
-		fd = open(d->path, flags | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
-	fd = open(d->path, flags | O_DIRECT | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == EINVAL)
-		fd = open(d->path, flags | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 bool device_is_volume(dev_t dev)
 {
 	char *uuid = device_attribute(dev, "dm/uuid");
@@ -603,58 +551,4 @@ bool device_is_volume(dev_t dev)
 
 	free(uuid);
 	return is;
-}
-
-void *block_buffer(size_t len)
-{
-	void *buf;
-
-	if (posix_memalign(&buf, 4096, len))
-		out_of_memory();
-	memset(buf, 0, len);
-	return buf;
-}
-
-int read_blocks(int fd, uint64_t offset, void *buf, size_t len)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, (char *)buf + done, len - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -EIO;
-		if (!n)
-			return -ENODATA;
-		done += n;
-	}
-	return 0;
-}
-
-int write_durably(int fd, uint64_t offset, const void *buf, size_t len)
-{
-	int r = write_fully(fd, offset, buf, len);
-
-	return !r && fsync(fd) ? -errno : r;
-}
-
-int zero_blocks(int fd, uint64_t offset, uint64_t len)
-{
-	size_t piece = len < ZERO_BYTES ? len : ZERO_BYTES;
-	void *buf = block_buffer(piece);
-	int r = 0;
-
-	while (!r && len) {
-		if (piece > len)
-			piece = len;
-		r = write_fully(fd, offset, buf, piece);
-		offset += piece;
-		len -= piece;
-	}
-	free(buf);
-	if (!r && fsync(fd))
-		r = -errno;
-	return r;
 }

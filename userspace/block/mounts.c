@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <libmount/libmount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,50 +12,26 @@
 
 #include "base/util.h"
 
-/* ID PARENT MAJOR:MINOR ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS */
-static void add_line(struct mounts *list, char *line)
-{
-	char *dash = strstr(line, " - "), *field[5], *type, *source, *save;
-	unsigned int i, maj, min;
-	struct mount *m;
-
-	if (!dash)
-		return;
-	*dash = '\0';
-	type = strtok_r(dash + 3, " \n", &save);
-	source = type ? strtok_r(NULL, " \n", &save) : NULL;
-	for (i = 0; i < 5; i++) {
-		field[i] = strtok_r(i ? NULL : line, " ", &save);
-		if (!field[i])
-			return;
-	}
-	if (!source || sscanf(field[2], "%u:%u", &maj, &min) != 2)
-		return;
-	decode_octal(field[4]);
-	decode_octal(source);
-	list->mount = xrealloc(list->mount, list->nr + 1, sizeof(*list->mount));
-	m = &list->mount[list->nr++];
-	m->dev = makedev(maj, min);
-	m->whole = !strcmp(field[3], "/");
-	m->point = xstrdup(field[4]);
-	m->type = xstrdup(type);
-	m->source = xstrdup(source);
-}
-
 int mounts_read(struct mounts *list)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t room = 0;
+	struct libmnt_table *table = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_iter *i = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
 
 	memset(list, 0, sizeof(*list));
-	if (!f)
-		return -errno;
-	while (getline(&line, &room, f) > 0)
-		add_line(list, line);
-	free(line);
-	fclose(f);
-	return 0;
+	while (table && i && !mnt_table_next_fs(table, i, &fs)) {
+		const char *root = mnt_fs_get_root(fs), *source = mnt_fs_get_source(fs);
+
+		list->mount = xrealloc(list->mount, list->nr + 1, sizeof(*list->mount));
+		list->mount[list->nr++] = (struct mount){
+			.dev = mnt_fs_get_devno(fs), .whole = root && !strcmp(root, "/"),
+			.point = xstrdup(mnt_fs_get_target(fs)), .type = xstrdup(mnt_fs_get_fstype(fs)),
+			.source = xstrdup(source ?: "none"),
+		};
+	}
+	mnt_free_iter(i);
+	mnt_unref_table(table);
+	return table ? 0 : -1;
 }
 
 void mounts_free(struct mounts *list)
@@ -77,6 +53,22 @@ dev_t mount_device(const struct mount *m)
 	if (major(m->dev))
 		return m->dev;
 	return *m->source == '/' && !stat(m->source, &st) && S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+}
+
+bool swap_is_on(dev_t dev)
+{
+	struct libmnt_table *table = mnt_new_table();
+	struct libmnt_iter *i = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
+	bool found = false;
+	struct stat st;
+
+	if (table && i && !mnt_table_parse_swaps(table, NULL))
+		while (!found && !mnt_table_next_fs(table, i, &fs))
+			found = !stat(mnt_fs_get_source(fs), &st) && S_ISBLK(st.st_mode) && st.st_rdev == dev;
+	mnt_free_iter(i);
+	mnt_unref_table(table);
+	return found;
 }
 
 static bool is_below(const char *file, const char *point)

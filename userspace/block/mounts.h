@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is mounted, from /proc/self/mountinfo. */
+/* What is mounted, or used as swap. */
 #ifndef TIERCTL_MOUNTS_H
 #define TIERCTL_MOUNTS_H
 
@@ -19,7 +19,7 @@ struct mounts {
 	struct mount *mount;
 };
 
-/* 0 or -errno; mounts_free() in any case. */
+/* 0 or -1; mounts_free() in any case. */
 int mounts_read(struct mounts *list);
 void mounts_free(struct mounts *list);
 
@@ -42,5 +42,7 @@ bool mounts_have_root(const struct mounts *list, dev_t dev);
  * its root is mounted nowhere or something is mounted over it.
  */
 int mount_open_root(const struct mounts *list, dev_t dev);
+
+bool swap_is_on(dev_t dev);
 
 #endif

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libmount/libmount.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,18 +33,12 @@ void pin_free(struct pin *pin)
 /* The path ends the line; what would end it too early is written in octal, as in mountinfo. */
 void pin_to_line(const struct pin *pin, struct text *t)
 {
-	const char *c;
+	char *path = mnt_mangle(pin->path);
 
 	text_add(t, "pin %s %u %s ", pin->set, pin->tier_id, pin->handle);
 	ranges_to_text(&pin->chunks, t);
-	text_add(t, " ");
-	for (c = pin->path; *c; c++) {
-		if (strchr(" \t\n\\", *c))
-			text_add(t, "\\%03o", (unsigned char)*c);
-		else
-			text_add(t, "%c", *c);
-	}
-	text_add(t, "\n");
+	text_add(t, " %s\n", path);
+	free(path);
 }
 
 bool pin_from_line(const char *line, struct pin *pin)
@@ -66,12 +61,10 @@ bool pin_from_line(const char *line, struct pin *pin)
 	word = words_next(&w);
 	good = good && word && ranges_from_text(word, &pin->chunks);
 	word = words_next(&w);
-	pin->path = word ? xstrdup(word) : NULL;
+	pin->path = word ? mnt_unmangle(word) : NULL;
 	good = good && !w.failed && words_end(&w);
 	words_free(&w);
-	if (good)
-		decode_octal(pin->path);
-	else
+	if (!good)
 		pin_free(pin);
 	return good;
 }
