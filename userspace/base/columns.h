@@ -5,8 +5,7 @@
 
 struct columns {
 	const char *align;	/* l or r, one letter a column */
-	unsigned int nr_cells;
-	char **cell;
+	struct libscols_table *table;
 };
 
 void columns_init(struct columns *c, const char *align);
@@ -17,12 +16,5 @@ void columns_print(struct columns *c);
 /* The same to a text. */
 struct text;
 void columns_text(struct columns *c, struct text *t);
-
-/* Of the terminal, or COLUMNS, or 80. */
-unsigned int screen_width(void);
-
-enum colour { PLAIN, GREEN, YELLOW, RED };
-/* "" unless stdout is a terminal that may be coloured. */
-const char *colour(enum colour c);
 
 #endif

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/columns.h"
 #include "base/context.h"
 #include "base/ranges.h"
+#include "base/screen.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "cmd/commands.h"

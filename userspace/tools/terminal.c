@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/columns.h"
+#include "base/screen.h"
 #include "base/util.h"
 
 struct terminal *terminal_of(struct tier_context *ctx)

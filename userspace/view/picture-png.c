@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/columns.h"
 #include "base/util.h"
 #include "view/picture.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/columns.h"
+#include "base/screen.h"
 #include "base/util.h"
 
 void picture_init(struct picture *p, const struct set *s, const struct ranges *chunks,

@@ -5,6 +5,7 @@
 
 #include "base/columns.h"
 #include "base/context.h"
+#include "base/screen.h"
 #include "base/size.h"
 #include "base/util.h"
 #include "base/words.h"

@@ -52,6 +52,15 @@ static void test_columns(void)
 	columns_text(&c, &t);
 	ok(!strcmp(t.s, "a  /srv/_[2J_b_\xc3\xa4\n"), "a table has nothing in it that a terminal would obey");
 	text_free(&t);
+	columns_init(&c, "rlr");
+	columns_row(&c, "size", "name", "");
+	columns_row(&c, "9", "\xc3\xa4\xe2\x82\xac", "x");
+	columns_row(&c, "12345", "\xe4\xb8\xad\xe6\x96\x87 ", NULL);
+	columns_row(&c, NULL, "", "");
+	columns_text(&c, &t);
+	ok(!strcmp(t.s, " size  name\n    9  \xc3\xa4\xe2\x82\xac     x\n12345  \xe4\xb8\xad\xe6\x96\x87\n\n"),
+	   "columns of UTF-8 are as wide as they are seen");
+	text_free(&t);
 }
 
 static void test_printable(void)
