@@ -77,6 +77,15 @@ for name in control .. 'a b' a/b ''; do
 	row $usage 'is no name' activate "$set" --name "$name"
 done
 
+# An option beside one with which it would do nothing
+row $usage '--all and --auto: one of the two' activate --all --auto
+row $usage '--no-check and --read-only' activate --no-check -r "$set"
+row $usage '--tier and --refresh' pin --refresh --tier 0 "$set"
+row $usage '--tiers and --label' repair --label 0 "$fast" "$set" --tiers
+row $usage '--fast and --fast-size' convert vg/lv --fast "$third" --fast-size 1g --fast-pv "$meta2"
+row $usage '--apply and --clear' schedule --clear --apply "$set"
+row $usage 'devices or say --all' scan --all "$third"
+
 # ---- create
 new="create tt_new"
 # words that make a good command of the rest

@@ -37,7 +37,7 @@ const struct command commands[] = {
 			"same command again goes on after an interruption.\n",
 		.words = "@volume @file",
 		.options = {
-			O(FAST,
+			O(FAST, .not_with = OPT_FAST_SIZE,
 			  .more = "Its contents are lost. One that carries something is refused without "
 				"--force, a logical volume whose name ends in _torig always."),
 			O(FAST_SIZE), O(FAST_PV),
@@ -102,7 +102,7 @@ const struct command commands[] = {
 			"This is what udev starts for each device of a set.\n",
 		.words = "@set",
 		.options = {
-			O(ALL, .help = "every set that was found"),
+			O(ALL, .help = "every set that was found", .not_with = OPT_AUTO),
 			O(AUTO,
 			  .more = "Every set that is complete, or the one that DEV belongs to. A set that "
 				"is active or of which something is missing is left alone, and so is a "
@@ -118,7 +118,7 @@ const struct command commands[] = {
 			  .more = ", its labels and metadata included. What tierctl-convert(8) or "
 				"tierctl-revert(8) left half-done is not finished, and such a set is "
 				"refused."),
-			O(NO_CHECK,
+			O(NO_CHECK, .not_with = OPT_READ_ONLY,
 			  .more = "The flag needs_check stays, and such a set is read-only. Metadata that "
 				"is damaged can then stop the kernel."),
 			O(FEATURE),
@@ -202,7 +202,7 @@ const struct command commands[] = {
 			"24 of them.\n",
 		.words = "@set",
 		.options = {
-			O(APPLY,
+			O(APPLY, .not_with = OPT_CLEAR,
 			  .more = "That is what the timer calls; another service like cron(8) can, too."),
 			O(CLEAR, .help = "take the timer away: migration at all hours again",
 			  .more = "A set that is inactive and may be paused is to be resumed by hand when "
@@ -276,8 +276,9 @@ const struct command commands[] = {
 			"tierctl pin --refresh [SET | FILE]... pins again those that were pinned.\n",
 		.words = "@set @file",
 		.options = {
-			O(TIER, .help = "where they are to stay, 0 is the fastest tier"),
-			O(WAIT), O(REFRESH), O(OFFSET), O(LENGTH), CHANGES, COMMON,
+			O(TIER, .help = "where they are to stay, 0 is the fastest tier", .not_with = OPT_REFRESH),
+			O(WAIT, .not_with = OPT_REFRESH), O(REFRESH),
+			O(OFFSET, .not_with = OPT_REFRESH), O(LENGTH, .not_with = OPT_REFRESH), CHANGES, COMMON,
 		},
 		.min_words = 0, .max_words = MANY, .run = cmd_pin,
 	}, {
@@ -462,7 +463,7 @@ const struct command commands[] = {
 		.words = "@set @file",
 		.options = {
 			O(LABEL),
-			O(TIERS, .more = "DEV... are then all tiers of the set."),
+			O(TIERS, .not_with = OPT_LABEL, .more = "DEV... are then all tiers of the set."),
 			O(FORCE,
 			  .more = ", also if NEWDEV carries something else than metadata of the set, or newer "
 				"metadata. Where records of tiers are lost, give up the chunks that lie "

@@ -72,10 +72,6 @@ static int parse_arguments(struct request *q)
 		err(q->args->ctx, ERR_USAGE, "convert: --fast-size and --fast-pv go together.");
 		return EXIT_USAGE;
 	}
-	if (args->given[OPT_FAST] && args->given[OPT_FAST_SIZE]) {
-		err(q->args->ctx, ERR_USAGE, "convert: --fast and --fast-size: one of the two.");
-		return EXIT_USAGE;
-	}
 	if (!args->given[OPT_FAST] && !args->given[OPT_FAST_SIZE]) {
 		err(q->args->ctx, ERR_USAGE,
 		    "convert: say what to put in front: --fast DEV, or --fast-size SIZE --fast-pv PV.");

@@ -124,7 +124,9 @@ static void put_option(const struct command *c, const struct command_option *o)
 	if (d->value)
 		printf(" \\fI%s\\fR", d->value);
 	/* A line and what goes on with it make sentences. */
-	text = xasprintf("%s%s%s", option_help(o), !more ? "." : strchr(",;:", *more) ? "" : ". ", more ? more : "");
+	text = xasprintf("%s%s%s%s%s%s", option_help(o), !more ? "." : strchr(",;:", *more) ? "" : ". ", more ?: "",
+			 o->not_with ? " Not with --" : "", o->not_with ? option_defs[o->not_with].name : "",
+			 o->not_with ? "." : "");
 	*text = toupper((unsigned char)*text);
 	printf("\n");
 	put_text(c, text);

@@ -560,7 +560,7 @@ int cmd_repair(const struct args *args)
 	unsigned int i;
 	int code = EXIT_FAILED;
 
-	if (args->given[OPT_LABEL] && (args->given[OPT_TIERS] || args->nr != 2))
+	if (args->given[OPT_LABEL] && args->nr != 2)
 		wrong = "with --label RANK goes DEV SET, nothing else";
 	if (!wrong && args->given[OPT_LABEL])
 		return relabel(args->ctx, args->value[OPT_LABEL], args->word[0], args->word[1]);

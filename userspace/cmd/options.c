@@ -244,6 +244,7 @@ static void set_context(const struct args *args)
 int options_parse(struct tier_context *ctx, const struct command *c, int argc, char **argv, struct args *args)
 {
 	struct parser p = { .c = c, .args = args, .argc = argc, .argv = argv };
+	const struct command_option *o;
 	bool only_words = false;
 	int r = 0;
 
@@ -265,6 +266,10 @@ int options_parse(struct tier_context *ctx, const struct command *c, int argc, c
 	if (r || args->given[OPT_HELP] || args->given[OPT_VERSION])
 		return r;
 
+	for (o = c->options; o->id; o++)
+		if (o->not_with && args->given[o->id] && args->given[o->not_with])
+			return usage_error(args->ctx, c, "--%s and --%s: one of the two", option_defs[o->id].name,
+					   option_defs[o->not_with].name);
 	if (args->nr < c->min_words)
 		return count_error(ctx, c, "too few arguments", "");
 	if (args->nr > c->max_words)

@@ -40,6 +40,7 @@ struct args {
 struct command_option {
 	enum option_id id;
 	const char *help;		/* a line, NULL for what it says with every command */
+	enum option_id not_with;	/* beside that one it would do nothing: a usage error */
 	const char *more;		/* what the manual page has behind it: sentences, or with , ; : what goes on */
 };
 

@@ -462,15 +462,7 @@ static int cmd_refresh(const struct args *args)
 
 int cmd_pin(const struct args *args)
 {
-	if (!args->given[OPT_REFRESH])
-		return pin_target(args);
-	if (args->given[OPT_TIER] || args->given[OPT_OFFSET] || args->given[OPT_LENGTH] ||
-	    args->given[OPT_WAIT]) {
-		err(args->ctx, ERR_USAGE,
-		    "pin: --refresh keeps each file on its tier: without --tier, --offset, --length and --wait.");
-		return EXIT_USAGE;
-	}
-	return cmd_refresh(args);
+	return args->given[OPT_REFRESH] ? cmd_refresh(args) : pin_target(args);
 }
 
 /*

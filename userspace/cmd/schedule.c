@@ -45,7 +45,7 @@ static int check_options(const struct args *args)
 	struct window w;
 	unsigned int i;
 
-	if ((clear && (apply || args->nr > 1)) || (apply && args->nr < 2)) {
+	if ((clear && args->nr > 1) || (apply && args->nr < 2)) {
 		err(args->ctx, ERR_USAGE, "schedule: --clear goes alone, --apply with hours.");
 		return EXIT_USAGE;
 	}

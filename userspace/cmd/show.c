@@ -211,6 +211,10 @@ int cmd_scan(const struct args *args)
 	bool found = true;
 	int code = EXIT_DONE;
 
+	if (args->given[OPT_ALL] && args->nr) {
+		err(args->ctx, ERR_USAGE, "scan: name devices or say --all, not both.");
+		return EXIT_USAGE;
+	}
 	members_scan(args->ctx, &all, args->given[OPT_ALL]);
 	sets_load_members(args->ctx, &sets, &all);
 	if (!args->given[OPT_ALL])
