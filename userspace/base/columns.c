@@ -64,12 +64,12 @@ void columns_text(struct columns *c, struct text *t)
 	scols_unref_table(c->table);
 }
 
-void columns_print(struct columns *c)
+void columns_print(struct columns *c, FILE *to)
 {
 	struct text t = { 0 };
 
 	columns_text(c, &t);
 	if (t.s)
-		fputs(t.s, stdout);
+		fputs(t.s, to);
 	text_free(&t);
 }

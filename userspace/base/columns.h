@@ -3,6 +3,8 @@
 #ifndef TIERCTL_COLUMNS_H
 #define TIERCTL_COLUMNS_H
 
+#include <stdio.h>
+
 struct columns {
 	const char *align;	/* l or r, one letter a column */
 	struct libscols_table *table;
@@ -12,7 +14,7 @@ void columns_init(struct columns *c, const char *align);
 /* One argument a column, NULL for an empty cell. */
 void columns_row(struct columns *c, ...);
 /* Prints and empties. */
-void columns_print(struct columns *c);
+void columns_print(struct columns *c, FILE *to);
 /* The same to a text. */
 struct text;
 void columns_text(struct columns *c, struct text *t);

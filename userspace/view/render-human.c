@@ -49,7 +49,7 @@ void show_list(const struct report *reports, unsigned int nr)
 	unsigned int i;
 
 	if (!nr) {
-		say(reports->set->ctx, "No tiered sets.");
+		puts("No tiered sets.");
 		return;
 	}
 	columns_init(&c, "lrlllrrll");
@@ -65,7 +65,7 @@ void show_list(const struct report *reports, unsigned int nr)
 			    s->chunk_sectors ? format_size(chunk, s->chunk_sectors * SECTOR_SIZE) : "-",
 			    policy && *policy ? policy : "-", s->hex);
 	}
-	columns_print(&c);
+	columns_print(&c, stdout);
 }
 
 static void show_heading(const struct report *r)
@@ -159,7 +159,7 @@ static void show_tiers(const struct report *r)
 		columns_row(&c, rank, tier_device(t), t->size ? format_size(size, t->size) : "-",
 			    used, reads, writes, last, tier_state(r, i));
 	}
-	columns_print(&c);
+	columns_print(&c, stdout);
 }
 
 static void show_metadata(const struct report *r)
@@ -316,7 +316,7 @@ void show_scan(const struct member_list *devices, const struct set_list *sets)
 		free(about);
 		free(is);
 	}
-	columns_print(&c);
+	columns_print(&c, stdout);
 }
 
 static void show_pairs(const struct pairs *list)
