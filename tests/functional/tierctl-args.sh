@@ -174,7 +174,7 @@ row $usage 'timeout' wait --timeout 0 $set
 row $usage 'timeout' wait --timeout x $set
 row $failed 'tier 5|tier' wait --evacuated 5 $set
 row $failed 'evacuated' wait --evacuated 1 $set
-row $usage 'no option' pause --json $set
+row $usage 'no option' pause --background $set
 row $usage 'no option' list --dry-run
 
 row $usage 'missing|few' set $set

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/util.h"
@@ -66,6 +67,21 @@ bool ask(struct tier_context *ctx, const char *fmt, ...)
 	yes = ctx->ask(ctx, question);
 	free(question);
 	return yes;
+}
+
+void context_set(struct tier_context *ctx, const char *hex, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ctx->nr_sets && strcmp(ctx->set[i].hex, hex); i++)
+		;
+	if (i < ctx->nr_sets) {
+		free(ctx->set[i].name);
+	} else {
+		ctx->set = xrealloc(ctx->set, ++ctx->nr_sets, sizeof(*ctx->set));
+		ctx->set[i].hex = xstrdup(hex);
+	}
+	ctx->set[i].name = xstrdup(name);
 }
 
 void quiet_begin(struct tier_context *ctx, struct stillness *before)

@@ -19,6 +19,11 @@ enum line_level {
 	LINE_VERBOSE,
 };
 
+struct context_set {
+	char *hex;		/* the digits of its UUID */
+	char *name;
+};
+
 struct tier_context {
 	/* A line without its newline; a result may have more than one.  code: of an error. */
 	void (*log)(struct tier_context *ctx, enum line_level level, enum error_code code, const char *line);
@@ -33,6 +38,11 @@ struct tier_context {
 	bool dry_run;		/* change nothing, say what would be done */
 	bool force;
 
+	/* For reports: whether anything was written, or told to the kernel or LVM, and of which sets. */
+	bool changed;
+	unsigned int nr_sets;
+	struct context_set *set;
+
 	/* Of quiet_begin(). */
 	bool quiet;
 	unsigned int nr_held;
@@ -44,6 +54,9 @@ void warn(struct tier_context *ctx, const char *fmt, ...) __attribute__((format(
 void say(struct tier_context *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void verbose(struct tier_context *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool ask(struct tier_context *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Notes that the command is about this set, by its last name. */
+void context_set(struct tier_context *ctx, const char *hex, const char *name);
 
 /*
  * While a set is suspended whatever lies on it waits, maybe this tool and where it writes to

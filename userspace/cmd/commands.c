@@ -22,7 +22,7 @@ const struct command commands[] = {
 			O(SIZE, .help = "size of the tiered device, a multiple of 4k (default: all that fits)"),
 			O(POLICY), O(FEATURE), O(SET),
 			O(FORCE, .more = ": use devices that carry something."),
-			O(TEST), O(YES), COMMON,
+			O(TEST), O(YES), O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 1 + TIER_MAX_TIERS, .run = cmd_create,
 	}, {
@@ -52,7 +52,7 @@ const struct command commands[] = {
 				"DEV does not begin with what was copied from the device by then, or no "
 				"tier is there that has that."),
 			O(TEST, .more = "Each LVM command and the table line are shown."),
-			O(YES), O(FORCE), COMMON,
+			O(YES), O(FORCE), O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = 1, .run = cmd_convert,
 	}, {
@@ -70,7 +70,7 @@ const struct command commands[] = {
 			O(ABORT, .help = "stay a set: chunks stop moving home",
 			  .more = "Once all is back that is too late, and refused."),
 			O(TEST, .more = "Each LVM command and the table line are shown."),
-			O(YES), O(FORCE), COMMON,
+			O(YES), O(FORCE), O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = 1, .run = cmd_revert,
 	}, {
@@ -86,7 +86,7 @@ const struct command commands[] = {
 			O(FORCE,
 			  .more = ": wipe also what may still be needed (see above), and what may be another "
 				"name of a disk that is."),
-			O(TEST), O(YES), COMMON,
+			O(TEST), O(YES), O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = 1 + TIER_MAX_TIERS, .run = cmd_destroy,
 	}, {
@@ -125,7 +125,7 @@ const struct command commands[] = {
 			O(NAME,
 			  .more = "A read-write activation records the name in the set. One that was a "
 				"logical volume keeps the name that it has by that."),
-			O(TEST), O(YES), COMMON,
+			O(TEST), O(YES), O(JSON), COMMON,
 		},
 		.min_words = 0, .max_words = MANY, .run = cmd_activate,
 	}, {
@@ -136,7 +136,7 @@ const struct command commands[] = {
 		.words = "@set",
 		.options = {
 			O(ALL, .help = "every active set"),
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 0, .max_words = MANY, .run = cmd_deactivate,
 	}, {
@@ -178,7 +178,7 @@ const struct command commands[] = {
 		.help = "What tierctl migrate and pin ask for still moves. Lasts until tierctl resume.\n",
 		.words = "@set",
 		.options = {
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = MANY, .run = cmd_pause,
 	}, {
@@ -188,7 +188,7 @@ const struct command commands[] = {
 		.help = "It is migration that resumes: I/O to the set never stopped.\n",
 		.words = "@set",
 		.options = {
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = MANY, .run = cmd_resume,
 	}, {
@@ -223,7 +223,7 @@ const struct command commands[] = {
 			"tierN.reserve, tierN.landing (yes or no); those of the policy: see tierctl get.\n",
 		.words = "@set,@key",
 		.options = {
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = MANY, .run = cmd_set,
 	}, {
@@ -249,7 +249,7 @@ const struct command commands[] = {
 		.options = {
 			O(TIER, .help = "where to, 0 is the fastest tier"),
 			O(HOME, .more = "What is there moves away first. Not for files."),
-			O(WAIT), O(OFFSET), O(LENGTH), CHANGES, COMMON,
+			O(WAIT), O(OFFSET), O(LENGTH), CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = MANY, .run = cmd_migrate,
 	}, {
@@ -278,7 +278,8 @@ const struct command commands[] = {
 		.options = {
 			O(TIER, .help = "where they are to stay, 0 is the fastest tier", .not_with = OPT_REFRESH),
 			O(WAIT, .not_with = OPT_REFRESH), O(REFRESH),
-			O(OFFSET, .not_with = OPT_REFRESH), O(LENGTH, .not_with = OPT_REFRESH), CHANGES, COMMON,
+			O(OFFSET, .not_with = OPT_REFRESH), O(LENGTH, .not_with = OPT_REFRESH), CHANGES,
+			O(JSON), COMMON,
 		},
 		.min_words = 0, .max_words = MANY, .run = cmd_pin,
 	}, {
@@ -290,7 +291,7 @@ const struct command commands[] = {
 		.help = "Or give the range by --offset and --length.\n",
 		.words = "@set @file",
 		.options = {
-			O(OFFSET), O(LENGTH), CHANGES, COMMON,
+			O(OFFSET), O(LENGTH), CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = MANY, .run = cmd_unpin,
 	}, {
@@ -300,7 +301,7 @@ const struct command commands[] = {
 		.help = "Ctrl-C detaches, the work goes on; so it does after a crash.\n",
 		.words = "@set,@rank @file,@file",
 		.options = {
-			O(BACKGROUND), CHANGES, COMMON,
+			O(BACKGROUND), CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2, .run = cmd_evacuate,
 	}, {
@@ -309,7 +310,7 @@ const struct command commands[] = {
 		.summary = "use a tier again after evacuate or errors",
 		.words = "@set,@rank @file,@file",
 		.options = {
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2, .run = cmd_admit,
 	}, {
@@ -431,7 +432,7 @@ const struct command commands[] = {
 			O(OUTPUT, .more = "; not over what is metadata or a tier."),
 			O(FORCE, .help = "dump a metadata snapshot that is held already, and keep it",
 			  .more = "; a warning says in which transaction it was made."),
-			O(FORMAT), COMMON,
+			O(FORMAT), O(JSON, .help = "the same as --format json"), COMMON,
 		},
 		.min_words = 1, .max_words = 1, .run = cmd_dump,
 	}, {
@@ -447,7 +448,7 @@ const struct command commands[] = {
 			  .more = ", also if another device holds metadata of the set, or if DEV carries "
 				"something else than metadata of the set, or newer metadata than the "
 				"dump."),
-			O(TEST), O(YES), COMMON,
+			O(TEST), O(YES), O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2, .run = cmd_restore,
 	}, {
@@ -470,7 +471,7 @@ const struct command commands[] = {
 				"on tiers which are not named; it says how many, and asks once more. With "
 				"--label: also if DEV does not look like the tier."),
 			O(TEST, .more = "With --label: show what speaks for it and against it."),
-			O(YES), COMMON,
+			O(YES), O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2 + TIER_MAX_TIERS, .run = cmd_repair,
 	}, {
@@ -495,7 +496,7 @@ const struct command commands[] = {
 			  .more = ": a logical volume, a label. A volume that carries something else by now "
 				"stays. A tier that was added by then is taken out by tierctl-remove(8)."),
 			O(TEST, .more = "Each LVM command and each table line are shown."),
-			O(YES), O(FORCE), COMMON,
+			O(YES), O(FORCE), O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = 2, .run = cmd_add,
 	}, {
@@ -509,7 +510,7 @@ const struct command commands[] = {
 			O(BACKGROUND, .more = "The same command without this option finishes it."),
 			O(ABORT, .help = "keep the tier: the emptying ends, and the tier is in use again",
 			  .more = "What has moved stays where it is. Works until the tier is out."),
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2, .run = cmd_remove,
 	}, {
@@ -526,7 +527,7 @@ const struct command commands[] = {
 			  .more = "Works until OLD is out. Asks if neither is being emptied: the call may "
 				"have been cut short before, but NEW may just as well be a tier that "
 				"replaces nothing."),
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 3, .max_words = 3, .run = cmd_replace,
 	}, {
@@ -541,7 +542,7 @@ const struct command commands[] = {
 			O(ABORT, .help = "forget a table that was loaded and not used",
 			  .more = "There is one step, done or not, so that nothing else is to be undone."),
 			O(TEST, .more = "The table line is shown."),
-			O(YES), O(FORCE), COMMON,
+			O(YES), O(FORCE), O(JSON), COMMON,
 		},
 		.min_words = 1, .max_words = 1, .run = cmd_resize,
 	}, {
@@ -551,7 +552,7 @@ const struct command commands[] = {
 		.words = "@set",
 		.options = {
 			O(ABORT, .help = "go back to OLD"),
-			CHANGES, COMMON,
+			CHANGES, O(JSON), COMMON,
 		},
 		.min_words = 2, .max_words = 2, .run = cmd_rename,
 	},

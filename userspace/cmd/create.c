@@ -396,7 +396,7 @@ static bool wipe(struct creation *c)
 /* The table's settings hold while it lives; messages make them last. */
 static bool store_settings(const struct creation *c)
 {
-	struct set s = { .active = true, .name = (char *)c->name, .dm.name = (char *)c->name };
+	struct set s = { .ctx = c->ctx, .active = true, .name = (char *)c->name, .dm.name = (char *)c->name };
 	unsigned int i;
 	bool good = true;
 
@@ -431,6 +431,7 @@ static int create_device(struct creation *c, const char *params)
 		    c->name);
 		return EXIT_FAILED;
 	}
+	context_set(c->ctx, hex, c->name);
 	say(c->ctx, "Created /dev/mapper/%s.", c->name);
 	return EXIT_DONE;
 }

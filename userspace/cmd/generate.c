@@ -8,7 +8,8 @@
  * made anew.  WHAT is, for troff,
  *
  *   head COMMAND, options COMMAND	the page of that command
- *   commands, common			tierctl(8): all commands, the options that it tells for all
+ *   commands, common, errors		tierctl(8): all commands, the options that it tells for all, the
+ *					codes of errors
  *
  * and, for shells, table.  "make generate" calls this.
  */
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/util.h"
 #include "cmd/commands.h"
 
@@ -168,6 +170,19 @@ static void put_common(void)
 	}
 }
 
+static void put_errors(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_ERRORS; i++) {
+		printf(".TP\n.B ");
+		put(error_defs[i].name, strlen(error_defs[i].name));
+		printf("\n");
+		put_text(commands, error_defs[i].meaning);
+		printf("\n");
+	}
+}
+
 static void put_quoted(const char *text)
 {
 	for (; *text; text++) {
@@ -243,6 +258,8 @@ static bool put_block(const char *what)
 		put_commands();
 	else if (!strcmp(what, "common"))
 		put_common();
+	else if (!strcmp(what, "errors"))
+		put_errors();
 	else if (!strcmp(what, "table"))
 		put_table();
 	else

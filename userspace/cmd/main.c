@@ -22,6 +22,12 @@ static bool may_do_without_dm(const struct command *c)
 	       c->run == cmd_scan;
 }
 
+/* Those that change something, but for two that have a report. */
+static bool only_changes(const struct command *c)
+{
+	return option_of(c, OPT_TEST) && c->run != cmd_check && c->run != cmd_schedule;
+}
+
 static int run(struct tier_context *ctx, const struct command *c, int argc, char **argv)
 {
 	struct args args;
@@ -59,7 +65,9 @@ static int run(struct tier_context *ctx, const struct command *c, int argc, char
 		code = EXIT_FAILED;
 	dm_stop();
 report:
-	if (terminal_of(ctx)->json)
+	if (terminal_of(ctx)->json && only_changes(c))
+		json_finish_change(terminal_of(ctx), code);
+	else if (terminal_of(ctx)->json)
 		json_finish(terminal_of(ctx));
 out:
 	args_free(&args);

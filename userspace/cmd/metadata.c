@@ -289,7 +289,9 @@ int cmd_dump(const struct args *args)
 		err(args->ctx, ERR_USAGE, "dump: no format %s: xml, json.", format);
 		return EXIT_USAGE;
 	}
-	run.json = !strcmp(format, "json");
+	run.json = args->given[OPT_JSON] || !strcmp(format, "json");
+	/* The dump itself is the report. */
+	json_is_a_stream();
 	if (find_target(args->ctx, &t, args->word[0]) && reserve(&t, args->ctx->force)) {
 		run.input = t.path;
 		run.snapshot = t.set && t.set->active;
@@ -504,6 +506,7 @@ int cmd_restore(const struct args *args)
 	if (restore_read(args->ctx, input, path, &content)) {
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
+		context_set(args->ctx, from.hex, content.info.name);
 		/* A file does not make a set incomplete. */
 		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d,
 					      output, &from) : may_overwrite_file(args->ctx, output,

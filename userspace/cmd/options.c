@@ -81,7 +81,7 @@ const struct option_def option_defs[NR_OPTIONS] = {
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "how to write it: xml (default) or json", "xml json" },
 };
 
-static const struct command_option *option_of(const struct command *c, int id)
+const struct command_option *option_of(const struct command *c, int id)
 {
 	const struct command_option *o;
 

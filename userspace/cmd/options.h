@@ -79,6 +79,9 @@ struct option_def {
 
 extern const struct option_def option_defs[NR_OPTIONS];
 
+/* NULL if the command does not take it. */
+const struct command_option *option_of(const struct command *c, int id);
+
 /* The line about it. */
 const char *option_help(const struct command_option *o);
 

@@ -272,27 +272,27 @@ static int record_name(struct set *s)
 }
 
 /* Which of the two the device is called now, and which the metadata has. */
-static struct set *find_either(struct set_list *list, const char *from, const char *to)
+static struct set *find_either(struct tier_context *ctx, struct set_list *list, const char *from, const char *to)
 {
 	struct set *s;
 
-	sets_load(list->ctx, list, false);
+	sets_load(ctx, list, false);
 	s = sets_find(list, to);
 	if (s && s->active && !strcmp(s->dm.name, to) && !sets_find(list, from)) {
 		sets_free(list);
-		return need_changeable(list->ctx, list, to);
+		return need_changeable(ctx, list, to);
 	}
 	sets_free(list);
-	s = need_known(list->ctx, list, from) ? sets_find(list, from) : NULL;
+	s = need_known(ctx, list, from) ? sets_find(list, from) : NULL;
 	if (!s)
 		return NULL;
 	if (!s->active && is_name(s->name)) {
-		err(list->ctx, ERR_INACTIVE, "%s: not active. Type: tierctl activate --name %s %s",
+		err(ctx, ERR_INACTIVE, "%s: not active. Type: tierctl activate --name %s %s",
 		    s->name, to, s->name);
 		return NULL;
 	}
 	sets_free(list);
-	return need_changeable(list->ctx, list, from);
+	return need_changeable(ctx, list, from);
 }
 
 static bool name_is_free(const struct set *s, const char *to)
@@ -348,7 +348,7 @@ int cmd_rename(const struct args *args)
 	code = check_name(args->ctx, to, "rename");
 	if (code)
 		return code;
-	s = find_either(&list, from, to);
+	s = find_either(args->ctx, &list, from, to);
 	code = EXIT_FAILED;
 	if (s && strcmp(s->name, s->dm.name)) {
 		err(args->ctx, ERR_UNSUITABLE,

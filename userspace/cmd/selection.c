@@ -181,6 +181,8 @@ int target_parse(const struct args *args, const char *command, unsigned int flag
 	}
 	if (!code && by_path && !check_active(t->set))
 		code = EXIT_FAILED;
+	if (t->set)
+		context_set(args->ctx, t->set->hex, t->set->name);
 	ranges_settle(&t->numbered);
 	ranges_add_all(&t->chunks, &t->numbered);
 	ranges_settle(&t->chunks);

@@ -49,6 +49,7 @@ option|--set|create|-|a tunable, as with tierctl-set(8); repeatable
 option|-f --force|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||go on in spite of what would be lost (still asks)
 option|-t --dry-run --test|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit restore repair add remove replace resize rename||say what would be done, change nothing
 option|-y --yes|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||answer yes to every question
+option|--json|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain metrics check restore repair add remove replace resize rename||report as JSON
 option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say how the command is used
 option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say the version
 option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say errors only
@@ -67,7 +68,6 @@ option|-r --read-only|activate||write nothing at all to the set
 option|--no-check|activate||do not check the metadata first
 option|-n --name|activate|-|call the device NAME
 option|-a --all|deactivate||every active set
-option|--json|list scan status schedule get wait top heatmap explain metrics check||report as JSON
 option|-a --all|scan||also the devices that belong to no set, and what they carry
 option|-i --interval|status|-|measure rates for so long (1 to 86400), then report
 option|--apply|schedule||change no timer, pause or resume as is right now
@@ -96,6 +96,7 @@ option|-t --dry-run --test|check||leave the flag needs_check as it is
 option|-o --output|dump|@file|write there, not to standard output
 option|-f --force|dump||dump a metadata snapshot that is held already, and keep it
 option|--format|dump|xml json|how to write it: xml (default) or json
+option|--json|dump||the same as --format json
 option|--label|repair|0 1 2 3|write the label of this tier to DEV, which lost it
 option|--tiers|repair||compare labels, make lost records of them: DEV..., fastest first
 option|--at|add|0 1 2 3|where in the order of tiers, 0 is the fastest (default: last)

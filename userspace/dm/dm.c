@@ -159,6 +159,8 @@ static int finish_change(struct dm_task *task, int r, char **reason)
 {
 	if (r && !*reason)
 		*reason = xstrdup(strerror(-r));
+	if (!r)
+		dm_context->changed = true;
 	if (task)
 		dm_task_destroy(task);
 	/* Nodes are there, or gone, when this returns. */

@@ -282,9 +282,13 @@ bool lvm_number(const struct json_object *rows, size_t row, const char *name, ui
 int lvm_change(struct tier_context *ctx, const char *const *argv)
 {
 	char *command;
+	int r;
 
-	if (!ctx->dry_run)
-		return lvm_run(ctx, argv, NULL);
+	if (!ctx->dry_run) {
+		r = lvm_run(ctx, argv, NULL);
+		ctx->changed |= !r;
+		return r;
+	}
 	command = lvm_command(argv);
 	say(ctx, "Would run: %s", command);
 	free(command);

@@ -391,6 +391,7 @@ static int activate(struct set *s, const struct activation *how)
 	char *params, *version = NULL, *reason;
 	int code = EXIT_DONE;
 
+	context_set(s->ctx, s->hex, s->name);
 	if (s->active) {
 		say(s->ctx, "%s: is active already.", s->name);
 		return EXIT_DONE;

@@ -133,6 +133,7 @@ static int copy_homeless(const struct conversion *c)
 	int origin = device_open(&c->origin, O_RDONLY);
 	void *buf = block_buffer(COPY_BYTES);
 
+	c->ctx->changed = true;
 	if (origin < 0)
 		r = origin;
 	for (n = 0; !r && n < c->homeless; n++) {

@@ -53,6 +53,7 @@ int label_area_clear(struct tier_context *ctx, const struct device *d, uint64_t 
 {
 	int r = label_area_zero(d, chunk_sectors, label, 0);
 
+	ctx->changed = true;
 	if (r)
 		err(ctx, error_from(-r), "%s: cannot be written: %s.", d->name, strerror(-r));
 	return r;

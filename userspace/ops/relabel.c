@@ -225,6 +225,7 @@ static int write_label(int fd, const struct set *s, const struct set_tier *t)
 	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
 	copy_string(label.name, sizeof(label.name), s->info.name);
 	tier_label_pack(slot, &label);
+	s->ctx->changed = true;
 	r = zero_blocks(fd, 0, label.label_area * SECTOR_SIZE);
 	step_reached("label", "zeroed");
 	for (i = TIER_LABEL_SLOTS - 1; !r && i >= 0; i--) {

@@ -253,6 +253,7 @@ static int write_over_label(struct moment *m, const void *block)
 {
 	int r = write_fully(m->home_fd, m->label, block, m->home->dev.logical_block);
 
+	m->s->ctx->changed = true;
 	if (!r && fsync(m->home_fd))
 		r = -errno;
 	return r;

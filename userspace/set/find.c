@@ -18,8 +18,10 @@ static struct set *find_known(struct tier_context *ctx, struct set_list *list, c
 
 	sets_load(ctx, list, false);
 	s = sets_find(list, name);
-	if (s)
+	if (s) {
+		context_set(ctx, s->hex, s->name);
 		return s;
+	}
 	/* It may be there, but inactive. */
 	sets_free(list);
 	sets_load(ctx, list, true);

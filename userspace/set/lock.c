@@ -108,6 +108,7 @@ bool lock_set(struct tier_context *ctx, const char *hex, const char *name)
 	char *who;
 	int e;
 
+	context_set(ctx, hex, name);
 	if (lock_set_now(ctx, hex))
 		return true;
 	e = errno;

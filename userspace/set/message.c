@@ -27,6 +27,8 @@ int send_message(const struct set *s, const char *fmt, ...)
 			    resume ? " It is suspended. First: " : "", resume ? resume : "");
 			free(resume);
 			free(reason);
+		} else {
+			s->ctx->changed = true;
 		}
 	}
 	free(message);

@@ -245,6 +245,7 @@ bool pins_write(struct pins *pins)
 	for (i = 0; i < pins->nr; i++)
 		pin_to_line(&pins->pin[i], &t);
 	r = replace_file(pins, &t);
+	pins->ctx->changed |= !r;
 	if (r)
 		err(pins->ctx, error_from(-r), "%s: %s.", pins->where, strerror(-r));
 	free(uuid);

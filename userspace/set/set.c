@@ -990,6 +990,7 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	char *role, *meant;
 
 	if (s) {
+		context_set(list->ctx, s->hex, s->name);
 		/* Of two that have the name the active one is meant. */
 		return s->active || sets_alone(list, s, name) ? s : NULL;
 	}

@@ -14,6 +14,7 @@ int set_write_state(const struct set *s, u32 state, unsigned int home)
 	const char *reason = "metadata cannot be opened";
 
 	if (fd >= 0) {
+		s->ctx->changed = true;
 		r = md_set_state(fd, state, home, &reason);
 		close(fd);
 	}

@@ -61,6 +61,7 @@ static int wipe_range(struct tier_context *ctx, const struct device *d, const u8
 	if (fd < 0)
 		return fd;
 	if (is_of(ctx, d, set_uuid)) {
+		ctx->changed = true;
 		r = zero_blocks(fd, from, end - from);
 		if (r)
 			err(ctx, error_from(-r), "%s: cannot be written: %s.", d->name, strerror(-r));
@@ -118,6 +119,7 @@ int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd)
 {
 	int r = signatures_wipe(fd);
 
+	ctx->changed = true;
 	if (!r)
 		r = zero_blocks(fd, 0, MEMBER_HEAD);
 	if (r)

@@ -190,6 +190,7 @@ bool output_metadata(struct tier_context *ctx, const char *path, const char *inp
 		return false;
 	size = make_room(ctx, fd, path, c->info.nr_chunks);
 	if (size) {
+		ctx->changed = true;
 		r = md_build(fd, size / MD_BLOCK, c);
 		if (r)
 			err(ctx, error_from(-r), "%s: %s.", path, strerror(-r));

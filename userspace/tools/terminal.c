@@ -114,4 +114,10 @@ void terminal_free(struct terminal *t)
 		free(t->line[--t->nr_lines].text);
 	free(t->line);
 	t->line = NULL;
+	while (t->ctx.nr_sets) {
+		free(t->ctx.set[--t->ctx.nr_sets].hex);
+		free(t->ctx.set[t->ctx.nr_sets].name);
+	}
+	free(t->ctx.set);
+	t->ctx.set = NULL;
 }

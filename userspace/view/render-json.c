@@ -335,7 +335,6 @@ void json_add_scan(const struct member_list *devices, const struct set_list *set
 {
 	unsigned int i;
 
-	devices_array = json_object_new_array();
 	for (i = 0; i < devices->nr; i++) {
 		const struct member *m = &devices->member[i];
 		json_object *o = json_object_new_object();
@@ -394,6 +393,8 @@ void json_start(const char *command)
 {
 	command_name = command;
 	sets_array = json_object_new_array();
+	if (!strcmp(command, "scan"))
+		devices_array = json_object_new_array();
 }
 
 void json_is_a_stream(void)
@@ -401,36 +402,92 @@ void json_is_a_stream(void)
 	stream = true;
 }
 
-void json_finish(const struct terminal *t)
+/* Those lines of what was said. */
+static json_object *lines_of(const struct terminal *t, enum line_level level)
 {
-	json_object *top, *head, *errors, *e;
+	json_object *list = json_object_new_array();
+	char *text, *line, *rest;
 	unsigned int i;
 
-	if (stream) {
-		json_object_put(sets_array);
-		return;
+	for (i = 0; i < t->nr_lines; i++) {
+		if (t->line[i].level != level)
+			continue;
+		rest = text = to_utf8(t->line[i].text);
+		while ((line = strsep(&rest, "\n")))
+			json_object_array_add(list, json_object_new_string(line));
+		free(text);
 	}
-	top = json_object_new_object();
-	head = json_object_new_object();
-	errors = json_object_new_array();
+	return list;
+}
 
-	put_number(head, "schema", SCHEMA);
-	put_string(head, "version", TIERCTL_VERSION);
-	put_string(head, "command", command_name);
-	json_object_object_add(top, "tierctl", head);
-	json_object_object_add(top, "sets", sets_array);
-	if (devices_array)
-		json_object_object_add(top, "devices", devices_array);
+static json_object *errors_of(const struct terminal *t)
+{
+	json_object *list = json_object_new_array(), *e;
+	unsigned int i;
+
 	for (i = 0; i < t->nr_lines; i++) {
 		if (t->line[i].level != LINE_ERROR)
 			continue;
 		e = json_object_new_object();
 		put_string(e, "code", error_defs[t->line[i].code].name);
 		put_string(e, "message", t->line[i].text);
-		json_object_array_add(errors, e);
+		json_object_array_add(list, e);
 	}
-	json_object_object_add(top, "errors", errors);
+	return list;
+}
+
+static json_object *envelope(void)
+{
+	json_object *top = json_object_new_object(), *head = json_object_new_object();
+
+	put_number(head, "schema", SCHEMA);
+	put_string(head, "version", TIERCTL_VERSION);
+	put_string(head, "command", command_name);
+	json_object_object_add(top, "tierctl", head);
+	json_object_object_add(top, "sets", sets_array);
+	sets_array = NULL;
+	return top;
+}
+
+static void print(json_object *top)
+{
 	puts(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(top);
-	sets_array = devices_array = NULL;
+}
+
+void json_finish(const struct terminal *t)
+{
+	json_object *top;
+
+	if (stream) {
+		json_object_put(sets_array);
+		return;
+	}
+	top = envelope();
+	if (devices_array)
+		json_object_object_add(top, "devices", devices_array);
+	devices_array = NULL;
+	json_object_object_add(top, "errors", errors_of(t));
+	print(top);
+}
+
+void json_finish_change(const struct terminal *t, int exit_code)
+{
+	json_object *top, *o;
+	unsigned int i;
+
+	for (i = 0; i < t->ctx.nr_sets; i++) {
+		o = json_object_new_object();
+		put_string(o, "name", t->ctx.set[i].name);
+		put_string(o, "uuid", t->ctx.set[i].hex);
+		json_object_array_add(sets_array, o);
+	}
+	top = envelope();
+	put_bool(top, "changed", t->ctx.changed);
+	put_bool(top, "dry_run", t->ctx.dry_run);
+	put_number(top, "exit_status", exit_code);
+	json_object_object_add(top, "messages", lines_of(t, LINE_RESULT));
+	json_object_object_add(top, "warnings", lines_of(t, LINE_WARNING));
+	json_object_object_add(top, "errors", errors_of(t));
+	print(top);
 }

@@ -24,6 +24,8 @@ struct check_run;
 void json_add_check(const char *name, const struct check_run *run, bool fine);
 struct terminal;
 void json_finish(const struct terminal *t);
+/* The same of a command that changes something and has no report of its own. */
+void json_finish_change(const struct terminal *t, int exit_code);
 /* The command has printed JSON of its own, an object a line: no envelope. */
 void json_is_a_stream(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where the lines of a command go, and what is kept of them. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,6 +106,28 @@ static void test_question(void)
 	terminal_free(&terminal);
 }
 
+/* tierctl(8) is generated, the schema is not. */
+static void test_codes(void)
+{
+	FILE *f = fopen("../../userspace/schema/common.json", "r");
+	char *schema = NULL, *wanted;
+	size_t room = 0;
+	unsigned int i, j;
+
+	ok(f && getdelim(&schema, &room, '\0', f) > 0, "the schema can be read");
+	for (i = 0; schema && i < NR_ERRORS; i++) {
+		wanted = xasprintf("\"%s\"", error_defs[i].name);
+		ok(strstr(schema, wanted) && *error_defs[i].meaning, "it has the code %s, which means something", error_defs[i].name);
+		free(wanted);
+		for (j = 0; j < i && strcmp(error_defs[i].name, error_defs[j].name); j++)
+			;
+		ok(i == j, "and no other has that name");
+	}
+	free(schema);
+	if (f)
+		fclose(f);
+}
+
 int main(void)
 {
 	test_context();
@@ -112,5 +135,6 @@ int main(void)
 	test_json();
 	test_quiet();
 	test_question();
+	test_codes();
 	return tap_done();
 }
