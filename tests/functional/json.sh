@@ -24,6 +24,15 @@ done_by()
 	same "$1" "$(jq -r .tierctl.command "$tmp/json")" "command"
 }
 
+# wrong_usage COMMAND ARGUMENT...
+wrong_usage()
+{
+	ctl_code 2 "$@" --json
+	same "false 2 usage" "$(jq -r '"\(.changed) \(.exit_status) \(.errors[0].code)"' <<<"$output")" "$*"
+	echo "$output" >"$tmp/json"
+	keep_report "$1" "$tmp/json"
+}
+
 prepare()
 {
 	[ -b "$meta" ] || make_disks
@@ -33,9 +42,9 @@ made()
 {
 	prepare
 	disk third 32
-	done_by "false true 0 " create "$set" -t -m "$meta" -c 64k "$fast" "$slow"
+	done_by "false true 0 " create "$set" -t -m "$meta" -c 64k -L 16m "$fast" "$slow"
 	matches "Would create $set with the table" "$(jq -r '.messages[]' "$tmp/json")"
-	done_by "true false 0 $set" create "$set" -m "$meta" -c 64k "$fast" "$slow"
+	done_by "true false 0 $set" create "$set" -m "$meta" -c 64k -L 16m "$fast" "$slow"
 	matches "Created /dev/mapper/$set" "$(jq -r '.messages[]' "$tmp/json")"
 	done_by "false false 1  exists" create "$set" -m "$meta" -c 64k "$fast" "$slow"
 	matches 'exists' "$(jq -r '.errors[0].message' "$tmp/json")"
@@ -49,11 +58,11 @@ ran()
 	done_by "true false 0 $set" resume "$set"
 	done_by "false true 0 $set" set "$set" migration_depth=4 -t
 	done_by "true false 0 $set" set "$set" migration_depth=4
-	done_by "false false 1 $set usage" set "$set" frequency=4
+	wrong_usage set "$set" frequency=4
 	done_by "true false 0 $set" migrate "$set" 0-3 --tier 1 --wait
 	done_by "true false 0 $set" pin "$set" 0-3 --tier 1
 	done_by "true false 0 $set" unpin "$set" 0-3
-	done_by "false false 2  usage" migrate "$set" 0-3
+	wrong_usage migrate "$set" 0-3
 	done_by "true false 0 $set" evacuate "$set" 0
 	done_by "true false 0 $set" admit "$set" 0
 	done_by "false false 1  not_found" pause elsewhere
@@ -75,9 +84,10 @@ test_case "add, resize, remove, replace, rename" reshaped
 
 stopped()
 {
-	io hold "$dev" &
-	holder=$!
-	retry dmsetup info -c --noheadings -o open "$set" | grep -qx 1
+	local holder
+	background io hold "$dev"
+	holder=$last_pid
+	nap 1
 	done_by "false false 1 $set in_use" deactivate "$set"
 	kill "$holder"
 	wait "$holder" || true

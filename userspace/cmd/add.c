@@ -169,8 +169,8 @@ static bool agree(const struct args *args, const struct addition *a)
 		else if (!ask(args->ctx, "Wipe %s (%s)?", a->new.typed, a->new.carries))
 			return false;
 	}
-	return args->given[OPT_AT] || args->ctx->dry_run || ask(args->ctx, "Add it in this order to %s?",
-								a->s->name);
+	return args->given[OPT_AT] || args->ctx->dry_run ||
+	       ask(args->ctx, "Add it in this order to %s?", a->s->name);
 }
 
 static int load_table(struct addition *a, const char *device)

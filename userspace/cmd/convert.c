@@ -935,9 +935,8 @@ static int go_on(struct request *q, bool *undone)
 	} else if (s && is_not_activated(q, s)) {
 		say(q->args->ctx, "%s: is a tiered set already, and %s.", s->name,
 		    q->args->ctx->dry_run ? "would be activated" : "not active");
-		code = q->args->ctx->dry_run ? EXIT_DONE : lock_set(q->args->ctx, s->hex,
-								    s->name) ? activate_uuid(q->args->ctx,
-								    s->hex) : EXIT_FAILED;
+		code = s->ctx->dry_run ? EXIT_DONE :
+		       lock_set(s->ctx, s->hex, s->name) ? activate_uuid(s->ctx, s->hex) : EXIT_FAILED;
 		if (code == EXIT_FAILED && convert_unused(s))
 			convert_say_ways(q->args->ctx, s->name);
 	} else if (s) {

@@ -508,9 +508,8 @@ int cmd_restore(const struct args *args)
 		from.info = content.info;
 		context_set(args->ctx, from.hex, content.info.name);
 		/* A file does not make a set incomplete. */
-		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d,
-					      output, &from) : may_overwrite_file(args->ctx, output,
-					      &from);
+		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d, output, &from) :
+		      may_overwrite_file(args->ctx, output, &from);
 		if (may && args->ctx->dry_run)
 			say(args->ctx, "Would restore %s to %s.", input, output);
 		if (may && (args->ctx->dry_run || output_metadata(args->ctx, path, input, &content)))

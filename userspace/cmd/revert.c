@@ -530,8 +530,8 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 		r = mend_held(args, v, name);
 		if (!r)
 			/* I/O that was held goes on, whatever was asked for. */
-			code = args->given[OPT_ABORT] ? too_late(args->ctx, own_name) : done(args->ctx,
-								 hex, name);
+			code = args->given[OPT_ABORT] ? too_late(args->ctx, own_name) :
+			       done(args->ctx, hex, name);
 		else if (r == -EAGAIN)
 			code = -1;
 	}
