@@ -3,7 +3,7 @@
 # timeout=400
 # long
 #
-# More of what befalls the devices that a set stands on while it is in use, see below.sh.
+# More of what can happen to the devices below a set in use, see below.sh.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@
 
 test_case "a tier is unplugged, and comes back" unplugged slow 1 tier_missing 'tier 1 .* is missing'
 
-# As long as the set holds what is gone, a SCSI disk gets another name.
+# As long as the set holds a SCSI disk that is gone, a disk that comes back gets another name.
 renamed()
 {
 	local old
@@ -92,7 +92,7 @@ both()
 }
 test_case "the metadata is suspended, and so is the set" both
 
-# A first write waits for its commit, and so does whoever asks the kernel about the metadata.
+# A first write waits for its commit. A status request, which needs the metadata, waits as well.
 committing()
 {
 	make meta
@@ -127,11 +127,11 @@ hangs()
 calm() { ctl status "$set" >"$tmp/said"; }
 test_case "the metadata device hangs, of a set that dmsetup made" hangs
 
-# What an inactive set lacks is where it was.
+# A device that an inactive set lacks was suspended.
 suspended_inactive()
 {
 	make_disks
-	# The disk itself does not look like a tier.
+	# The disk itself must not look like a tier.
 	wrap held "0 $(($(sectors_of "$slow") - 2048)) linear $slow 2048"
 	ctl create -q "$set" -m "$meta" -c 64k "$fast" /dev/mapper/tt_held
 	ctl deactivate -q "$set"
@@ -179,10 +179,10 @@ mirror()
 	meta=/dev/mapper/tt_held
 	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
 	well
-	# Nothing has been written yet, so that the mirror itself does not know.
+	# Nothing has been written yet, so the mirror itself does not know of the failure.
 	dmsetup wipe_table tt_leg1
 	ill metadata degraded part_degraded 'tt_held \(the metadata\) has lost a leg: /dev/mapper/tt_leg1'
-	# Without metadata of its own it would wait for somebody to note the loss.
+	# A mirror with metadata of its own would wait until somebody records the failed leg.
 	dmsetup load tt_leg1 --table "$(linear_line spare)"
 	dmsetup resume tt_leg1
 	well
@@ -220,7 +220,7 @@ read_only()
 	well
 	blockdev --setro "$meta"
 	ill metadata read_only part_read_only "$meta \\(the metadata\\) is read-only: blockdev --setrw $meta"
-	# A set that writes nothing needs nothing else.
+	# A set that writes nothing is not harmed by a read-only device.
 	ctl deactivate -q "$set"
 	ctl_code 0 activate -q --read-only "$set"
 	well
@@ -264,7 +264,7 @@ deferred()
 }
 test_case "a set that is removed as soon as it is closed" deferred
 
-# Last
+# Must be the last case.
 test_case "every report keeps to its schema" schemas
 
 run_tests

@@ -4,8 +4,8 @@
 # timeout=300
 # long
 #
-# What befalls the volumes and arrays that a set stands on: RAID1 volumes and an md array that
-# lose a leg, a volume whose table became one of error.  What tierctl status says to do mends it.
+# What can happen to the volumes and arrays below a set: RAID1 volumes and an md array lose a leg,
+# the table of a volume becomes one of "error". The command that tierctl status names mends it.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

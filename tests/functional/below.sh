@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=180
 #
-# What befalls the devices that a set stands on while it is in use: unplugged, suspended, an
-# error where their table was, a leg of a mirror lost, smaller, read-only, larger blocks; and
-# its own device.  tierctl status says so, with a way out, each time in words, by its exit
-# status, as JSON and as metrics; and never waits for a device.
+# What can happen to the devices below a set in use: unplugged, suspended, an error table, a
+# mirror that loses a leg, smaller, read-only, larger blocks; and to the set's own device.
+# tierctl status reports each case, with a way out, in words, by its exit status, as JSON
+# and as metrics; and it never waits for a device.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,7 @@ plain()
 }
 test_case "the metadata is suspended, of a set that dmsetup made" plain
 
-# left_by COMMAND...: what that leaves of a set that is open
+# left_by COMMAND...: the state in which COMMAND leaves an open set
 left_by()
 {
 	local holder
@@ -34,7 +34,7 @@ left_by()
 	background io hold "$dev"
 	holder=$last_pid
 	nap 1
-	"$@" "$set" || true		# --force says that it is busy, and has replaced the table
+	"$@" "$set" || true		# --force says that the device is busy, and has replaced the table
 	same error "$(dmsetup table "$set" | cut -d' ' -f3)" "table"
 	ctl_code 3 status "$set"
 	note "$(grep '^attention' <<<"$output")"
@@ -46,10 +46,10 @@ left_by()
 	ctl metrics "$set" >"$tmp/metrics"
 	matches "dm_tier_failed\{set=\"$set\"\} 1" "$(<"$tmp/metrics")"
 	matches "dm_tier_attention\{set=\"$set\"\} 1" "$(<"$tmp/metrics")"
-	# As long as it is open it stays.
+	# The device stays as long as it is open.
 	ctl_code 1 activate "$set"
 	one_line 'open by|in use'
-	# By itself it does not come up again.
+	# --auto does not activate the set again.
 	ctl_code 0 activate --auto
 	same error "$(dmsetup table "$set" | cut -d' ' -f3)" "table"
 	kill "$holder"
@@ -65,7 +65,7 @@ left_by()
 }
 test_case "remove --force of a set in use" left_by dmsetup remove --force
 
-# Last
+# Must be the last case.
 test_case "every report keeps to its schema" schemas
 
 run_tests

@@ -15,9 +15,9 @@
 chunks=$((1024 * 1024))
 chunk=2048
 
-# kernel_memory: KiB of slab and percpu memory and of dm-bufio's blocks.  What is
-# free or available would count pages that wait in the CPUs' own lists, too: it
-# differs by tens of MiB before an activation and after the removal.
+# kernel_memory: KiB of slab and percpu memory and of dm-bufio's blocks. MemFree and
+# MemAvailable would also count pages in the CPUs' own lists, which differ by tens of MiB
+# between the two measurements.
 kernel_memory()
 {
 	local bufio=/sys/module/dm_bufio/parameters/current_allocated_bytes n=0
@@ -82,8 +82,8 @@ one_tebibyte()
 }
 test_case "1 TiB activates and takes at most 16 bytes a chunk" one_tebibyte
 
-# Each second chunk of an eighth lies on a tier that is missing, and one of 64 of the
-# rest: no bucket of the first answer, which has 4096, is without one.
+# Of the first eighth of all chunks every second one lies on a missing tier, of the rest one
+# in 64. So each of the 4096 buckets of the first answer has a missing chunk.
 gone='function gone(c) { return c < chunks / 8 ? c % 2 : c % 64 == 10 }'
 
 scattered_and_missing()

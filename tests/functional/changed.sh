@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: it looks at tierctl
 #
-# Parts of a set that come back changed, or change under it: what a device that joins is
-# refused for, one that is known is refused for as well, by the kernel and by tierctl, and
-# nothing is written.  And changes that do no harm.
+# Parts of a set come back changed, or change under the set. The kernel and tierctl refuse a
+# known device for the same reasons as a device that joins, and write nothing. Harmless
+# changes are accepted.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,7 +22,7 @@ prepare()
 	deactivate
 }
 
-# change NAME ATTRIBUTE=VALUE...: the disk with another one; it keeps what is on it
+# change NAME ATTRIBUTE=VALUE...: makes the disk anew with these attributes and the same contents
 change()
 {
 	local item=$configfs/tt_$1 word
@@ -32,7 +32,7 @@ change()
 	wait_for 10 test -b "/dev/tt_$1"
 }
 
-# untouched COMMAND...: it writes to none of the disks, nor is their content another one
+# untouched COMMAND...: COMMAND writes to none of the disks, and their contents stay the same
 untouched()
 {
 	local sums counts
@@ -102,7 +102,7 @@ test_case "the metadata device comes back smaller" refused_until meta size=1 siz
 	'metadata tt_meta: metadata device is smaller than its metadata' \
 	"$set: ${what[0]} has shrunk from 4 mib to 1 mib\\."
 
-# No file system could bear it either, and --read-only is no way around.
+# A file system could not use larger blocks either, so --read-only does not help.
 blocks_options()
 {
 	prepare
@@ -156,20 +156,20 @@ protected_dm()
 }
 test_case "a tier comes back as a read-only mapping" protected_dm
 
-# What is written is refused again once it is given, as the kernel may be asked by dmsetup.
+# tierctl refuses at once; the kernel, asked through dmsetup, must refuse the same table, too.
 twin()
 {
 	prepare
 	wrap twin "$(linear_line slow)"
 	tiers=("$fast" "$slow" /dev/mapper/tt_twin)
-	# A mapping has the disk to itself, but for other mappings.
+	# A disk that is a tier can only be opened by other mappings.
 	untouched kernel_refuses 'tier 2 \(dm-[0-9]+\) is a copy of a tier that is listed before it'
 	remove tt_twin
 	is_whole
 }
 test_case "a tier comes back twice, by two names" twin
 
-# The core lends a disk, or partitions of it.
+# The kernel lets a set open a disk together with its partitions.
 overlapping()
 {
 	disk meta 4
@@ -200,7 +200,7 @@ harmless()
 	write_chunks 0 20 1 block=4k
 	move 0 10 1
 	deactivate
-	# null_blk finds what it has written with larger blocks in the first sector of each alone.
+	# null_blk with larger blocks finds old data only in the first sector of each block.
 	for name in meta fast slow; do
 		dd if="/dev/tt_$name" of="$tmp/$name" bs=1M iflag=direct status=none
 		change "$name" blocksize="$4"
@@ -219,7 +219,7 @@ test_case "the metadata comes back with larger blocks" harmless 512 512 512 4096
 test_case "tiers come back with blocks that others of the set had" harmless 512 512 4096 512 4096 512 4096
 test_case "tiers come back with smaller blocks" harmless 512 4096 4096 512 512 512 4096
 
-# Copied to a partition that begins beside a physical block, a tier is slow.
+# A tier copied to a partition that does not begin with a physical block is slow.
 askew()
 {
 	local disk slow_one='does not begin with one of its physical blocks of 4096 bytes, so writes are slow'
@@ -248,7 +248,7 @@ askew()
 wipe_start() { dd if=/dev/zero of="$1" bs=1M count=1 oflag=direct status=none; }
 test_case "a tier comes back beside its physical blocks" askew
 
-# ---- under a live set
+# ---- under a set in use
 
 # live: a set on $fast and a mapping, of which another table can be loaded
 live()
@@ -261,7 +261,7 @@ live()
 	move 0 10 1
 }
 
-# larger: the mapping shows a copy with larger blocks; smaller: the disk again
+# larger: the mapping shows a copy with larger blocks; smaller: the mapping shows the disk again
 larger()
 {
 	disk third 32 blocksize=4096
@@ -279,13 +279,13 @@ live_blocks()
 	larger
 	refused "$larger" load
 	check_chunks 10 10 1
-	# A resume is asked as well, and the table stays.
+	# A resume checks the devices as well, and the old table stays.
 	suspend
 	refused "$larger" resume
 	smaller
 	resume
 	check_chunks 0 20 1
-	# So is one of a table that was loaded before.
+	# The resume of a table that was loaded before is refused, too.
 	load
 	lower slow "$(linear_line third)"
 	suspend
@@ -297,7 +297,7 @@ live_blocks()
 }
 test_case "blocks of a tier grow under a live set" live_blocks
 
-# What is active reads on, and a file system goes on with its own errors.
+# An active set still reads, and a file system above handles its own write errors.
 live_protected()
 {
 	live
@@ -318,7 +318,7 @@ live_protected()
 }
 test_case "a tier becomes write-protected under a live set" live_protected
 
-# ---- the same of what joins
+# ---- the same refusals for a device that joins
 
 # join_refused DISK_OPTION KERNEL_REGEX TOOL_REGEX
 join_refused()

@@ -4,10 +4,9 @@
 # timeout=900
 # long
 #
-# Tiers of every kind: logical volumes, RAID1, md, dm-crypt, loop files, a RAM
-# disk.  And what is put on top: dm-crypt, a thin pool, a volume group of its
-# own, dm-writecache, a file system.  Data is compared before and after each
-# step that the set goes through.
+# Tiers of every kind: logical volumes, RAID1, md, dm-crypt, loop files, a RAM disk. Users
+# of every kind above: dm-crypt, a thin pool, a volume group of its own, dm-writecache, a
+# file system. Data is compared before and after each step that the set goes through.
 
 # shellcheck disable=SC2119	# make_loops and others have defaults
 # shellcheck source=lib.sh
@@ -35,7 +34,8 @@ make_vg()
 	vgcreate -q -y -s 1m "$vg" "${loops[@]}" >/dev/null
 }
 
-# make_volumes: $vg/meta, fast and slow; add_volume are the words that make one more the fastest tier
+# make_volumes: $vg/meta, fast and slow; add_volume is the command that adds one more volume
+# as the fastest tier
 make_volumes()
 {
 	make_vg
@@ -59,7 +59,7 @@ set_of_volumes()
 	set_of "$vg/meta" "$vg/fast" "$vg/slow"
 }
 
-# each_way: the data goes to every tier and back, and the set goes down and up
+# each_way: moves the data to every tier and back, deactivates and activates the set
 each_way()
 {
 	local rank n
@@ -74,7 +74,7 @@ each_way()
 	still_data check
 }
 
-# goes CHECK...: the set changes in every way below what CHECK looks at; it needs
+# goes CHECK...: changes the set in every way below the data that CHECK looks at; it needs
 # $fast, $slow and $third
 goes()
 {
@@ -99,7 +99,7 @@ goes()
 	same "fast slow" "$(layout)"
 }
 
-# ---- below: what tiers can be
+# ---- below: devices that can be tiers
 
 lvs_as_tiers()
 {
@@ -109,7 +109,7 @@ lvs_as_tiers()
 	same "$vg/fast" "$(json '.sets[0].tiers[0].device' status "$set")"
 	each_way
 	load_on
-	# LVM leaves alone what the set holds.
+	# LVM does not remove a volume that the set holds open.
 	fails lvremove -f "$vg/fast"
 	fails lvchange -an "$vg/slow"
 	lvextend -q -L 40m "$vg/slow" >/dev/null
@@ -146,18 +146,18 @@ add_by_size()
 	fails lvs "$vg/third"
 	ctl_code 0 remove "$set" 0
 	fails lvs "$vg/tt_set_tvol0"
-	# What tierctl did not make it does not take away.
+	# A volume that tierctl did not make is not removed.
 	ctl_code 0 remove "$set" "$vg/fast"
 	lvs "$vg/fast" >/dev/null
 	still_data check
-	# More than there is.
+	# The size is larger than the free space.
 	ctl_code 1 add "$set" --size 1g --pv "${loops[0]}" --at 0
 	one_line "${loops[0]}: [0-9]+ mib free, 1 gib asked for"
 	load_off
 }
 test_case "add --size makes a volume, remove takes it away" add_by_size
 
-# One of another group has a name of its own, too.
+# A volume of another group gets a free name, too.
 two_groups()
 {
 	make_loops 64 64
@@ -178,7 +178,7 @@ two_groups()
 }
 test_case "volumes are made in two groups" two_groups
 
-# All data is in it then, and its first bytes may well be zero.
+# All data is on the volume then, and its first bytes may well be zero.
 revert_to_made()
 {
 	local made=$vg/tt_set_tvol0 extent=(at=1m len=6m seed=5)
@@ -208,14 +208,15 @@ revert_to_made()
 }
 test_case "revert to a volume that was made for the set" revert_to_made
 
-# Killed around the making and the removing of a volume.
+# Killed just before and just after a volume is made or removed.
 killed_volume()
 {
 	set_of_volumes
 	load_on
 	killed add-volume "${add_volume[@]}"
 	same "vg-fast vg-slow" "$(layout)"
-	# As if something had been there before the volume was; not quite what is there now.
+	# Data that looks like remains from before the volume was made, but differs from the
+	# present contents.
 	dd if="/dev/$vg/slow" of="/dev/$vg/tt_set_tvol0" bs=8k count=1 oflag=direct status=none
 	printf other | dd of="/dev/$vg/tt_set_tvol0" bs=1 seek=2000 conv=notrunc,fsync status=none
 	unchanged "/dev/$vg/tt_set_tvol0" -- ctl_code 1 "${add_volume[@]}"
@@ -234,7 +235,7 @@ killed_volume()
 	ctl_code 0 add --abort "$set" --size 12m --pv "${loops[0]}"
 	same 3 "$(lvs --noheadings "$vg" | wc -l)" "volumes"
 	note "add --size   killed at add-volume       abort    -> volume gone"
-	# It is not what was asked for, and no success.
+	# The command removed only a left-over volume, not the tier that was asked for, so it fails.
 	killed add-volume "${add_volume[@]}"
 	ctl_code 1 remove -q "$set" 0
 	one_line 'only a volume that an earlier call left was removed\..*tier 0, call again'
@@ -251,7 +252,7 @@ killed_volume()
 }
 test_case "killed while a volume is made or removed" killed_volume
 
-# The metadata is a volume, which cannot be told by its superblock, and a file has its name.
+# The metadata is a volume whose superblock is destroyed, and a file has the name of that volume.
 repaired_volume()
 {
 	set_of_volumes
@@ -272,7 +273,7 @@ repaired_volume()
 }
 test_case "metadata on a volume is repaired by its name" repaired_volume
 
-# What others have done to a volume while it was a tier.
+# Somebody changed a volume while it was a tier.
 changed_volume()
 {
 	set_of_volumes
@@ -293,7 +294,7 @@ changed_volume()
 }
 test_case "a volume that is renamed or has snapshots" changed_volume
 
-# A loop device on a file on the set would wait for the set, and the set for it.
+# A loop device of a file on the set would wait for the set, and the set for the loop device.
 on_itself()
 {
 	set_of_volumes
@@ -305,7 +306,7 @@ on_itself()
 	loops+=("$loop")
 	ctl_code 1 add "$set" "$loop" --at 0
 	one_line "$loop: lies on the device that it is to become part of"
-	# What lies on a set that is suspended is not read.
+	# A device that lies on a suspended set is not read.
 	dmsetup suspend "$set"
 	timeout 60 "$tierctl" scan </dev/null >"$tmp/scan" || fail "scan: status $?: $(<"$tmp/scan")"
 	dmsetup resume "$set"
@@ -319,14 +320,14 @@ on_itself()
 }
 test_case "a tier that would lie on its own set is refused" on_itself
 
-# A volume that a removal left and somebody took for something else is theirs.
+# A volume that a removal left, and that somebody uses for something else now, is not touched.
 foreign_volume()
 {
 	local volume=/dev/$vg/tt_set_tvol0
 	set_of_volumes
 	ctl_code 0 "${add_volume[@]}"
 	killed drop-done remove "$set" 0
-	# This leaves the second slot of the label.
+	# mkswap leaves the second slot of the label.
 	mkswap "$volume" >/dev/null
 	unchanged "$volume" -- ctl_code 1 remove "$set" "$vg/tt_set_tvol0"
 	one_line 'none of the tiers of tt_set, but carries swap.*lvremove'
@@ -336,7 +337,7 @@ foreign_volume()
 	matches 'Wipe' "$errors" question
 	unchanged "$volume" -- ctl_code 1 add --abort "$set" --size 12m --pv "${loops[0]}"
 	one_line 'tvol0: carries swap.*stays.*lvremove'
-	# Nor is it in the way of a removal by rank.
+	# The volume is not in the way of a removal by rank either.
 	unchanged "$volume" -- ctl_code 0 remove "$set" 0
 	matches 'tvol0: was made for tt_set, and stays: carries swap.*deltag' "$errors" warning
 	same "vg-slow" "$(layout)"
@@ -352,7 +353,7 @@ foreign_volume()
 }
 test_case "a volume of a removed tier that holds something else by now" foreign_volume
 
-# Killed between the labels, the metadata and the names of the volumes.
+# Killed between wiping the labels, wiping the metadata and renaming the volumes.
 killed_destroy()
 {
 	local step before
@@ -367,7 +368,8 @@ killed_destroy()
 		same "data" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
 		note "destroy      killed at destroy-$step again    -> one volume, its name back"
 	done
-	# convert --abort does the same of the volume that it is told, and not of the one that has the old name.
+	# convert --abort cleans up the volume that is named, and not the volume that has
+	# the old name.
 	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
 	killed destroy-metadata destroy -y "$vg/data"
 	before=$(lvs --noheadings -o lv_name,lv_attr,lv_tags "$vg")
@@ -378,7 +380,7 @@ killed_destroy()
 	ctl_code 0 convert --abort "$vg/data_torig"
 	same "data" "$(lvs --noheadings -o lv_name,lv_tags "$vg" | tr -d ' ')" "volumes and tags"
 	note "destroy      killed at destroy-metadata convert --abort -> one volume, its name back"
-	# One that was only tagged, and renamed since, keeps the name it has.
+	# A volume that was only tagged, and renamed since, keeps its new name.
 	killed convert-tagged convert "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}"
 	lvrename -q "$vg" data other >/dev/null
 	ctl_code 0 convert --abort "$vg/other"
@@ -390,7 +392,7 @@ killed_destroy()
 }
 test_case "killed while a volume that was converted is destroyed" killed_destroy
 
-# Then nobody knows whether the volume was made for the set.
+# When lvs fails, nobody knows whether the volume was made for the set.
 no_lvs()
 {
 	local bin=$tmp/bin
@@ -416,7 +418,7 @@ no_lvs()
 }
 test_case "remove when LVM does not answer" no_lvs
 
-# A link in the working directory has the name that the new volume gets.
+# A symlink in the working directory has the name that the new volume gets.
 planted()
 {
 	make_disks
@@ -438,7 +440,7 @@ planted()
 }
 test_case "what has a volume's name in the working directory is none" planted
 
-# Of a set that was not converted
+# A set that was not converted
 destroy_made()
 {
 	local step
@@ -505,7 +507,8 @@ crypt_tier()
 	make_disks
 	head -c 32 /dev/urandom >"$tmp/key"
 	cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file "$tmp/key" "$fast" tt_crypt
-	# Zeroes below are noise above, which create does not take for nothing.
+	# Zeroes on the disk are noise through dm-crypt, which create refuses as contents of
+	# a device.
 	dd if=/dev/zero of=/dev/mapper/tt_crypt bs=8k count=1 oflag=direct status=none
 	set_of "$meta" /dev/mapper/tt_crypt "$slow"
 	each_way
@@ -536,7 +539,7 @@ loop_and_ram()
 }
 test_case "a loop file and a RAM disk as tiers" loop_and_ram
 
-# ---- on top
+# ---- users above
 
 # top_set: $fast, $slow, and $third to change with
 top_set()
@@ -583,7 +586,7 @@ thin_on_top()
 	io write "$top" at=0 len=1m seed=10
 	dmsetup create tt_snap --table "0 65536 thin /dev/mapper/tt_pool 1"
 	io check /dev/mapper/tt_snap at=0 len=8m seed=9
-	# What the pool gives back, the set gets back.
+	# Space that the pool discards is free in the set again.
 	before=$(info mapped)
 	remove tt_snap
 	dmsetup message tt_pool 0 "delete 1"
@@ -604,12 +607,12 @@ vg_on_top()
 	top=/dev/tt_in/data
 	io write "$top" at=0 len=8m seed=9
 	goes top_check
-	# The set is larger now, and so can be the volume group.
+	# The set is larger now, so the volume group can grow.
 	pvresize -q "$dev" >/dev/null
 	lvextend -q -L 20m tt_in/data >/dev/null
 	io write "$top" at=8m len=8m seed=9
 	io check "$top" at=0 len=16m seed=9
-	# It is found on the set alone, never on a tier.
+	# The physical volume is found on the set only, never on a tier.
 	same "$dev" "$(pvs --noheadings -o pv_name -S vg_name=tt_in | tr -d ' ')" "physical volumes"
 	# With this filter, as for a guest's disk, the host does not look inside.
 	udevadm settle

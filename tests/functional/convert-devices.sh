@@ -4,8 +4,8 @@
 # timeout=900
 # long
 #
-# Partitions and md arrays with a file system become tiered sets in place and are
-# themselves again.  Files are compared, and fsck looks, on the way.
+# Partitions and md arrays with a file system become tiered sets in place and plain devices
+# again. Files are compared, and fsck runs, after each step.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,8 @@ tidy_more()
 	[ ! -b "$md" ] || mdadm --quiet --stop "$md"
 }
 
-# files write|check: what is on the file system
+# files write
+# check: writes files to the file system, or compares them
 files()
 {
 	if [ "$1" = write ]; then
@@ -44,7 +45,7 @@ sound() { fsck.ext4 -fn "$1" >"$tmp/fsck" 2>&1 || fail "fsck of $1: $(<"$tmp/fsc
 gone() { ! dmsetup info "$1" >/dev/null 2>&1; }
 type_of() { blkid -p -o value -s TYPE "$1" || true; }
 
-# there DEVICE: it becomes a set, whose file system is mounted in the end
+# there DEVICE: converts DEVICE into a set and mounts its file system
 there()
 {
 	mkfs.ext4 -q "$1"
@@ -67,7 +68,7 @@ there()
 	same "" "$(type_of "$1")" "what the device shows of itself"
 }
 
-# back DEVICE: the set that is mounted becomes the device again
+# back DEVICE: reverts the mounted set to DEVICE
 back()
 {
 	mount "$dev" "$mount"
@@ -92,7 +93,7 @@ front()
 	disk fast 16
 }
 
-# partition LABEL: of the two on a disk the second is converted
+# partition LABEL: converts the second of two partitions of a disk
 partition()
 {
 	local disk table
@@ -118,10 +119,11 @@ partition()
 test_case "a partition of a GPT" partition gpt
 test_case "a partition of a DOS table" partition dos
 
-# leg NUMBER MIB: a checksum of what a leg holds from there on
+# leg NUMBER MIB: a checksum of a leg's data from there on
 leg() { dd if="${loops[$1]}" bs=1M skip="$2" count=30 iflag=direct status=none | md5sum; }
 
-# array VERSION MIB: of the superblock, which says where that lies; where data begins
+# array VERSION MIB: VERSION of the superblock, which says where the superblock lies; MIB:
+# where data begins
 array()
 {
 	front
@@ -129,8 +131,8 @@ array()
 	mdadm --quiet --create "$md" --level=1 --raid-devices=2 --metadata="$1" --assume-clean --run \
 		"${loops[@]}" </dev/null
 	there "$md"
-	# Put together again, and in between: a leg alone is nothing, although it may begin
-	# with the label.
+	# The array is stopped and assembled again. In between, a single leg is no member,
+	# although it may begin with the label.
 	mdadm --quiet --stop "$md"
 	same 0 "$(json '[.devices[] | select(.role == "tier" and .id == 1)] | length' scan)" "legs that pass for a tier"
 	ctl_code 1 activate "$set"

@@ -5,9 +5,9 @@
 # timeout=1800
 # long
 #
-# convert and revert, killed at each of their steps: the same command again, an
-# activation as udev starts it, or --abort finishes or undoes what is left, also
-# after a restart.  Each row ends with a line that says so.
+# convert and revert, killed at each of their steps. The same command again, an activation
+# as udev starts it, or --abort finishes or undoes the rest, also after a restart. Each row
+# ends with a line that says so.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,7 +28,7 @@ is_plain()
 	matches '^LVM-' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
 }
 
-# restart: no device of the set is left; LVM's come back, then udev's turn
+# restart: no device of the set is left; then LVM activates its volumes, then udev handles them
 restart()
 {
 	local name
@@ -63,7 +63,7 @@ row()
 		data check
 		ctl_code 0 "${words[@]}" ;;
 	refused)
-		# Nothing was changed yet, so there is nothing that could go on by itself.
+		# Nothing was changed yet, so --auto has nothing to finish.
 		ctl_code 0 activate --auto
 		data check
 		ctl_code 1 activate "$vg/data"
@@ -87,7 +87,7 @@ row()
 	auto)
 		ctl_code 0 activate --auto ;;
 	set)
-		# It is a set again after a restart, and can be reverted.
+		# After a restart the set is a set again, and can be reverted.
 		restart
 		is_set
 		data check
@@ -101,7 +101,7 @@ row()
 		same running "$(json '.sets[0].migration' status "$vg/data")"
 		ctl_code 0 revert "$vg/data" ;;
 	late)
-		# It is no set any more, whatever is left to clean up.
+		# The set is a plain device already, whatever is left to clean up.
 		ctl_code 1 revert --abort "$vg/data"
 		one_line "all of it is back, so that this can only go on\. type: tierctl revert $vg/data"
 		data check
@@ -138,7 +138,7 @@ rows	tagged abort		begun abort \
 	cleared again		retired auto \
 	committed restart	unmade again
 
-# undo CONVERT_STEP ABORT_STEP HOW: what undoes a conversion is killed, too
+# undo CONVERT_STEP ABORT_STEP HOW: --abort, which undoes a conversion, is killed as well
 undo()
 {
 	local words
@@ -180,7 +180,7 @@ live committed auto
 live written abort
 ROWS
 
-# undone_cut CONVERT_STEP ABORT_STEP: the same and a power cut
+# undone_cut CONVERT_STEP ABORT_STEP: as undo, with a power cut after the kill
 undone_cut()
 {
 	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
@@ -201,7 +201,8 @@ for pair in committed:written cleared:committed live:named live:written live:com
 	test_case "power cut: convert at ${pair%:*}, its --abort at ${pair#*:}" undone_cut "${pair%:*}" "${pair#*:}"
 done
 
-# A set that was active is turned back by revert alone, and none is taken for one that was not.
+# Only revert turns back a set that was active. --abort does not take such a set for one
+# that was never active.
 used()
 {
 	local all=("$slow" "$fast" "$meta")
@@ -223,7 +224,7 @@ used()
 }
 test_case "--abort of a set that was used" used
 
-# cut STEP: the tool has died there; now the disks lose power, and it all comes back
+# cut STEP: the tool has died at STEP; now the disks lose power, and all devices come back
 cut()
 {
 	cut_power "$meta" "$fast" "$slow"
@@ -249,7 +250,7 @@ power_cuts()
 	else
 		io check "$slow" "${slow_data[@]}"
 		printf '# convert power cut at %-10s -> the disk\n' "$1" >&3
-		# Before there is a label the disk is known by nothing but its size.
+		# Before a label is written only its size identifies the disk.
 		ctl convert --abort -q -y "$slow" --name "$set"
 		ctl_code 0 "${words[@]}"
 	fi
@@ -277,7 +278,7 @@ for pair in $cuts; do
 	test_case "power cut: convert at ${pair%:*}, revert at ${pair#*:}" power_cuts "${pair%:*}" "${pair#*:}"
 done
 
-# What has no label may be missing: nothing is taken away for that.
+# A device without a label may be missing: nothing is removed because of that.
 missing_disk()
 {
 	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
@@ -292,7 +293,8 @@ missing_disk()
 	done
 	ctl_code 1 convert --abort "$set"
 	one_line "connect it.*tierctl convert --abort dev --name $set"
-	# Before there is a label it is known by nothing but its size, nor is one that is as large.
+	# Before a label is written only its size identifies a disk, and another disk has
+	# the same size.
 	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 "${words[@]}"
 	one_line "connect it.*tierctl convert --abort dev --name $set"
 	unchanged "$fast" "$meta" "$slow" -- ctl_code 1 convert --abort "$slow" --name "$set"
@@ -322,7 +324,7 @@ missing_disk()
 }
 test_case "the disk that was being converted is missing" missing_disk
 
-# By itself nothing is cleaned up as long as one would be left out; who calls is told.
+# activate --auto cleans up nothing as long as a device would be left out; activate by name says so.
 comes_later()
 {
 	local by
@@ -352,7 +354,7 @@ comes_later()
 }
 test_case "a disk that has still to be cleaned up comes late" comes_later
 
-# follow: does what the last message says is to be typed
+# follow: runs the command that the last message names
 follow()
 {
 	local command
@@ -361,8 +363,8 @@ follow()
 	"${command[@]}" status=none
 }
 
-# As long as it is not cleared the disk can be used for what it was, and what is newer
-# there is not lost.
+# As long as the label area is not cleared, the disk can be used as before. Data written
+# that way is newer than the set, and must not be lost.
 used_since()
 {
 	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
@@ -389,7 +391,7 @@ used_since()
 	mount "$slow" "$mount"
 	cmp "$tierio" "$mount/io"
 	umount "$mount"
-	# The same on the way back
+	# The same while reverting
 	ctl_code 0 "${words[@]}"
 	head=$(dd if="$dev" bs=8k count=1 iflag=direct status=none | md5sum)
 	killed revert-written revert "$set"
@@ -408,7 +410,7 @@ used_since()
 }
 test_case "the disk was used for what it was in between" used_since
 
-# A label does not fill a block of theirs, in which more of a signature lies.
+# A label is smaller than a block of these disks, and a signature in the rest of the block stays.
 large_blocks()
 {
 	local zeroes
@@ -424,7 +426,7 @@ large_blocks()
 }
 test_case "a disk with blocks of 4 KiB" large_blocks
 
-# A copy of a tier, as a snapshot of it would be: nobody can say which one is right.
+# A copy of a tier, like a snapshot: nobody can say which of the two is right.
 copied_tier()
 {
 	local words=(convert "$slow" --name "$set" -c 64k --fast "$fast" --metadata "$meta" --policy static)
@@ -467,7 +469,7 @@ refused_suspended()
 	same Suspended "$(dmsetup info -c --noheadings -o suspended "$set")" "the device"
 }
 
-# The slowest tier is not the one that is to take the set's place.
+# The slowest tier is not the tier that takes the set's place.
 other_tier()
 {
 	local step
@@ -484,7 +486,7 @@ other_tier()
 }
 test_case "a call for another tier than the slowest" other_tier
 
-# What lay on a tier before is not taken for what somebody wrote there since.
+# Old data on a tier is not taken for data that somebody wrote after the conversion.
 not_blank()
 {
 	local step
@@ -508,7 +510,8 @@ not_blank()
 }
 test_case "back to a tier that was not blank all over when it joined" not_blank
 
-# Only what revert has left suspended does it resume, and nobody else may be at it.
+# revert resumes only a set that revert itself suspended, and only while no other command
+# works on it.
 suspended_by_others()
 {
 	local fd uuid
@@ -528,7 +531,8 @@ suspended_by_others()
 }
 test_case "a set that others have suspended" suspended_by_others
 
-# What was written from there on would be lost: it is not resumed, and nobody says that it should be.
+# Writes from here on would be lost: the set is not resumed, and no message tells the user
+# to resume it.
 not_resumed()
 {
 	local step
@@ -552,7 +556,7 @@ not_resumed()
 }
 test_case "a set that was left suspended is not resumed without revert" not_resumed
 
-# What has been written past the set makes the device look like another one.
+# A write behind the end of the set makes the device look like another device.
 killed_twice()
 {
 	make_disks
@@ -568,7 +572,7 @@ killed_twice()
 }
 test_case "killed at the moment, and once more when that goes on" killed_twice
 
-# As after a start at which disks came in another order: the name is another disk's.
+# After a restart disks came in another order: the name belongs to another disk.
 another_disk()
 {
 	local home other home_data=(at=0 len=32m seed=8) step
@@ -600,7 +604,7 @@ another_disk()
 }
 test_case "another disk has the name of the one that is to take the set's place" another_disk
 
-# While the set is suspended, so is what lies on it: reading that would take for ever.
+# While the set is suspended, reading a device that lies on it would wait for ever.
 below_others()
 {
 	local length
@@ -621,8 +625,8 @@ below_others()
 }
 test_case "a set left suspended that other devices lie on" below_others
 
-# The set's data may itself begin with the label of a tier, or metadata, in the place of the
-# set's own label.
+# The set's own data may begin with a tier's label, or metadata, at the place of the set's
+# own label.
 label_in_it()
 {
 	local what=$1 at=0
@@ -652,7 +656,7 @@ test_case "a label in the set's data, revert killed, undone" label_in_it label r
 test_case "a label in the set's data, revert killed, activated" label_in_it label restart activate
 test_case "metadata in the set's data, revert killed, undone" label_in_it metadata restart revert --abort
 
-# The terminal goes away while nobody's I/O is answered: that comes to its end first.
+# The terminal goes away while I/O is held: revert first finishes the step that holds I/O.
 hung_up()
 {
 	local rc=0

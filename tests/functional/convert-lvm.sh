@@ -5,8 +5,8 @@
 # timeout=1200
 # long
 #
-# What LVM's own commands do to the parts of a volume that was converted: status
-# names the part and the command that mends it, and that command mends it.
+# LVM's own commands change the parts of a volume that was converted: status names the part
+# and the command that mends it, and that command mends it.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -33,7 +33,7 @@ calm()
 	matches 'attention +none' "$output"
 }
 
-# flagged CODE DEVICE HEALTH: that alone needs attention; $command is what mends it
+# flagged CODE DEVICE HEALTH: only that needs attention; $command is the command that mends it
 flagged()
 {
 	ctl_code 3 status "$vg/data"
@@ -44,7 +44,7 @@ flagged()
 	matches "$vg/data.* $3 " "$(ctl list "$vg/data")" "list"
 }
 
-# mends: does what the line says, with tierctl as the tests call it
+# mends: runs the command of the line, with tierctl as the tests call it
 mends()
 {
 	local words
@@ -82,7 +82,7 @@ resized_without_lvm()
 	local bin=$tmp/bin
 	converted
 	mkdir "$bin"
-	# It fails only when it is no trial any more, so that the set is changed by then.
+	# The real resize fails after the trial run succeeded, so the set is changed by then.
 	cat >"$bin/lvresize" <<-'END'
 		#!/bin/sh
 		[ "$1" = --test ] || { echo "no lvresize" >&2; exit 5; }
@@ -107,7 +107,7 @@ reduced()
 	same "lvextend -L 49152s $vg/data_torig" "$command"
 	mends
 	data check
-	# Inactive it is refused, and said why.
+	# An inactive set is refused, with the reason.
 	ctl deactivate -q "$vg/data"
 	lvreduce -q -f -y -L 16m "$vg/data_torig" >/dev/null
 	ctl_code 1 activate "$vg/data"
@@ -129,7 +129,7 @@ reduced_metadata()
 	mends
 	same "$size" "$(sectors_of "/dev/$vg/data_tiermeta")" "sectors of the metadata device"
 	data check
-	# Inactive it is refused, and said why.
+	# An inactive set is refused, with the reason.
 	ctl deactivate -q "$vg/data"
 	lvreduce -q -f -y -L "$((size - 1024))s" "$vg/data_tiermeta" >/dev/null
 	ctl_code 1 activate "$vg/data"
@@ -149,7 +149,7 @@ names()
 	lv spare 30m "$vg" "${loops[1]}"
 	lvrename -q "$vg" data_torig data_old >/dev/null
 	flagged part_renamed "$vg/data_old" attention
-	# By its name it is known that it must not go.
+	# The name tells lvremove's caller that the volume must not go.
 	before=$(lvm_state)
 	for words in "remove $vg/data 1" "remove --dry-run $vg/data $vg/data_old" "replace $vg/data 1 $vg/spare" \
 		     "revert $vg/data"; do
@@ -165,7 +165,7 @@ names()
 	mends
 	lvremove -q -y "$vg/data" >/dev/null
 	flagged placeholder_missing "$vg/data" attention
-	# Whoever reports once says the same.
+	# Other commands that report only once say the same.
 	for report in metrics wait top; do
 		same "placeholder_missing attention" \
 			"$(json '.sets[0] | "\(.attention[0].code) \(.health)"' "$report" "$vg/data")" "$report --json"
@@ -188,7 +188,7 @@ names()
 }
 test_case "parts that are renamed, removed, or lose their tags" names
 
-# Before the volume has made way for the set: nobody else may get its name.
+# Before the volume has made way for the set, no other volume may get its name.
 lost_early()
 {
 	local words
@@ -206,7 +206,7 @@ lost_early()
 }
 test_case "tags that are lost while convert is unfinished" lost_early
 
-# What people like to see is not what is read here.
+# Settings for the display of LVM's reports do not confuse tierctl.
 reports()
 {
 	mkdir "$tmp/lvm"
@@ -267,7 +267,7 @@ group()
 }
 test_case "a volume group that is renamed" group
 
-# Another tier may be called as if it had been converted.
+# Another tier may have a name that looks converted.
 namesake()
 {
 	converted
@@ -285,7 +285,7 @@ namesake()
 	ctl deactivate -q "$vg/data"
 	ctl_code 0 activate "$vg/data"
 	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
-	# The group has another name, the set not yet.
+	# The group has another name, but the set does not yet.
 	vgrename -q "$vg" tt_vh >/dev/null
 	ctl_code 1 remove "$vg/data" tt_vh/data_torig
 	one_line "tt_vh/data_torig: is what $vg/data was made of"
@@ -321,7 +321,7 @@ inactive()
 }
 test_case "parts that are active, inactive or read-only" inactive
 
-# It comes up under the name it had all the same.
+# The set becomes active under its old name all the same.
 renamed_inactive()
 {
 	converted
@@ -339,7 +339,7 @@ renamed_inactive()
 }
 test_case "a part that is renamed while the set is inactive" renamed_inactive
 
-# It has no other; one that it was given by hand is recorded, and counts for nothing.
+# A converted set has no other name. A name given by hand is recorded and ignored.
 another_name()
 {
 	local table
@@ -375,7 +375,7 @@ suspended()
 }
 test_case "a part that is suspended" suspended
 
-# The set has outgrown the volume: revert extends it, if it may.
+# The set is larger than the volume: revert extends the volume, if it is allowed to.
 outgrown()
 {
 	local before
@@ -418,7 +418,7 @@ killed_outgrown()
 test_case "killed while it does" killed_outgrown revert-extended revert-loaded
 test_case "killed when the set has taken the room" killed_outgrown revert-done
 
-# As vgimportclone leaves it of a volume group that was copied disk by disk
+# vgimportclone leaves such names after a volume group was copied disk by disk.
 copied()
 {
 	local tags=(--addtag dm-tier --addtag dm-tier.role=torig --addtag dm-tier.name=data)
@@ -438,7 +438,7 @@ copied()
 }
 test_case "a copy with the tags of the set" copied
 
-# What was there before is taken out as what it was.
+# A volume that existed before convert gets its old name back when it is taken out.
 given()
 {
 	make_vg

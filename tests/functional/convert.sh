@@ -40,7 +40,7 @@ by_size()
 	same "$vg/data rw 368/368" "$(json '.sets[0] | .name + " " + .mode + " " +
 		(.chunks.mapped|tostring) + "/" + (.chunks.total|tostring)' status "$vg/data" |
 		sed s,384/384,368/368,)"
-	# Each chunk lies where it was, but those under the label.
+	# Each chunk lies in its own place, except those in the label area.
 	set=$vg-data
 	chunk_info 16
 	same "1 16" "${C[rank]} ${C[place]}" "home of chunk 16"
@@ -51,7 +51,7 @@ by_size()
 	same "$vg/data: active as /dev/mapper/$vg-data." "$output"
 	data check
 	matches '-lv$' "$(dmsetup info -c --noheadings -o uuid "$vg-data")"
-	# LVM's own activation does not come in between.
+	# LVM's own activation does not interfere.
 	ctl_code 0 deactivate "$vg/data"
 	vgchange -q -ay "$vg" >/dev/null
 	fails dmsetup info "$vg-data"
@@ -76,7 +76,7 @@ by_size()
 }
 test_case "a logical volume, in front of it one of a given size" by_size
 
-# Chunks that do not fit the size evenly; a file system; parts that were there before.
+# A size that is no multiple of the chunk, a file system, and volumes that existed before.
 with_parts()
 {
 	local mount=$tmp/mnt
@@ -112,7 +112,7 @@ with_parts()
 }
 test_case "with volumes that are there, an ext4 and a chunk that is not whole" with_parts
 
-# stays REGEX ARGUMENT...: convert refuses, in one line, and nothing is changed
+# stays REGEX ARGUMENT...: convert refuses, in one line, and changes nothing
 stays()
 {
 	local regex=$1 before
@@ -133,14 +133,15 @@ refusals()
 	dmsetup create tt_holder --table "0 8 linear $origin 0"
 	stays "$vg/data: in use by /dev/mapper/tt_holder" "$vg/data" "${by[@]}"
 	dmsetup remove tt_holder
-	# Whoever has it open without claiming it, as a virtual machine has, would go on writing.
+	# A process that has the volume open without claiming it, such as a virtual machine,
+	# would go on writing.
 	background sleep 900 9<>"$origin"
 	stays "$vg/data: open by sleep \(pid $last_pid\)\. close it" "$vg/data" "${by[@]}"
 	kill "$last_pid"
 	wait "$last_pid" || true
 	loops+=("$(losetup -f --show "$origin")")
 	stays "$vg/data: in use by ${loops[2]}\. close it" "$vg/data" "${by[@]}"
-	# Who looks at a new device has it open for a moment.
+	# udev has a new device open for a moment.
 	udevadm settle
 	losetup -d "${loops[2]}"
 	unset 'loops[2]'
@@ -177,7 +178,7 @@ refusals()
 	stays "thin pool" "$vg/thin" "${by[@]}"
 	lvremove -q -y "$vg/thin" "$vg/pool" >/dev/null
 	data check
-	# A signature that the label would not cover: the backup of a GPT
+	# A signature that the label would not overwrite: the backup of a GPT
 	printf 'label: gpt\n,\n' | sfdisk -q "$origin" >/dev/null 2>&1
 	stays "carries gpt partition table" "$vg/data" "${by[@]}"
 	wipefs -q -f -a "$origin"
@@ -219,7 +220,7 @@ plain_device()
 }
 test_case "a disk" plain_device
 
-# What the device has at last nobody knows, so nothing is undone until it answers.
+# The last contents of the device are unknown, so nothing is undone until the device answers.
 no_label()
 {
 	modprobe -q dm-flakey || skip "dm-flakey is not available"
@@ -239,7 +240,7 @@ no_label()
 }
 test_case "a disk that cannot be labelled" no_label
 
-# What is copied to the fast device is all there is of it: no other set gets that meanwhile.
+# The fast device holds the only copy of the label area: no other set may take it meanwhile.
 at_once()
 {
 	local rc=0 words=(-c 64k --policy static)
@@ -254,7 +255,7 @@ at_once()
 	go_on 0
 	io check /dev/mapper/tt_other at=0 len=32m seed=9
 	ctl revert -q tt_other
-	# Nor one that has been used since it was looked at
+	# Nor may another conversion take a device that was used since the check
 	stopped convert-checked convert "$third" --name tt_other "${words[@]}"
 	ctl convert -q "$slow" --name "$set" "${words[@]}"
 	ctl deactivate -q "$set"
@@ -268,7 +269,7 @@ at_once()
 }
 test_case "two at once for one fast device" at_once
 
-# The question waits for its answer while the name becomes another device's.
+# While the question waits for its answer, another device takes the name.
 named_anew()
 {
 	local name=$tmp/name all=("$slow" "$fast" "$meta" "$third" "$meta2")
@@ -294,7 +295,7 @@ named_anew()
 	ln -sfn "$slow" "$name"
 	unchanged "${all[@]}" -- go_on 1
 	matches "$name: is another device by now" "$(<"$tmp/stopped")"
-	# Or it carries something else.
+	# Or the device carries a signature by then.
 	ln -sfn "$meta2" "$name"
 	stopped overwrite-agreed repair -y "$meta" "$name"
 	mke2fs -q -F "$meta2"

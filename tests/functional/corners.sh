@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # long
 #
-# What no other file comes by: a suspend that is interrupted, a resume that is killed,
-# readahead that is refused, tables that are loaded but not live, requests that cross
-# each other, messages about a tier that is missing.
+# Cases that no other file covers: a suspend that is interrupted, a resume that is killed,
+# readahead that is refused, tables that are loaded but not live, requests that cross each
+# other, messages about a missing tier.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -47,15 +47,16 @@ interrupted_suspend()
 	background io check "$dev" at="$(at_chunk 10)" len=4k seed=1
 	reader=$last_pid
 	wait_for 10 read_hangs
-	# It waits for the read.  Until it is interrupted the set takes no messages.
-	# Not by way of a function, whose shell the signal would go to.
+	# The suspend waits for the read. Until the suspend is interrupted the set takes no
+	# messages.
+	# Do not call a function here: the signal would go to its shell.
 	background "$here/quickdm" suspend --nolockfs "$set"
 	suspender=$last_pid
 	wait_for 10 stopping
 	kill -TERM "$suspender"
 	wait "$suspender" || rc=$?
 	[ "$rc" != 0 ] || fail "the suspend ended well"
-	# As if it had never been asked for.
+	# The set is in the state before the suspend.
 	same Active "$(dmsetup info -c --noheadings -o suspended "$set")" "state of the device"
 	write_chunks 0 5 2
 	write_chunks 30 5 2
@@ -70,7 +71,7 @@ interrupted_suspend()
 }
 test_case "a suspend that is interrupted changes nothing" interrupted_suspend
 
-# A dm device that is suspended refuses readahead; the read itself comes later.
+# A suspended dm device refuses readahead; a plain read waits.
 refused_readahead()
 {
 	local reader
@@ -88,7 +89,7 @@ refused_readahead()
 }
 test_case "readahead that was refused is no error of the tier" refused_readahead
 
-# Some kernels look at the buffer no sooner than the disk does.
+# Some kernels check the buffer only in the disk's driver.
 odd_buffer()
 {
 	make_disks
@@ -106,7 +107,8 @@ odd_buffer()
 }
 test_case "a write from a buffer that no device takes" odd_buffer
 
-# What an evacuation has begun ends with the suspend, what it has not waits for the resume.
+# A move that an evacuation has begun ends with the suspend. Moves not yet begun wait for
+# the resume.
 suspended_evacuation()
 {
 	local suspender counts
@@ -141,7 +143,7 @@ suspended_evacuation()
 }
 test_case "suspend in the midst of an evacuation" suspended_evacuation
 
-# ---- disks that turn out not to know a command
+# ---- disks that turn out not to support a command
 
 # make_scsi [OPTION]...: a SCSI disk in two tiers, 16 and 32 MiB; it knows WRITE SAME,
 # until it is told not to.
@@ -169,7 +171,8 @@ scsi_gone()
 	scsi_disk_gone
 }
 
-# Each is one command, to the end: what falls back to pages is told that there is none.
+# Each write-zeroes stays one command. If the disk refuses it, the caller gets the error and
+# must write pages.
 zeroes()
 {
 	make_scsi
@@ -187,7 +190,7 @@ zeroes()
 }
 test_case "WRITE ZEROES, on mapped chunks and others" zeroes
 
-# Within a piece, over the edge of two, of several, ahead of the copy and behind it.
+# Zeroes within a piece, across two and several pieces, ahead of the copy and behind it.
 zeroes_during_copy()
 {
 	local range at=0 chunk=4096 ranges=(4096:8192 65024:1024 262144:196608 1310208:131584)
@@ -214,7 +217,7 @@ zeroes_during_copy()
 }
 test_case "WRITE ZEROES to a chunk that is being copied" zeroes_during_copy
 
-# The zeroes of a first write go there in pages then.
+# A refused write-zeroes of a first write is done with pages.
 refused_first_write()
 {
 	make_scsi
@@ -232,7 +235,7 @@ refused_first_write()
 }
 test_case "WRITE ZEROES is refused: first write" refused_first_write
 
-# The device in between says that it knows the command, whatever becomes of it.
+# The device in between claims to support the command, although the device below does not.
 unsupported_first_write()
 {
 	make_scsi
@@ -252,7 +255,7 @@ unsupported_first_write()
 }
 test_case "WRITE ZEROES is not supported below any more: first write" unsupported_first_write
 
-# Whoever wants zeroes gets the refusal, and sends pages.
+# A caller of write-zeroes gets the refusal, and sends pages.
 refused_zeroes()
 {
 	make_scsi
@@ -266,7 +269,7 @@ refused_zeroes()
 }
 test_case "WRITE ZEROES is refused: overwrite" refused_zeroes
 
-# Another table below, whose device has no such command: the block layer says so (NOTSUPP).
+# Another table below, whose device does not support the command: the block layer says NOTSUPP.
 unsupported_zeroes()
 {
 	make_scsi
@@ -281,7 +284,7 @@ unsupported_zeroes()
 }
 test_case "WRITE ZEROES is not supported any more" unsupported_zeroes
 
-# The disk knows UNMAP alone and is sent WRITE SAME instead.
+# The disk supports only UNMAP, but is sent WRITE SAME.
 refused_discards()
 {
 	make_scsi lbpu=1
@@ -304,7 +307,7 @@ knows_discards()
 }
 test_case "DISCARD is refused: a part of a chunk" refused_discards
 
-# The first that is refused is one that the set has unmapped.
+# The first refused discard is for a chunk that the set has unmapped.
 refused_unmap()
 {
 	make_scsi lbpu=1
@@ -331,7 +334,7 @@ only_loaded()
 	same "0 $length tier Error" "$(dmsetup status --inactive "$set")" "status"
 	resume
 	same rw "$(info mode)"
-	# The table that follows has features of its own, and the set's figures.
+	# The loaded table has features of its own, and shows the set's numbers.
 	features=(paused skip_zeroing)
 	load
 	parse_status "$(dmsetup status --inactive "$set")"
@@ -362,8 +365,8 @@ test_case "a resume that fails leaves a device that can be resumed" failed_resum
 
 is_resuming() { grep -q dm_table_resume_targets "/proc/$1/stack"; }
 
-# In a process that has been killed the kernel lets allocations fail that would have to
-# wait, as those for each CPU while others make them.
+# In a killed process the kernel lets allocations fail that would have to wait, such as
+# percpu allocations during others.
 killed_resume()
 {
 	local n resumer
@@ -373,7 +376,7 @@ killed_resume()
 	metadata=/dev/mapper/tt_wmeta
 	activate
 	write_chunks 0 10 1
-	# Each mount has some for each CPU.
+	# Each mount needs percpu memory.
 	unshare --mount true
 	for n in 1 2; do
 		background bash -c 'while unshare --mount true; do :; done'
@@ -396,7 +399,7 @@ test_case "a resume whose process is killed" killed_resume
 
 # ---- messages
 
-# The last word on a chunk counts, whatever part of an older request it takes.
+# For each chunk the latest request counts, whatever part of an older request it replaces.
 crossing()
 {
 	local first count rank
@@ -446,7 +449,7 @@ about_missing()
 }
 test_case "messages about a tier that is missing" about_missing
 
-# A chunk that is under way, one that is not committed, one nobody asked about.
+# A chunk that is moving, a chunk that is not committed, a chunk that nobody asked about.
 states()
 {
 	make_held
@@ -456,7 +459,7 @@ states()
 	wait_for 10 state_is 0 migrating
 	chunk_info 2
 	same "0 mapped first_write 0" "${C[rank]} ${C[state]} ${C[reason]} ${C[pin]}"
-	# A message twice is the same as once.
+	# Repeating a message changes nothing.
 	msg pin 2 1 0
 	dmsetup resume tt_held
 	wait_for 20 all_on_rank 0 1 1

@@ -10,7 +10,7 @@
 disks=("$meta" "$fast" "$slow" "$spare")
 keep_disks=1
 keep_dm=$set
-# As long as it has had no table, sysfs does not know of it.
+# sysfs does not list the device before its first table.
 trap 'dmsetup remove "$set" 2>/dev/null || true; on_exit' EXIT
 
 # The disks stay for the whole file; so does an empty dm device to load into,
@@ -34,7 +34,7 @@ prepare()
 	rm -f "$tmp/soiled" "$tmp/sums"
 }
 
-# soil DISK: the case changes it; it is made blank before the next case.
+# soil DISK: the case changes DISK; it is made blank again before the next case.
 soil()
 {
 	echo "$1" >>"$tmp/soiled"
@@ -46,11 +46,11 @@ refuse_length()
 {
 	local length=$1 want=$2 sums counts
 	shift 2
-	# What the disks held after the last case is what they hold before this one.
+	# The checksums after the last case are the checksums before this case.
 	[ -e "$tmp/sums" ] || checksums "${disks[@]}" >"$tmp/sums"
 	sums=$(<"$tmp/sums")
 	counts=$(write_counts "${disks[@]}")
-	trap 'dmsetup clear "$set"' EXIT	# if it was loaded in spite of all
+	trap 'dmsetup clear "$set"' EXIT	# in case the table was loaded in spite of all
 	refused "$want" dmsetup load "$set" --table "0 $length tier $*"
 	same "$counts" "$(write_counts "${disks[@]}")" "writes"
 	checksums "${disks[@]}" >"$tmp/sums"
@@ -198,7 +198,7 @@ refuse_company()
 	same "$counts" "$(write_counts "${disks[@]}")" "writes"
 }
 
-# ---- disks that cannot serve
+# ---- disks that are not suitable
 
 # short NAME DISK SECTORS: /dev/mapper/tt_NAME is the first sectors of a disk
 short() { wrap "$1" "0 $3 linear $2 0"; }
@@ -259,7 +259,7 @@ refuse_readonly_table()
 
 # ---- disks that are not blank
 
-# refuse_dirty DISK BYTE REGEX: four bytes of something there
+# refuse_dirty DISK BYTE REGEX: writes four bytes there, which must be refused
 refuse_dirty()
 {
 	prepare
@@ -291,7 +291,7 @@ refuse_filesystem()
 test_case "a tier with ext2 on it" refuse_filesystem "$fast" 'tier|label'
 test_case "a metadata device with ext2 on it" refuse_filesystem "$meta" 'metadata|superblock'
 
-# What this file relies on: the same disks and the good line do make a set.
+# The other cases rely on this: the same disks and the right line do make a set.
 accept_good()
 {
 	prepare

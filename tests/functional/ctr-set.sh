@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Table lines that do not fit what lies on the disks: another set's parts, lost
-# or damaged ones, parts in use.  Each is refused and changes nothing.
+# Table lines that do not fit the contents of the disks: parts of another set, lost or
+# damaged parts, parts in use. Each line is refused and changes nothing.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,8 +11,8 @@ everything=("$meta" "$fast" "$slow")
 strangers=("$meta2" "$third" "$spare")
 keep_disks=1
 
-# Made once, as nothing may change them: a set with data on both tiers, another
-# one, both inactive, and images of the places that cases damage.
+# Made once, as nothing may change them: a set with data on both tiers and another set, both
+# inactive, and images of the blocks that cases damage.
 prepare()
 {
 	length=$(((64 - 16 + 128 - 16 - 2) * 128))
@@ -39,7 +39,7 @@ prepare()
 	fi
 }
 
-# refuse_line REGEX: the line as the variables have it is refused
+# refuse_line REGEX: the line made of the variables is refused
 refuse_line()
 {
 	local disks=("${everything[@]}" "${strangers[@]}" /dev/tt_blank) sums counts
@@ -133,7 +133,8 @@ patch_labels()
 	patch "$slow" $((4096 + $1)) "$2" 512 0x3d90b64e
 }
 
-# refuse_after REGEX COMMAND...: a change to the disks, which is mended after
+# refuse_after REGEX COMMAND...: COMMAND changes the disks, the line is refused, the disks
+# are restored
 refuse_after()
 {
 	local want=$1
@@ -178,7 +179,7 @@ test_case "label: an unknown incompat feature" refuse_after \
 	"$label: tier label has an unknown format version or unknown features" patch_labels 60 001
 test_case "label: another id" refuse_after \
 	"$label once was a tier of this set but is none now" patch_labels 48 007
-# Its first byte may be any.
+# The first byte of the UUID may have any value.
 patch_uuid()
 {
 	local byte
@@ -202,7 +203,7 @@ nothing_changed()
 }
 test_case "after all these both sets are whole" nothing_changed
 
-# ---- what is not refused; from here on the first set changes
+# ---- accepted lines; from here on the first set changes
 
 unknown_compat()
 {
@@ -234,7 +235,7 @@ unknown_compat_ro()
 }
 test_case "superblock: an unknown compat_ro feature leaves it read-only" unknown_compat_ro
 
-# The other slot has the same.  BYTE
+# one_label BYTE: the other slot has a good label
 one_label()
 {
 	prepare
@@ -259,7 +260,7 @@ two_on_one()
 	fresh
 	activate
 	write_chunks 0 20 1
-	io sync "$dev"		# else they would be committed within a second
+	io sync "$dev"		# otherwise the writes would be committed within a second
 	sums=$(checksums "${everything[@]}")
 	refused 'the metadata device is in use by another set' dmsetup create tt_second --table "$(table_line)"
 	matches 'busy' "$output"
@@ -270,7 +271,7 @@ two_on_one()
 }
 test_case "two mapped devices on one metadata device" two_on_one
 
-# The same while the first table is only loaded, with nothing formatted yet.
+# The same while the first table is only loaded and nothing is formatted yet.
 two_on_one_blank()
 {
 	fresh
@@ -300,7 +301,7 @@ tier_in_use()
 }
 test_case "a tier in use by another set" tier_in_use
 
-# Not labelled yet, so that only the loaded table knows.
+# No labels yet, so only the loaded table knows the tier.
 tier_in_use_blank()
 {
 	fresh
@@ -319,7 +320,7 @@ tier_in_use_blank()
 }
 test_case "a tier in use by a table that is only loaded" tier_in_use_blank
 
-# Two tables of one device live side by side during a reload.
+# A reload has two tables of one device at a time.
 own_reload()
 {
 	fresh

@@ -5,11 +5,11 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-unset -f dmsetup	# the one that administrators use, if only here
+unset -f dmsetup	# the plain dmsetup that administrators use, only in this file
 
 # ---- right lines
 
-# with_numbers LINE: devices as major:minor, as either spelling will do
+# with_numbers LINE: names replaced by major:minor, as dmsetup accepts both
 with_numbers()
 {
 	local word words=()
@@ -20,7 +20,7 @@ with_numbers()
 	echo "${words[*]}"
 }
 
-# table_back: what dmsetup table prints is the line given, and loads back.
+# table_back: dmsetup table prints the given line, and that line loads again.
 table_back()
 {
 	local line given
@@ -186,8 +186,8 @@ other_chunk()
 test_case "chunks of 1 MiB" other_chunk 2048 32
 test_case "chunks of 8 MiB" other_chunk 16384 64
 
-# gibibyte_disk NAME: 3 GiB of which the label area, whose zeroes would fill the
-# memory, is not kept beyond its first MiB
+# gibibyte_disk NAME: 3 GiB; only the first MiB of the label area is kept, as its zeroes
+# would fill the memory
 gibibyte_disk()
 {
 	disk "$1" 2049

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A set without one of its tiers (`-` in the table), its return, and tiers or
-# metadata of another time.
+# A set without one of its tiers (`-` in the table), the return of that tier, and old copies
+# of tiers or metadata.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -70,7 +70,7 @@ fast_missing()
 }
 test_case "the fastest tier is missing" fast_missing
 
-# Migration between the rest goes on, to and from the missing one not.
+# Migration between the other tiers goes on; to and from the missing tier it does not.
 migration()
 {
 	make_disks
@@ -102,7 +102,7 @@ no_room()
 {
 	make_two
 	without_slow
-	# 240 places on fast, 10 used, so 230 first writes, and no more.
+	# 240 places on fast, 10 used: 230 first writes fit, and no more.
 	write_chunks 100 230 1 block=1m
 	io_fails 28 write_chunks 400 1 1
 	check_chunks 0 10 1
@@ -152,7 +152,7 @@ return_by_reload()
 	same A "$(info state1)"
 	check_chunks 0 5 2
 	check_chunks 5 15 1
-	# And away again, by reload.
+	# The tier leaves again, by a reload.
 	tiers=("$fast" -)
 	reload
 	same - "$(info state1)"
@@ -164,7 +164,7 @@ return_by_reload()
 }
 test_case "a tier comes and goes by reload" return_by_reload
 
-# Many activations without it, then with it.
+# Many activations without the tier, then one with it.
 long_absence()
 {
 	local n
@@ -209,7 +209,7 @@ flushes()
 }
 test_case "flush and FUA skip the missing tier" flushes
 
-# ---- other times
+# ---- old copies
 
 # save NAME; bring_back NAME DISK...: images of the disks
 save()
@@ -238,7 +238,7 @@ stale_tier()
 	sums=$(checksums "$meta" "$fast" "$slow")
 	refused 'tier stale' dmsetup create "$set" --table "$(table_line)"
 	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "contents"
-	# Without it the rest can be had; with the right one, all.
+	# Without the tier the set can be activated; with the right copy all data is there.
 	without_slow
 	check_chunks 0 10 1
 	deactivate
@@ -280,7 +280,7 @@ all_old()
 }
 test_case "the whole set of an older time is a set" all_old
 
-# Read-only activations write no generation, so nothing gets stale by them.
+# Read-only activations write no generation, so they make no copy stale.
 read_only_no_bump()
 {
 	make_two

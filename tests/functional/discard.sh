@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Discards and write-zeroes: what they unmap, what they pass down, and that
-# they take nothing with them that they should not.
+# Discards and write-zeroes: which chunks they unmap, what they pass down, and that they
+# remove nothing else.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +35,7 @@ whole()
 	check_chunks 4 4 0
 	check_chunks 8 2 1
 }
-# The places' discards, which may be on their way when blkdiscard is back.
+# Discards passed down to the places may still be on their way when blkdiscard returns.
 passed_down() { [ "$(io_counts "$fast" "$slow" | grep -c 'discards [1-9]')" = 2 ]; }
 test_case "whole chunks are unmapped and passed down, to the right tier" whole
 
@@ -48,7 +48,7 @@ right_place()
 	place=${C[place]}
 	discard_chunks 4 1
 	wait_for 10 mapped_is 9
-	# The disk forgets the data (null_blk reads zeroes), and its neighbours not.
+	# The disk drops the data (null_blk then reads zeroes), but not the neighbours.
 	wait_for 10 io check "$fast" at=$((place * 65536)) len=64k seed=0
 	check_chunks 0 4 1
 	check_chunks 5 5 1
@@ -137,7 +137,7 @@ last_partial()
 	activate
 	io write "$dev" at=0 len=$((length * 512)) seed=1
 	same 11 "$(info mapped)"
-	# All there is of the last chunk is all of it.
+	# The last chunk is short; discarding all of its sectors is a discard of the whole chunk.
 	blkdiscard -o "$(at_chunk 10)" -l $((40 * 512)) "$dev"
 	wait_for 10 mapped_is 10
 	io check "$dev" at="$(at_chunk 10)" len=$((40 * 512)) seed=0
@@ -147,7 +147,7 @@ last_partial()
 }
 test_case "the last, partial chunk counts as a whole one" last_partial
 
-# The disks have no WRITE ZEROES; those that have: corners.sh
+# These disks have no WRITE ZEROES; corners.sh uses disks that do.
 zeroes()
 {
 	make_set
@@ -171,7 +171,7 @@ zeroes_unmapped()
 }
 test_case "zeroes that come as writes, on unmapped chunks" zeroes_unmapped
 
-# On tiers that cannot discard: the unmapping works, nothing is sent.
+# Tiers that cannot discard: chunks are unmapped, nothing is passed down.
 no_discard_below()
 {
 	disk meta 4
@@ -203,7 +203,7 @@ mixed_below()
 }
 test_case "one tier that can discard and one that cannot" mixed_below
 
-# A discard while the chunk moves: it is gone, or still whole; never half.
+# A discard while the chunk moves: the chunk is gone or still whole, never half.
 while_moving()
 {
 	local round
@@ -222,8 +222,8 @@ while_moving()
 }
 test_case "discards of chunks that move" while_moving
 
-# A place given back is not handed out before its discard below has ended, which
-# would take the new data with it.
+# A freed place is not given out before its discard on the device has ended: the discard
+# would remove the new data.
 reuse()
 {
 	local round

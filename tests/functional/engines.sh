@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=300
 #
-# Each engine of fio that takes block devices, with each flag that changes how the kernel is
-# asked, gives the same result on a set as on dm-linear above the same disks: in chunks that
-# were never written, in mapped ones, and in such as are on the move.
+# Each engine of fio that takes block devices, with each flag that changes how it calls the
+# kernel, gives the same result on a set as on dm-linear above the same disks: in chunks
+# that were never written, in mapped chunks, and in moving chunks.
 #
-# Polled I/O is what differs (io_uring with IORING_SETUP_IOPOLL, fio's hipri): it is marked
-# REQ_NOWAIT each time it is tried, so that EAGAIN would be an answer that never changes.
+# Polled I/O differs (io_uring with IORING_SETUP_IOPOLL, fio's hipri): it is marked
+# REQ_NOWAIT at each try, so EAGAIN would be the answer for ever.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,8 +17,8 @@ need fio
 
 AGAIN=11
 
-# The jobs: a name and its options.  Those named `nowait` may be told EAGAIN.  The first one
-# has to be mmap, which fio does from the beginning of the device, whatever the offset.
+# The jobs: a name and options. Jobs named `nowait` may get EAGAIN. The first job has to be
+# mmap, which fio does from the beginning of the device, whatever the offset.
 jobs=(
 	"mmap               ioengine=mmap direct=0"
 	"libaio             ioengine=libaio direct=1"
@@ -60,7 +60,7 @@ jobs=(
 	"splice             ioengine=splice direct=0"
 )
 
-# job_file DEVICE [PATTERN]: one after another, each on 256 KiB of its own
+# job_file DEVICE [PATTERN]: one job after another, each on 256 KiB of its own
 job_file()
 {
 	local job name options n=0
@@ -78,8 +78,8 @@ job_file()
 	done
 }
 
-# engines DEVICE [PATTERN]: $tmp/results has a line "NAME ERRNO" for each job, $said what
-# fio said besides
+# engines DEVICE [PATTERN]: writes a line "NAME ERRNO" for each job to $tmp/results, and
+# fio's other output to $said
 engines()
 {
 	local rc=0
@@ -91,7 +91,8 @@ engines()
 	said=$(grep -v -e '^3;fio' -e '^note: both' "$tmp/fio" || true)
 }
 
-# same_results WHAT [MAY]: those of the set and of dm-linear; `nowait` jobs MAY be told EAGAIN
+# same_results WHAT [MAY]: compares the results of the set and of dm-linear; `nowait` jobs
+# MAY get EAGAIN
 same_results()
 {
 	local name want got differ=()
@@ -104,7 +105,7 @@ same_results()
 	[ ${#differ[@]} = 0 ] || fail "$1: ${differ[*]} $said"
 }
 
-# on_linear DEVICE MIB [PATTERN]: what is right.  A label comes into the first MiB later.
+# on_linear DEVICE MIB [PATTERN]: makes the expected results. The first MiB later gets a label.
 on_linear()
 {
 	wrap linear "0 $((($2 - 1) * 2048)) linear $1 2048"
@@ -136,7 +137,7 @@ all_engines()
 	activate
 	engines "$dev" "$which"
 	same_results "never written" may
-	# What was not written for EAGAIN.
+	# Writes the chunks that jobs left out because of EAGAIN.
 	write_chunks 0 $((${#jobs[@]} * 4)) 1
 	engines "$dev" "$which"
 	same_results "mapped"
@@ -148,8 +149,8 @@ all_engines()
 test_case "all engines, disks with a queue for polling" all_engines '*' poll_queues=1
 test_case "polled or not to wait, disks without" all_engines '@(polled|nowait)*'
 
-# They cannot be polled, and what they do ends in a thread of the kernel: one part of a write
-# that was split may be under way when the other is refused.
+# Loop devices cannot be polled, and a thread of the kernel does their I/O: one part of a
+# split write may be under way when the other part is refused.
 loop_devices()
 {
 	disk meta 4
@@ -162,7 +163,7 @@ loop_devices()
 }
 test_case "io_uring, loop devices" loop_devices
 
-# Each hands polling on to the next.
+# Each layer passes polling on to the next.
 below_linear()
 {
 	disk meta 4
@@ -176,7 +177,7 @@ below_linear()
 }
 test_case "polled, below dm-linear" below_linear
 
-# A write that a move's commit holds back: it waits if it is polled, or if its submitter may.
+# A move's commit holds back a write: the write waits if it is polled, or if its submitter may wait.
 held_back()
 {
 	disk meta 4
