@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=400
 #
-# Something has been written over the label of a tier, which is whole otherwise: its id and
-# UUID, its size and its generation are in the metadata.  status and activate name the command
-# that writes the label anew on a device that the user names; it shows what speaks for that
-# device and against it, asks, and refuses what cannot be the tier.
+# The label of a tier was overwritten, and the tier is whole otherwise: its id and UUID, its size
+# and its generation are in the metadata. status and activate name the command that writes the
+# label anew on a device that the user names. The command shows the evidence for and against that
+# device, asks, and refuses a device that cannot be the tier.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,11 +26,11 @@ gone()
 	matches "for: +its label area of 1 mib is all zeroes" "${output,,}"
 	matches "for: +of 62 chunks that should hold data 62 do" "$output"
 	matches "Would write the label of tier 1 of $set to $slow" "$output"
-	# Without an answer it stays.
+	# Without an answer the device stays as it is.
 	unchanged "$slow" -- ctl_code 1 repair --label 1 "$slow" "$set"
 	back 1 "$slow"
 	ctl deactivate -q "$set"
-	# It is the fastest one's turn.
+	# Now the same for the fastest tier.
 	zero_head "$fast"
 	hinted 0 "$fast" "no label"
 	back 0 "$fast"
@@ -42,7 +42,7 @@ new_gpt()
 	local lost=$((33 * 512))
 	whole
 	printf 'label: gpt\nsize=2MiB\n' | sfdisk -q --no-tell-kernel "$slow" >/dev/null
-	# The boot code of the first sector is left as it is, and the ids in it.
+	# The boot code of the first sector stays, and so do the ids in it.
 	hinted 1 "$slow" "a damaged label"
 	ctl_code 0 repair --dry-run --label 1 "$slow" "$set"
 	matches "against: it carries gpt partition table there" "$output"
@@ -50,7 +50,7 @@ new_gpt()
 	matches "for: +what is left of its label names this tier" "$output"
 	matches "overwrote $lost bytes of the set from byte $((128 * 65536 - lost)) on \(chunk 127\)" "$output"
 	ctl_code 0 repair -y --label 1 "$slow" "$set"
-	# Else firmware, or a partitioner, makes a table of the copy at the end.
+	# Otherwise firmware, or a partitioner, makes a partition table of the copy at the end.
 	matches " gpt" "$(wipefs --noheadings -O DEVICE,TYPE "$slow")"
 	wipefs -q -a -t gpt "$slow"
 	same "" "$(wipefs --noheadings "$slow")" "what is left"
@@ -61,7 +61,7 @@ new_gpt()
 }
 test_case "a new GPT, at the beginning and at the end" new_gpt
 
-# content MKFS...: what is on the set says which device it is
+# content MKFS...: the contents of the set show which device is the tier
 content()
 {
 	disk meta 4
@@ -70,7 +70,7 @@ content()
 	disk spare "$1"
 	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
 	"${@:2}" "$dev"
-	# Copies of the superblock among them
+	# Copies of the file system's superblock are among these chunks.
 	ctl migrate -q "$set" "0-$(($1 * 16 - 20))" --tier 1
 	ctl wait -q "$set"
 	ctl deactivate -q "$set"
@@ -84,7 +84,7 @@ ext4_on_it()
 	matches "for: +copies of the superblock of ext2, ext3 or ext4 that are where they should be: [1-9]" "$output"
 	mended 1 "$slow"
 	fsck.ext4 -fn "$dev" >/dev/null
-	# The set begins on the fast tier, and copies of the superblock lie on the slow one.
+	# The set begins on the fast tier; copies of the superblock lie on the slow tier.
 	ctl migrate -q "$set" 0-15 --tier 0
 	ctl wait -q "$set"
 	ctl deactivate -q "$set"
@@ -127,7 +127,7 @@ wrong_ones()
 	ctl_code 2 repair --label 1 "$slow"
 	ctl_code 2 repair --label 1 "$slow" "$set" "$fast"
 	ctl_code 2 repair --label 1 "$slow" "$set" --tiers
-	# Another set's tier, whole and damaged
+	# A tier of another set, whole and damaged
 	disk busy 16
 	ctl create "$other" -q -m "$meta2" -c 64k "$spare" /dev/tt_busy
 	refused_for "active" --label 1 "$spare" "$set"
@@ -136,7 +136,7 @@ wrong_ones()
 	printf damage | dd of="$spare" bs=1 seek=300 conv=notrunc,fsync status=none
 	printf damage | dd of="$spare" bs=1 seek=4396 conv=notrunc,fsync status=none
 	refused_for "its label is damaged, but seems to be another tier's" --label 1 "$spare" "$set"
-	# Part of a disk that has a tier, in use, suspended, read-only
+	# A part of a disk that has a tier; a device in use, suspended, read-only
 	wrap part "0 16384 linear $fast 4096"
 	refused_for "shares its disk with $fast, which is a tier of $set" --label 1 /dev/mapper/tt_part "$set"
 	dmsetup suspend tt_part
@@ -168,7 +168,7 @@ stale()
 	dd if="$tmp/new" of="$meta" bs=1M oflag=direct status=none
 	back 1 "$slow"
 	ctl deactivate -q "$set"
-	# No label is left to vouch for it, which is said.
+	# No label is left to confirm the metadata; the command says so.
 	zero_head "$slow"
 	zero_head "$fast"
 	ctl_code 3 status "$set"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout=240
 #
-# Devices that do not answer, which nothing but the waiting shows: what is said of the other
-# sets takes no longer than one time limit, whatever number of devices hangs.
+# Devices that do not answer, which shows only while waiting: a report on the other sets takes no
+# longer than one time limit, however many devices hang.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,8 @@ go_on()
 	lower slow "$(table_of "$slow" linear)"
 }
 
-# in_time COMMAND...: as ctl_code; with less than a second limit it does not wait one by one
+# in_time COMMAND...: as ctl_code; it ends in less than the limit and a second, so it does not
+# wait for one device after another
 in_time()
 {
 	local start=$SECONDS
@@ -36,7 +37,7 @@ in_time()
 }
 says_late() { matches "tt_u_$1: does not answer within $limit s" "$errors" "what is said"; }
 
-# One set on devices that answer, one on two that do not
+# One set on devices that answer, another set on two devices that do not
 others_go_on()
 {
 	make_disks

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2119,SC2120,SC2154	# make takes a name, or none; assigned by lib.sh and lib-tierctl.sh
 #
-# What the tests of the devices under a set share.  Sourced after lib-tierctl.sh.
+# Shared by the tests of the devices below a set. Sourced after lib-tierctl.sh.
 
-# make [NAME]: the usual set; $meta, $fast or $slow of that name is a dm device in front of its
-# disk, tt_held
+# make [NAME]: the usual set; with NAME (meta, fast or slow) $NAME is a dm device in front of
+# that disk, tt_held
 make()
 {
 	make_disks
@@ -19,7 +19,7 @@ make()
 	well
 }
 
-# well: nothing is to be told
+# well: nothing needs attention
 well()
 {
 	ctl_code 0 status "$set"
@@ -30,7 +30,7 @@ well()
 	same 0 "$(sed -n 's/^dm_tier_attention{.*} //p' "$tmp/metrics")" "the metric attention"
 }
 
-# within SECONDS COMMAND...: it ends, as no process that waits in the kernel does
+# within SECONDS COMMAND...: COMMAND ends in that time; a process that waits in the kernel would not
 within()
 {
 	local pid n
@@ -47,7 +47,7 @@ within()
 }
 
 # ill PART PROBLEM CODE TEXT [HEALTH]: PART, a rank or "metadata", has that problem, and a line
-# of attention with that code says the text
+# of attention with CODE contains TEXT
 ill()
 {
 	local part=$1 filter=.metadata
@@ -65,20 +65,20 @@ ill()
 	matches 'dm_tier_attention\{[^}]*\} [1-9]' "$(<"$tmp/metrics")"
 }
 
-# told PART: whoever looks tells that tt_held is suspended, and does not wait for it
+# told PART: each report says that tt_held is suspended, and does not wait for it
 told()
 {
 	dmsetup suspend --noflush tt_held
 	within 10 ctl_to 3 status "$set"
 	matches "attention +[^"$'\n'"]*is suspended, I/O to it waits: dmsetup resume tt_held" "$(<"$tmp/said")"
 	ill "$1" suspended part_suspended "is suspended, I/O to it waits: dmsetup resume tt_held" "${2:-attention}"
-	# A set that has nothing to do with it.
+	# Another set on other devices.
 	within 10 ctl_to 1 status nothing
 	matches 'nothing: no such set' "$(<"$tmp/said")"
 	dmsetup resume tt_held
 }
 
-# ctl_to CODE ARGUMENT...: in the background, too
+# ctl_to CODE ARGUMENT...: as ctl_code, but can run in the background
 ctl_to()
 {
 	local want=$1 rc=0
@@ -93,7 +93,7 @@ unplugged()
 	echo 0 >"$configfs/tt_$1/power"
 	wait_for 10 test ! -e "/sys/block/tt_$1"
 	ill "$2" missing "$3" "$4" degraded
-	# It comes back, with the number it had, which is another disk to the set.
+	# The disk comes back with the same number, but for the set it is another disk.
 	echo 1 >"$configfs/tt_$1/power"
 	wait_for 10 test -b "/dev/tt_$1"
 	ill "$2" missing "$3" "is missing, and back as /dev/tt_$1, .*: tierctl deactivate $set && tierctl activate $set" degraded
@@ -103,7 +103,7 @@ unplugged()
 	well
 }
 
-# schemas: a case that looks at the reports of those before
+# schemas: a case that checks the reports of the cases before
 schemas()
 {
 	"$here/check-json.py" "$here/../../userspace/schema" "$reports"/*

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154	# used by the tests; assigned by lib.sh
 #
-# What the tests of convert and revert share.  Sourced after lib-tierctl.sh.
+# Shared by the tests of convert and revert. Sourced after lib-tierctl.sh.
 
 # shellcheck source=lib-loop.sh
 . "$(dirname "$0")/lib-loop.sh"
@@ -17,7 +17,7 @@ make_vg()
 	lv data 24m "$vg" "${loops[0]}"
 }
 
-# The data that is in $vg/data before, in all of it
+# The data of $vg/data before the conversion, over its whole length
 data() { io "$1" "$origin" at=0 len=24m seed=31; }
 
 lvm_names() { lvs --noheadings -o lv_name "$vg" | tr -d ' ' | sort | tr '\n' ' '; }

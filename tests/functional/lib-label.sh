@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154	# tmp and others are assigned by lib.sh
 #
-# What the tests of labels that were written over share.  Sourced after lib-tierctl.sh.
+# Shared by the tests of overwritten labels. Sourced after lib-tierctl.sh.
 
 # An inactive set; chunks 0 to 60 and 127 lie on the slow tier, chunk 127 in its last place.
 whole()
@@ -20,7 +20,7 @@ whole()
 
 zero_head() { dd if=/dev/zero of="$1" bs=16k count=1 oflag=direct status=none; }
 
-# hinted RANK DISK WHAT: status and activate name the command for it
+# hinted RANK DISK WHAT: status and activate name the command that writes the label
 hinted()
 {
 	local want="tier $1 is missing, or has lost its label: $2 has its size and last name, but $3; if that is the tier: tierctl repair --label $1 $2 $set"
@@ -39,14 +39,14 @@ mended()
 	ctl_code 0 status "$set"
 	ctl_code 0 activate "$set"
 }
-# back RANK DISK: the same, and everything is there
+# back RANK DISK: as mended, and all data is there
 back()
 {
 	mended "$@"
 	check_chunks 0 200 1
 }
 
-# refused_for WORDS ARGUMENT...: in a line, and nothing is written
+# refused_for WORDS ARGUMENT...: one line refuses, and nothing is written
 refused_for()
 {
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 repair -y "${@:2}"

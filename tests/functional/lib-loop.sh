@@ -10,10 +10,10 @@ export LVM_SUPPRESS_FD_WARNINGS=1
 vg=tt_vg
 loops=()
 
-# What a test has besides, to be taken away before the loop devices.
+# A test redefines this to remove other devices before the loop devices.
 tidy_more() { :; }
 
-# tidy: what lib.sh does not know of; the dm devices on top go first
+# tidy: removes devices that lib.sh does not know; dm devices on top go first
 tidy()
 {
 	local loop

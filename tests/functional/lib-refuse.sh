@@ -2,19 +2,19 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154	# used by the tests; assigned by lib.sh
 #
-# LVM or device-mapper refuses one of the changes that tierctl asks for, whichever it is.
-# Sourced after lib-tierctl.sh.
+# LVM or device-mapper refuses one of the changes that tierctl asks for. Sourced after
+# lib-tierctl.sh.
 
 [ -e "$here/refuse.so" ] || skip_all "refuse.so is not built (make -C tests/functional)"
 refuse=$tmp/refuse
 mkdir -p "$refuse/bin"
-# LVM's commands that change something; those that ask have names of their own.
+# LVM's commands that change something; report commands stay as they are.
 cat >"$refuse/bin/lvcreate" <<'WRAPPER'
 #!/bin/bash
 unset LD_PRELOAD
 PATH=${PATH#*:}
 name=${0##*/}
-# To ask whether a change would work changes nothing.
+# A trial run changes nothing.
 [[ " $* " != *" --test "* ]] || exec "$name" "$@"
 count=$(($(<"$REFUSE/count") + 1))
 echo "$count" >"$REFUSE/count"
@@ -30,8 +30,8 @@ for name in lvchange lvconvert lvextend lvreduce lvremove lvrename lvresize vgch
 	ln -s lvcreate "$refuse/bin/$name"
 done
 
-# refuse_at N ARGUMENT...: tierctl, of whose changes the Nth is refused.  $code is its exit
-# status, $who what was refused, empty if there were fewer.
+# refuse_at N ARGUMENT...: calls tierctl, whose Nth change is refused. $code is the exit status;
+# $who names the refused call, empty if there were fewer calls.
 refuse_at()
 {
 	rm -f "$refuse/refused"
@@ -44,15 +44,15 @@ refuse_at()
 	who=
 	[ ! -e "$refuse/refused" ] || who=$(sed -E 's/ --addtag [^ ]*|-(y|Wy|Zy|an|ky|Zn|Wn) //g; s/[0-9a-f]{32}/UUID/g' "$refuse/refused")
 	[[ $code == [01] ]] || fail "tierctl ${*:2}: exit status $code: $(<"$tmp/said")"
-	# Why, and, where that was not the end of it, the way out.
+	# The message has the reason and, if the command stopped, the way out.
 	[ "$code" = 0 ] || [[ $(<"$tmp/said") == *tierctl:* ]] || fail "it says nothing: $(<"$tmp/said")"
 }
 
-# outcome COMMAND WAY RESULT: a line of the table
+# outcome COMMAND WAY RESULT: prints a line of the table
 outcome() { printf '# %-8s %2d  %-58.58s exit %d; %-6s -> %s\n' "$1" "$step" "$who" "$code" "$2" "$3" >&3; }
 
-# follow PREFIX COMMAND...: does what the last message says is to be typed behind these
-# words; else, if that is not said, the command
+# follow PREFIX COMMAND...: runs PREFIX and the command that the last message names, or COMMAND
+# if the message names none
 follow()
 {
 	local named

@@ -2,10 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154	# tmp and others are assigned by lib.sh
 #
-# What the tests of a set that changes its shape share.  Sourced after
-# lib-tierctl.sh.
+# Shared by the tests of changes of the tiers and the size. Sourced after lib-tierctl.sh.
 
-# The tool as built to die where TIERCTL_DIE_AT says, with sanitizers.
+# The tool as built to die at the step TIERCTL_DIE_AT, with sanitizers.
 steps=${TIERCTL_STEPS:-$here/../../userspace/tierctl.steps}
 [ -x "$steps" ] || skip_all "tierctl.steps is not built (make -C userspace steps)"
 
@@ -18,7 +17,8 @@ killed()
 	same 137 "$rc" "exit status of tierctl $* at $step ($(<"$tmp/killed"))"
 }
 
-# stopped STEP ARGUMENT...: tierctl comes as far as that step, and goes on by go_on CODE
+# stopped STEP ARGUMENT...: tierctl runs to that step and waits there; go_on CODE lets it run to
+# its end
 stopped()
 {
 	TIERCTL_STOP_AT=$1 "$steps" "${@:2}" </dev/null >"$tmp/stopped" 2>&1 &
@@ -35,7 +35,7 @@ go_on()
 	same "$1" "$rc" "exit status of what had been stopped ($(<"$tmp/stopped"))"
 }
 
-# name_of MAJOR:MINOR: as users call it; tt_ is left out
+# name_of MAJOR:MINOR: the name that users know, without tt_
 name_of()
 {
 	local dir
@@ -67,8 +67,8 @@ blank()
 		fail "$1 is not blank"
 }
 
-# Reads, writes, discards, zeroes and flushes that check what they read, on the
-# first 6 MiB; data that nobody touches behind them.
+# Reads, writes, discards, zeroes and flushes, which check the data that they read, on the first
+# 6 MiB. Nothing touches the data behind.
 load_on()
 {
 	rm -f "$tmp/model"
@@ -88,7 +88,7 @@ load_off()
 
 still_data() { io "$1" "$dev" at=6m len=4m seed=77; }
 
-# 14 MiB, so that each tier can do without the other; they have 15 and 31 MiB.
+# 14 MiB: the set fits each tier alone; the tiers have 15 and 31 MiB.
 # shellcheck disable=SC2120	# options of create, from some
 make_small()
 {

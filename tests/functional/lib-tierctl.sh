@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154	# tmp and others are assigned by lib.sh
 #
-# What the tests of the tool share.  Sourced after lib.sh.
+# Shared by the tests of the tool. Sourced after lib.sh.
 
 tierctl=${TIERCTL:-$here/../../userspace/tierctl}
 [ -x "$tierctl" ] || tierctl=$(command -v tierctl) ||
@@ -12,7 +12,7 @@ need jq
 # ctl ARGUMENT...: never asks, as it has no terminal
 ctl() { "$tierctl" "$@" </dev/null; }
 
-# ctl_code CODE ARGUMENT...: exits with CODE; $output and $errors are what it said
+# ctl_code CODE ARGUMENT...: tierctl exits with CODE; $output and $errors are its output
 ctl_code()
 {
 	local want=$1 rc=0
@@ -23,24 +23,24 @@ ctl_code()
 		fail "tierctl $*: exit status $rc instead of $want: $output $errors"
 }
 
-# An exit status that tierctl does not have, where it is built with a sanitizer.
+# The exit status of a sanitizer, which tierctl does not use itself.
 export ASAN_OPTIONS=exitcode=99
 
-# Reports are kept, so that check-json.py can look at them.
+# Reports are kept for check-json.py.
 reports=$tmp/reports
 mkdir "$reports"
 
 # keep_report COMMAND FILE
 keep_report() { cp "$2" "$(mktemp "$reports/$1.XXXXXX")"; }
 
-# json FILTER COMMAND ARGUMENT...: what jq makes of a report; one that says that something
-# has failed or needs attention is a report, too
+# json FILTER COMMAND ARGUMENT...: prints jq's result for a report; a report of an error or of
+# attention is a report, too
 json()
 {
 	local filter=$1 rc=0
 	shift
 	ctl "$@" --json >"$tmp/json" || rc=$?
-	# Said, as it may be nothing that is expected.
+	# Shown, as the error may be unexpected.
 	if [[ $rc != [013] ]] || [ ! -s "$tmp/json" ]; then
 		echo "no report: exit status $rc"
 		return 1
@@ -49,8 +49,8 @@ json()
 	jq -r "$filter" "$tmp/json"
 }
 
-# unchanged DISK... -- COMMAND...: no write, discard or flush reaches any of the
-# disks while the command runs
+# unchanged DISK... -- COMMAND...: no write, discard or flush reaches any of the disks while
+# COMMAND runs
 unchanged()
 {
 	local disks=() counts
@@ -64,7 +64,7 @@ unchanged()
 	same "$counts" "$(write_counts "${disks[@]}")" "writes"
 }
 
-# one_line REGEX: the last ctl_code said one line on stderr, and nothing else
+# one_line REGEX: the last ctl_code printed one line on stderr, and nothing else
 one_line()
 {
 	local lines
@@ -75,8 +75,8 @@ one_line()
 	[[ ${errors,,} =~ $1 ]] || fail "the message does not say /$1/: $errors"
 }
 
-# label_in_second_slot DEV [FROM]: the label that is there, or in that copy of its beginning, in
-# the second slot alone, which mkswap, for one, leaves as it is
+# label_in_second_slot DEV [FROM]: writes the label of DEV, or of FROM, a copy of its beginning,
+# to the second slot only, as mkswap leaves it
 label_in_second_slot()
 {
 	dd if="${2:-$1}" of="$tmp/label" bs=512 count=9 status=none
@@ -86,8 +86,8 @@ label_in_second_slot()
 	dd if="$tmp/label" of="$1" bs=512 seek=8 count=1 oflag=direct status=none
 }
 
-# remove_but_for_label DEV: as if it had been killed before the label, in the second slot, was
-# wiped
+# remove_but_for_label DEV: as if the removal had been killed before the label in the second slot
+# was wiped
 remove_but_for_label()
 {
 	dd if="$1" of="$tmp/head" bs=4k count=2 iflag=direct status=none

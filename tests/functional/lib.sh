@@ -2,19 +2,19 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2119,SC2120	# used, and called with arguments, by the tests
 #
-# What the functional tests share.  Sourced by each of them.
+# Shared by the functional tests. Sourced by each of them.
 #
-# A test file registers its cases with test_case and ends with run_tests.  Each
-# case runs in a subshell under set -e: the first command that fails ends it
-# and is shown.  Whatever a case leaves behind (dm devices, disks, processes)
-# is taken away after it; a dm device that cannot be removed fails the case.
+# A test file registers its cases with test_case and ends with run_tests. Each case runs in a
+# subshell under set -e: the first command that fails ends the case and is shown. All dm devices,
+# disks and processes that a case leaves behind are removed after it; a dm device that cannot be
+# removed fails the case.
 #
-# Every case starts with no disks, unless keep_disks is set; then disks, and the
-# dm device that keep_dm names, stay until the end.  `disk fast 16` makes $fast, a null_blk disk
-# of 16 MiB that holds data; `make_set` makes the usual three and a set on them.
+# Every case starts with no disks, unless keep_disks is set; then disks, and the dm device that
+# keep_dm names, stay until the end. `disk fast 16` makes $fast, a null_blk disk of 16 MiB that
+# holds data; `make_set` makes the usual three disks and a set on them.
 #
-# CASES='pattern' in the environment runs those cases alone whose description
-# matches; MUTANT=name chooses the defect of a test build (ci/test/check-mutants).
+# CASES='pattern' in the environment runs only the cases whose description matches; MUTANT=name
+# chooses the defect of a test build (ci/test/check-mutants).
 
 set -Eeuo pipefail
 export LC_ALL=C
@@ -23,7 +23,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 test_name=$(basename "$0" .sh)
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/dm-tier-test.XXXXXX")
 
-# The cast.  Names of disks are the last part of these.
+# The usual disks. The name of a disk is the last part.
 meta=/dev/tt_meta
 meta2=/dev/tt_meta2
 fast=/dev/tt_fast
@@ -33,7 +33,8 @@ spare=/dev/tt_spare
 set=tt_set
 dev=/dev/mapper/$set
 
-# Where processes are slow to start, the libraries of dmsetup are most of its time.  With
+# On a slow machine dmsetup spends most of its time loading libraries. With udevd (see
+# ci/guest/run-tests) cookies are needed, which only dmsetup can wait for.
 # udevd (see ci/guest/run-tests), there are cookies for it, and only dmsetup knows of these.
 if [ -n "${DM_DISABLE_UDEV:-}" ] && [ -x "$here/quickdm" ]; then
 	dmsetup() { "$here/quickdm" "$@"; }
@@ -41,7 +42,7 @@ fi
 
 # ---------------------------------------------------------------- TAP
 
-exec 3>&1		# where TAP goes, also from within a case
+exec 3>&1		# TAP goes here, also from within a case
 descriptions=()
 functions=()
 SKIP=77
@@ -55,14 +56,14 @@ fail()
 	exit 1
 }
 
-# skip REASON: within a case
+# skip REASON: called within a case
 skip()
 {
 	echo "$*" >"$tmp/skip"
 	exit $SKIP
 }
 
-# skip_all REASON: before run_tests; a guest of ci/guest/run has all that tests want
+# skip_all REASON: called before run_tests; a guest of ci/guest/run has everything that tests want
 skip_all()
 {
 	trap - EXIT
@@ -77,7 +78,7 @@ skip_all()
 	exit 4
 }
 
-# need COMMAND...: skip the file unless all are there.
+# need COMMAND...: skips the file unless all of these are there.
 need()
 {
 	local command
@@ -103,7 +104,7 @@ on_error()
 	exit "$rc"
 }
 
-# One case; everything it says is kept until it has failed.
+# Runs one case; its output is kept, and shown if it fails.
 run_case()
 {
 	set -Eeuo pipefail
@@ -131,7 +132,7 @@ run_tests()
 		trap - ERR
 		(run_case "${functions[i]}") >"$tmp/out" 2>&1
 		rc=$?
-		# What a file keeps ends with its last case.
+		# Kept devices are removed after the last case.
 		[ "$number" != ${#functions[@]} ] || keep=
 		clean "$keep" >>"$tmp/out" 2>&1 || rc=1
 		set -e
@@ -158,7 +159,7 @@ run_tests()
 	exit 0
 }
 
-# since EPOCHREALTIME: seconds from then to now, with two decimals
+# since EPOCHREALTIME: seconds since then, with two decimals
 since()
 {
 	local us=$((${EPOCHREALTIME/./} - ${1/./}))
@@ -179,10 +180,10 @@ matches()
 	[[ $2 =~ $1 ]] || fail "${3:-text}: expected /$1/, found '$2'"
 }
 
-# is EXPRESSION: it is true, as in is 'S[mapped] > 5'
+# is EXPRESSION: EXPRESSION is true, as in is 'S[mapped] > 5'
 is() { (($1)) || fail "not true: $1   (${S[line]-})"; }
 
-# fails COMMAND...: it must not succeed; its output is in $output.
+# fails COMMAND...: COMMAND must not succeed; its output is in $output.
 fails()
 {
 	local rc=0
@@ -195,10 +196,10 @@ fails()
 exec {nap_fd}<> <(:)
 nap() { read -r -t "$1" -u "$nap_fd" || true; }
 
-# How many times longer than on a quiet machine things may take here.
+# How many times longer than on a quiet machine everything may take here.
 patience=${DM_TIER_TIMEOUT_FACTOR:-1}
 
-# wait_for SECONDS COMMAND...: until it succeeds
+# wait_for SECONDS COMMAND...: repeats COMMAND until it succeeds
 wait_for()
 {
 	local end=$((SECONDS + $1 * patience))
@@ -209,7 +210,7 @@ wait_for()
 	done
 }
 
-# has_ended PID: of a process in the background, to wait for
+# has_ended PID: a process in the background has ended; for wait_for
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # ---------------------------------------------------------------- kernel log
@@ -217,7 +218,7 @@ has_ended() { ! kill -0 "$1" 2>/dev/null; }
 klog_serial=0
 klog_patience=$((10 * patience))
 
-# One dmesg for all of the file, which is faster than one for each look.
+# One dmesg runs for the whole file, which is faster than one for each look.
 klog_start()
 {
 	echo on >/proc/sys/kernel/printk_devkmsg || true
@@ -230,7 +231,7 @@ klog_start()
 	klog_patience=$((10 * patience))
 }
 
-# klog_until TEXT: pass on what the kernel log says until a line with TEXT
+# klog_until TEXT: prints the kernel log up to a line with TEXT
 klog_until()
 {
 	local line
@@ -248,7 +249,7 @@ klog_write()
 	echo "<6>$klog_at $1" >/dev/kmsg
 }
 
-# Marks a place in the kernel log, which helps its reader too.
+# klog_mark: marks a place in the kernel log, also for a reader.
 klog_mark()
 {
 	klog_write "${1:-}"
@@ -256,7 +257,7 @@ klog_mark()
 	: >"$tmp/klog"
 }
 
-# The kernel log since the last mark.
+# klog: the kernel log since the last mark.
 klog()
 {
 	klog_write "read"
@@ -264,13 +265,13 @@ klog()
 	echo "$(<"$tmp/klog")"
 }
 
-# klog_has REGEX: a line since the last mark
+# klog_has REGEX: the log since the last mark has a matching line
 klog_has() { [[ $(klog) =~ $1 ]]; }
 
 own_line='device-mapper: (table: .*: )?tier: '
-# refused REGEX COMMAND...: fails, with exactly one line of the target in the
-# kernel log that says why (dm's own "error adding target to table" or "preresume
-# failed" follows it), and what it says matches REGEX in lower case.  It is left in $refusal.
+# refused REGEX COMMAND...: COMMAND fails, with exactly one line of the target in the kernel log
+# that says why (dm's own "error adding target to table" or "preresume failed" follows). The
+# line, in lower case, matches REGEX and is left in $refusal.
 refused()
 {
 	local want=$1 line lines=()
@@ -304,18 +305,18 @@ disk()
 	[ -b "/dev/tt_$1" ] || wait_for 10 test -b "/dev/tt_$1"
 }
 
-# disk_gone NAME: take a disk away.
+# disk_gone NAME: removes a disk.
 disk_gone()
 {
 	echo 0 >"$configfs/tt_$1/power"
 	rmdir "$configfs/tt_$1"
 }
 
-# scsi_disk MIB [OPTION...]: $scsi is a SCSI disk, the only one, with such an option of
+# scsi_disk MIB [OPTION...]: $scsi is a SCSI disk, the only one, with these options of
 # scsi_debug; false if there is no driver
 scsi_disk()
 {
-	modprobe -qr scsi_debug || true		# of a case that has failed
+	modprobe -qr scsi_debug || true		# left by a case that failed
 	modprobe -q sd_mod && modprobe -q scsi_debug dev_size_mb="$1" "${@:2}" || return
 	wait_for 20 scsi_disk_there
 }
@@ -329,9 +330,9 @@ scsi_disk_there()
 }
 scsi_disk_gone() { wait_for 20 modprobe -qr scsi_debug; }
 
-# cut_power DISK...: a power cut.  null_blk drops what was not flushed (cache_size=),
-# even under an open dm device, to which the disk is dead from then on.  What lies on
-# stable storage it overwrites there at once: only what is new, or was discarded, is lost.
+# cut_power DISK...: a power cut. null_blk drops all that was not flushed (cache_size=), even under
+# an open dm device, for which the disk is dead from then on. A sector that is on stable storage
+# already is overwritten there at once: only sectors that are new, or were discarded, are lost.
 cut_power()
 {
 	local disk
@@ -340,8 +341,8 @@ cut_power()
 	for disk; do wait_for 10 test -b "$disk"; done
 }
 
-# bad_sectors DISK FIRST COUNT: they cannot be read or written any more
-# (at most 512 in one go)
+# bad_sectors DISK FIRST COUNT: these sectors cannot be read or written any more (at most 512 a
+# call)
 bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
 good_sectors() { echo "-$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }
 
@@ -350,8 +351,8 @@ wrap() { dmsetup create "tt_$1" --table "$2"; }
 
 linear_line() { echo "0 $(sectors_of "/dev/tt_$1") linear /dev/tt_$1 0"; }
 
-# lower NAME LINE...: a new table for tt_u_NAME, above the disk of that name; what the
-# old one held up goes on
+# lower NAME LINE...: loads a new table for tt_u_NAME, above the disk of that name; I/O that the
+# old table held goes on
 lower()
 {
 	local name=$1
@@ -364,7 +365,7 @@ lower()
 block_of()
 {
 	local dir=/sys/block/${1##*/}
-	# A node of /dev/mapper is a link if udev made it, else a node of its own.
+	# A node of /dev/mapper is a link if udev made it, else a device node.
 	[ -d "$dir" ] || dir=/sys/dev/block/$(stat -L -c %Hr:%Lr "$1")
 	echo "$dir"
 }
@@ -372,7 +373,7 @@ block_of()
 sectors_of() { echo "$(<"$(block_of "$1")/size")"; }
 majmin() { echo "$(<"$(block_of "$1")/dev")"; }
 
-# stat_of DISK N: the Nth number of its counts, from 0 (Documentation/block/stat.rst)
+# stat_of DISK N: the Nth number of the disk's statistics, from 0 (Documentation/block/stat.rst)
 stat_of()
 {
 	local f
@@ -380,14 +381,14 @@ stat_of()
 	echo "${f[$2]}"
 }
 
-# holds_io NAME: the dm-delay device of that name does
+# holds_io NAME: the dm-delay device of that name holds I/O
 holds_io()
 {
 	local some=' delay [0-9 ]*[1-9]'
 	[[ $(dmsetup status "$1") =~ $some ]]
 }
 
-# is_steady COMMAND...: it says the same for some time
+# is_steady COMMAND...: the output of COMMAND stays the same for some time
 is_steady()
 {
 	local before
@@ -396,8 +397,8 @@ is_steady()
 	[ "$("$@")" = "$before" ]
 }
 
-# io_counts DISK...: completed reads, writes, discards and flushes of each; a
-# line that stays the same as long as a disk is left alone.
+# io_counts DISK...: completed reads, writes, discards and flushes of each disk; the line stays
+# the same as long as nobody uses the disk.
 io_counts()
 {
 	local disk f
@@ -407,7 +408,7 @@ io_counts()
 	done
 }
 
-# write_counts DISK...: the same without the reads
+# write_counts DISK...: as io_counts, without the reads
 write_counts()
 {
 	local disk f
@@ -417,12 +418,12 @@ write_counts()
 	done
 }
 
-# checksums DISK...: read past the page cache, which does not see the target
+# checksums DISK...: reads past the page cache, which does not see the target's writes
 checksums() { io sums "$@"; }
 
 # ---------------------------------------------------------------- a set
 
-# What the table line is made of; a case changes what it needs.
+# The parts of the table line; a case changes the parts it needs.
 chunk=128		# sectors: 64 KiB
 tiers=("$fast" "$slow")
 features=()
@@ -441,7 +442,7 @@ table_args()
 	     "$policy ${#policy_args[@]}${policy_args[*]:+ ${policy_args[*]}}"
 }
 
-# capacity_of CHUNK_SECTORS DISK...: what a new set of these holds, in sectors
+# capacity_of CHUNK_SECTORS DISK...: capacity of a new set on these disks, in sectors
 capacity_of()
 {
 	local chunk=$1 disk area places=0 reserve
@@ -465,14 +466,14 @@ activate()
 
 deactivate() { remove "${1:-$set}"; }
 
-# remove DM_NAME...: as dmsetup remove, but with patience for udev's openings
+# remove DM_NAME...: as dmsetup remove, but waits while udev has the device open
 remove() { dmsetup remove --retry "$@"; }
 
-# load: a new table line; it takes effect with resume.
+# load: loads a new table line, which takes effect with resume.
 load() { dmsetup load "$set" --table "$(table_line)" "$@"; }
 suspend() { dmsetup suspend "$set" "$@"; }
 resume() { dmsetup resume "$set" "$@"; }
-# Not named so in a condition: a failing load must stop the case.
+# Do not call this in a condition: a failing load must stop the case.
 reload()
 {
 	load "$@"
@@ -495,12 +496,12 @@ make_set()
 	activate
 }
 
-# status: read INFO into the associative array S and the arrays below
+# status: reads INFO into the associative array S and the arrays below
 #   S[meta_block] [meta_used] [meta_total] [held] [chunk] [mapped] [virtual]
 #   [pinned] [tiers] [promotions] [demotions] [aborted] [failed] [in_flight]
 #   [migrated] [policy] [mode] [check] [running]
 #   S[id0] [state0] [used0] [places0] [reads0] [writes0] [errors0] and so on
-#   S[features], S[core], S[args]: the words;  V[key]: value of a core or policy key
+#   S[features], S[core], S[args]: the words; V[key]: value of a core or policy key
 declare -A S V C
 status()
 {
@@ -542,14 +543,14 @@ parse_status()
 	S[words]=${#w[@]} S[parsed]=$((i + 3))
 }
 
-# info NAME: one field of a fresh status
+# info NAME: one field of a new status
 info()
 {
 	status
 	echo "${S[$1]}"
 }
 
-# chunk_info N: the words of the chunk message into C: C[rank], C[state]...
+# chunk_info N: reads the answer to the message chunk into C: C[rank], C[state]...
 chunk_info()
 {
 	local w i
@@ -558,14 +559,14 @@ chunk_info()
 	for ((i = 0; i + 1 < ${#w[@]}; i += 2)); do C[${w[i]}]=${w[i + 1]}; done
 }
 
-# sector_of CHUNK: where it begins on its tier
+# sector_of CHUNK: the first sector of the chunk on its tier
 sector_of()
 {
 	chunk_info "$1"
 	echo $((C[place] * chunk))
 }
 
-# on_rank FIRST COUNT RANK: how many of these chunks lie there
+# on_rank FIRST COUNT RANK: how many of these chunks lie on that tier
 on_rank()
 {
 	local w
@@ -578,7 +579,8 @@ settled() { [ "$(info in_flight)" = 0 ]; }
 mapped_is() { [ "$(info mapped)" = "$1" ]; }
 in_motion() { [ "$(info in_flight)" -gt 0 ]; }
 
-# zero_some: 200 KiB in chunks 2 to 5; some_are_zero: of chunks 0 to 9, of seed 1, these alone
+# zero_some: zeroes 200 KiB in chunks 2 to 5; some_are_zero: of chunks 0 to 9, of seed 1, only
+# these are zero
 zero_some() { blkdiscard -z -o $(($(at_chunk 2) + 512)) -l 200k "$dev"; }
 some_are_zero()
 {
@@ -589,7 +591,7 @@ some_are_zero()
 	check_chunks 6 4 1
 }
 
-# move FIRST COUNT RANK [home]: migrate and wait until it is done
+# move FIRST COUNT RANK [home]: sends migrate and waits until it is done
 move()
 {
 	msg migrate "$@"
@@ -597,7 +599,7 @@ move()
 	wait_for 10 settled
 }
 
-# quiet SECONDS DISK...: wait until nothing has touched the disks for so long
+# quiet SECONDS DISK...: waits until nobody has used the disks for so long
 quiet()
 {
 	local seconds=$1 before now n=0 end=$((SECONDS + 60 * patience))
@@ -614,8 +616,7 @@ quiet()
 
 # ---------------------------------------------------------------- data
 
-# io COMMAND DEV KEY=VALUE...: see tierio.c; chunks as offsets:
-# at_chunk N gives bytes.
+# io COMMAND DEV KEY=VALUE...: see tierio.c; at_chunk N gives the offset of a chunk in bytes.
 io() { "$tierio" "$@"; }
 at_chunk() { echo $(($1 * chunk * 512)); }
 
@@ -635,8 +636,7 @@ discard_chunks()
 	blkdiscard -f -o "$(at_chunk "$1")" -l "$(at_chunk "$2")" "${3:-$dev}"
 }
 
-# io_fails ERRNO COMMAND...: io must fail with this error number (5 EIO, 11
-# EAGAIN, 28 ENOSPC)
+# io_fails ERRNO COMMAND...: io must fail with this error number (5 EIO, 11 EAGAIN, 28 ENOSPC)
 io_fails()
 {
 	local want=$1
@@ -647,8 +647,8 @@ io_fails()
 
 # ---------------------------------------------------------------- blktrace
 
-# trace_start DISK...: record what reaches these; trace_stop prints lines of
-# "<major,minor> <action> <rwbs> <first sector> <sectors>".
+# trace_start DISK...: records requests to these disks; trace_stop prints lines of "<major,minor>
+# <action> <rwbs> <first sector> <sectors>".
 trace_pid=
 trace_start()
 {
@@ -659,7 +659,7 @@ trace_start()
 	for disk; do args+=(-d "$(readlink -f "$disk")"); done
 	blktrace "${args[@]}" -D "$tmp/trace" >"$tmp/trace.log" 2>&1 &
 	trace_pid=$!
-	# It runs once it has made its files, one a CPU and disk.
+	# blktrace runs once it has made its files, one for each CPU and disk.
 	wait_for 10 trace_runs $# "$trace_pid"
 }
 
@@ -667,7 +667,7 @@ trace_runs()
 {
 	kill -0 "$2" 2>/dev/null || fail "blktrace: $(<"$tmp/trace.log")"
 	[ "$(find "$tmp/trace" -name '*.blktrace.*' | wc -l)" -ge "$1" ] || return 1
-	# And begins to trace a moment later.
+	# Tracing begins a moment later.
 	nap "$patience"
 }
 
@@ -686,10 +686,10 @@ trace_stop()
 
 # ---------------------------------------------------------------- metadata
 
-# damaged: this case damages metadata on purpose; nobody is to complain.
+# damaged: this case damages metadata on purpose; check_metadata skips it.
 damaged() { : >"$tmp/damaged"; }
 
-# patch DISK BYTE OCTAL LENGTH XOR: change a byte and make the checksum right
+# patch DISK BYTE OCTAL LENGTH XOR: changes a byte and corrects the checksum
 patch()
 {
 	# shellcheck disable=SC2059	# an octal escape
@@ -697,7 +697,7 @@ patch()
 	io seal "$1" at=$(($2 / 4096 * 4096)) len="$4" xor="$5"
 }
 
-# What every case must leave behind, whatever it did: metadata in good order, or none.
+# Every case must leave metadata in good order, or none.
 check_metadata()
 {
 	local disk said
@@ -714,8 +714,8 @@ check_metadata()
 
 # ---------------------------------------------------------------- cleaning up
 
-# find_ours [NAME]: fill ours with the names of our dm devices but one that is to be
-# kept; those first that came last, as they may stand on the others
+# find_ours [NAME]: fills ours with the names of our dm devices, except NAME, which is kept;
+# newest first, as they may lie on the others
 find_ours()
 {
 	local file name
@@ -727,25 +727,25 @@ find_ours()
 	done
 }
 
-# only_device NAME [WHAT]: it is the one dm device of ours
+# only_device NAME [WHAT]: NAME is our only dm device
 only_device()
 {
 	find_ours
 	same "$1" "${ours[*]}" "${2:-dm devices}"
 }
 
-# clean [keep]: no dm device, process or disk of ours; with `keep` disks stay.
+# clean [keep]: removes our dm devices, processes and disks; with `keep` disks stay.
 clean()
 {
 	local name pid item items=() mounts round rc=0
 
 	[ ! -s "$tmp/pids" ] || while read -r pid; do
-		# A function in the background has a command of its own.
+		# A function in the background runs commands of its own.
 		# shellcheck disable=SC2046
 		kill "$pid" $(cat "/proc/$pid/task/$pid/children" 2>/dev/null) 2>/dev/null
 	done <"$tmp/pids"
 	: >"$tmp/pids"
-	# All at once: read asks the kernel for one byte at a time.
+	# The whole file at once: read gets one byte at a time from the kernel.
 	mapfile -t mounts </proc/mounts
 	for name in "${mounts[@]}"; do
 		name=${name#* } name=${name%% *}
@@ -778,7 +778,7 @@ clean()
 	return $rc
 }
 
-# background COMMAND...: runs until the case ends, or until its job ends
+# background COMMAND...: runs COMMAND until the case ends, or until its job ends
 background()
 {
 	if [ "$1" = io ]; then
@@ -802,7 +802,7 @@ on_exit()
 
 [ "$(id -u)" = 0 ] || skip_all "needs root"
 need dmsetup dmesg
-modprobe configfs 2>/dev/null || true	# not a module everywhere
+modprobe configfs 2>/dev/null || true	# configfs is not a module everywhere
 modprobe null_blk nr_devices=0 2>/dev/null || [ -d "$configfs" ] ||
 	skip_all "null_blk does not load"
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
@@ -823,4 +823,4 @@ fi
 trap on_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-clean	# what a killed run may have left
+clean	# devices that a killed run may have left

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the block device says of itself: sector sizes of mixed tiers, discard
-# limits, write cache, alignment; and what it must not claim.
+# Limits that the block device shows: sector sizes of mixed tiers, discard limits, write cache,
+# alignment; and limits that it must not claim.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -39,7 +39,7 @@ test_case "4096 and 512 bytes" sectors 4096 512 4096
 test_case "512 and 4096 bytes" sectors 512 4096 4096
 test_case "4096 and 4096 bytes" sectors 4096 4096 4096
 
-# A length that is no multiple of the sectors cannot be.
+# A length that is no multiple of the logical blocks is refused.
 odd_length()
 {
 	disk meta 4
@@ -79,7 +79,7 @@ discard_limits()
 }
 test_case "discard limits" discard_limits
 
-# Unmapping is worth it even where the tiers cannot discard.
+# Discards are offered even if the tiers cannot discard: unmapping is useful by itself.
 discard_without()
 {
 	disk meta 4
@@ -100,8 +100,8 @@ optimal_io()
 }
 test_case "I/O sizes fit the chunks" optimal_io
 
-# Whoever is above wipes, or leaves free, as much at the beginning as the optimal I/O size
-# is, and readahead is twice as large: LUKS2 has 16 MiB before its data, LVM 1 MiB.
+# Users above wipe, or leave free, the optimal I/O size at the beginning, and readahead is twice
+# that size: LUKS2 has 16 MiB before its data, LVM 1 MiB.
 above_large_chunks()
 {
 	local before
@@ -147,11 +147,11 @@ stripes()
 test_case "stripes that are larger than the chunks" stripes 128 512 65536
 test_case "stripes that the chunks are made of" stripes 4096 262144 1048576
 
-# alignment DEVICE: its physical blocks, and where they begin
+# alignment DEVICE: size and offset of its physical blocks
 alignment() { echo "$(queue "$1" physical_block_size) $(<"$(block_of "$1")/alignment_offset")"; }
 
-# make_partitions: of a disk with physical blocks of 4 KiB, one that begins with one of these
-# and one that does not, $straight and $askew
+# make_partitions: on a disk with physical blocks of 4 KiB, $straight begins with a physical
+# block and $askew does not
 make_partitions()
 {
 	scsi_disk 512 physblk_exp=3 || skip "no scsi_debug"
@@ -162,7 +162,7 @@ make_partitions()
 	disk fast 400
 }
 
-# What fits all tiers is passed on, as by dm-linear; who is above can make up for it.
+# Limits that fit all tiers are passed on, as dm-linear does; users above can correct for them.
 misaligned()
 {
 	make_partitions
@@ -179,7 +179,7 @@ misaligned()
 }
 test_case "a tier that does not begin with a physical block" misaligned
 
-# Else blocks of 512 bytes are all that can be said, and mkfs.xfs needs no -f.
+# Otherwise blocks of 512 bytes are shown, and mkfs.xfs needs no -f.
 misaligned_alike()
 {
 	make_partitions
@@ -193,7 +193,7 @@ misaligned_alike()
 }
 test_case "tiers whose physical blocks do not lie alike" misaligned_alike
 
-# An allocation needs its flush, whatever the tiers' caches are.
+# A first write needs its flush, whatever caches the tiers have.
 write_cache()
 {
 	make_set
@@ -228,7 +228,7 @@ end_of_device()
 }
 test_case "nothing beyond the end" end_of_device
 
-# A tier below the set that is a dm device itself, with a limit of its own.
+# A tier that is itself a dm device, with a limit of its own.
 stacked()
 {
 	disk meta 4
@@ -247,7 +247,7 @@ stacked()
 }
 test_case "a striped device as a tier" stacked
 
-# And the set below another dm device.
+# The set below another dm device.
 below()
 {
 	make_set

@@ -4,10 +4,10 @@
 # steady: it measures speed
 # stock kernels only: it measures speed
 #
-# 4 KiB random reads of mapped chunks against dm-linear on the same disk, in
-# interleaved rounds; dm-linear against itself shows the noise.  Where the guest is
-# emulated (ci/guest/run --steady) it is the instructions of the two that are compared;
-# waiting for memory or for another CPU's cache line shows on real hardware alone.
+# 4 KiB random reads of mapped chunks, compared with dm-linear on the same disk in alternating
+# rounds; dm-linear compared with itself shows the noise. If the guest is emulated (ci/guest/run
+# --steady), instructions are compared; waiting for memory or for another CPU's cache line shows
+# only on real hardware.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,7 +28,7 @@ iops()
 # median: of the numbers on stdin
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-# series: some more rounds; $ratio is the median of tier / linear over all so far
+# series: runs more rounds; $ratio is the median of tier / linear over all rounds so far
 series()
 {
 	local round a t b
@@ -36,7 +36,7 @@ series()
 		a=$(iops /dev/mapper/tt_linear)
 		t=$(iops "$dev")
 		b=$(iops /dev/mapper/tt_linear)
-		# Against the mean of before and after, which takes out a drift.
+		# Compared with the mean of the rounds before and after, which removes a drift.
 		ratio=$(bc <<<"scale=4; 2 * $t / ($a + $b)")
 		echo "$ratio" >>"$tmp/ratios"
 		bc <<<"scale=4; $b / $a" >>"$tmp/noise"
@@ -61,15 +61,14 @@ against_linear()
 	wrap linear "0 $((48 * 2048)) linear $fast 2048"
 	note "4 KiB random reads, depth 16, $seconds s each:"
 	note "   linear       tier     linear   tier/linear  linear/linear"
-	# What else the machine does disturbs single rounds.  More of them make the
-	# median steadier; none is left out.
+	# Other load on the machine disturbs single rounds. More rounds make the median steadier;
+	# no round is left out.
 	for again in 1 2 3; do
 		series
 		[ "$(bc <<<"$ratio >= 0.95")" != 1 ] || return 0
 		note "falls short after $((again * rounds)) rounds"
 	done
-	# Where half the rounds of dm-linear differ by more from the round before,
-	# nothing can be said about 5%.
+	# If dm-linear itself differs by more in half of the rounds, 5% cannot be measured.
 	spread=$(awk '{ d = $1 - 1; print d < 0 ? -d : d }' "$tmp/noise" | median)
 	[ "$(bc <<<"$spread <= 0.05")" = 1 ] ||
 		skip "$ratio of dm-linear, which differs by $spread from itself: too busy a machine"

@@ -5,8 +5,8 @@
 # timeout=400
 # long
 #
-# The examples in the manual pages do what they say they do: each is run, page by
-# page, in order, on a set of its own.
+# The examples in the manual pages work: each is run, page by page, in order, on a set of its
+# own.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,14 +17,14 @@ pages=$here/../../man
 [ -d "$pages" ] || skip_all "the manual pages are not here"
 need lvm losetup script
 
-# examples PAGE: its commands, a line each
+# examples PAGE: prints its commands, a line each
 examples()
 {
 	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$pages/$1.8" |
 		sed -n 's/\\f[BRI]//g; s/\\-/-/g; /^\(tierctl\|mkfs\.[a-z0-9]*\|mount\|umount\) /p'
 }
 
-# What stands in the pages, and what is here.
+# Replaces names of the pages by names of this machine.
 on_this_machine()
 {
 	sed -e "s#photos#$set#g; s#pictures#tt_other#g; s#/dev/nvme0n1#$fast#g; s#/dev/nvme1n1#$third#g" \
@@ -44,7 +44,7 @@ run_page()
 		modprobe loop
 		truncate -s 32M "$tmp/pv"
 		pv=$(losetup -f --show "$tmp/pv")
-		# The volume is a dm device of ours; what it lies on goes after it.
+		# The volume is a dm device of ours; the loop device below is removed after it.
 		trap 'rc=$?; trap - ERR; set +e; clean || rc=1; losetup -d "$pv"; exit $rc' EXIT
 		vgcreate -q -y -s 1m tt_vg "$pv" >/dev/null
 	fi
@@ -61,8 +61,8 @@ run_page()
 	check_chunks 0 60 1
 }
 
-# ---- those that speak of files, or make and destroy the set: typed at a terminal, with
-# devices and files called as in the pages
+# ---- examples with files, or that make and destroy the set: typed at a terminal, with
+# ---- devices and files named as in the pages
 
 bin=$tmp/bin
 mkdir "$bin"
@@ -70,8 +70,8 @@ ln -s "$(realpath "$tierctl")" "$bin/tierctl"
 printf '#!/bin/sh\ncat >/dev/null\n' >"$bin/mail"
 chmod +x "$bin/mail"
 
-# The machine of the examples: /dev/md0, /dev/nvme0n1, /dev/sdb and so on, and the
-# volume group vg.  Disks take memory for what is written alone.
+# The machine of the examples: /dev/md0, /dev/nvme0n1, /dev/sdb and so on, and the volume group
+# vg. Disks take memory only for written data.
 machine()
 {
 	local name
@@ -88,7 +88,7 @@ machine()
 
 photos() { ctl create -q photos -m /dev/md0 /dev/nvme0n1 /dev/sdb; }
 
-# What most examples speak of.
+# The set that most examples use.
 mounted_photos()
 {
 	machine
@@ -103,7 +103,7 @@ mounted_photos()
 
 stage_default() { mounted_photos; }
 stage_create() { machine; }
-# $1: the example that comes next
+# $1: the next example
 between_create()
 {
 	case $1 in
@@ -114,7 +114,7 @@ between_create()
 stage_tierctl() { machine; }
 stage_activate() { machine; photos; ctl deactivate -q photos; }
 between_activate() { ctl deactivate -q photos; }
-# systemd's place is taken by one that agrees to everything.
+# A fake systemctl agrees to everything.
 stage_schedule()
 {
 	machine
@@ -161,7 +161,7 @@ with_volume()
 stage_convert() { with_volume; }
 stage_revert() { with_volume; ctl convert -q vg/data --fast-size 100m --fast-pv /dev/tt_fast; }
 
-# A create needs its devices as logical volumes in one example and as they are in the other.
+# One example of create needs logical volumes, the other needs plain devices.
 as_volumes()
 {
 	local name
@@ -174,7 +174,7 @@ as_volumes()
 take_down()
 {
 	local name
-	# Whatever else is mounted there was there before.
+	# Anything else on /srv was mounted there before.
 	if grep -q '^/dev/mapper/photos /srv ' /proc/mounts; then umount /srv; fi
 	dmsetup remove --retry vg-data_trevert 2>/dev/null || true
 	case $(dmsetup info -c --noheadings -o uuid vg-data 2>/dev/null) in
@@ -186,11 +186,11 @@ take_down()
 		[ ! -e "/dev/mapper/$name" ] || dmsetup remove --retry "$name" || return 1
 	done
 	rm -f /dev/md[01] /dev/nvme0n1 /dev/sd[bcd]
-	# Other tests look whether systemd runs.
+	# Other tests check whether systemd runs.
 	[ -z "${made_systemd:-}" ] || rmdir /run/systemd/system
 }
 
-# Typed at a terminal, where somebody says yes.
+# typed COMMAND: types the command at a terminal and answers yes.
 typed()
 {
 	local rc=0

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every message, right and wrong.  A wrong one gives -EINVAL, one line in the
-# kernel log that names it, and changes nothing; on a suspended device those
-# that would change something give -EBUSY.
+# Every message, right and wrong. A wrong message gives -EINVAL and one line in the kernel log
+# that names it, and changes nothing. On a suspended device messages that would change something
+# give -EBUSY.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -23,7 +23,8 @@ prepare()
 	fi
 }
 
-# Everything a message could change; reads are udev's, block counts a commit's.
+# All that a message could change. Reads are left out (udev reads), and so are block counts (a
+# commit changes them).
 state()
 {
 	status
@@ -139,7 +140,7 @@ still_right()
 }
 test_case "after all these nothing has changed" still_right
 
-# ---- refused for a reason other than the words
+# ---- right words, refused for another reason
 
 second_snapshot()
 {
@@ -157,7 +158,7 @@ evacuate_refused()
 	local before
 	prepare
 	before=$(state)
-	# 731 chunks do not fit the 496 places of the slow tier, nor the fast one's.
+	# 731 chunks fit neither the 496 places of the slow tier nor the places of the fast tier.
 	refused '[0-9]+.*[0-9]+' msg evacuate 0
 	refused '[0-9]+.*[0-9]+' msg evacuate 1
 	same "$before" "$(state)" "status"
@@ -199,7 +200,7 @@ released_while_suspended()
 }
 test_case "release_metadata_snap on a suspended device" released_while_suspended
 
-# ---- right ones
+# ---- right messages
 
 idempotent()
 {
@@ -210,7 +211,7 @@ idempotent()
 	msg pause
 	msg pause
 	same paused "$(info running)"
-	# What the policy may have moved meanwhile.
+	# Waits for moves of the policy.
 	wait_for 10 settled
 	move 0 8 0
 	move 8 4 1
@@ -247,7 +248,7 @@ set_keys()
 }
 test_case "set, each key at its limits" set_keys
 
-# Each tunable that the policy shows can be set to what it is.
+# Each tunable that the policy shows can be set to its present value.
 set_policy_keys()
 {
 	local words i
@@ -282,7 +283,7 @@ chunk_answers()
 }
 test_case "chunk tells where the data lies" chunk_answers
 
-# The answer is the same twice; it is no access.
+# The answer is the same twice: asking is no access.
 no_side_effect()
 {
 	prepare
@@ -295,7 +296,7 @@ heat_buckets()
 {
 	local lines total mapped
 	prepare
-	# A case before this one may have let the policy move chunks.
+	# An earlier case may have let the policy move chunks.
 	msg pause
 	move 0 8 0
 	move 8 4 1

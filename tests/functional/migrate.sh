@@ -76,13 +76,13 @@ home()
 {
 	local v
 	make_set
-	# Seen from the end, so that the places taken are not the chunks' own.
+	# Written in reverse, so that no chunk lies in its own place.
 	for v in 40 39 38 37 36 35 34 33 32; do write_chunks "$v" 1 1; done
 	move 32 9 0 home
 	wait_for 20 at_home 0 32 33 34 35 36 37 38 39 40
 	check_chunks 32 9 1
 	for v in {32..40}; do data_at "$v" 1; done
-	# On the other tier, too.
+	# On the other tier as well.
 	msg migrate 32 9 1 home
 	wait_for 20 at_home 1 {32..40}
 	check_chunks 32 9 1
@@ -113,18 +113,18 @@ home_occupied()
 	check_chunks "$place" 1 2
 	data_at 100 1
 	data_at "$place" 2
-	# The one that made room lies somewhere else now.
+	# The chunk that made room lies elsewhere now.
 	chunk_info 100
 	is "C[rank] != 0 || C[place] != $place"
 }
 test_case "home: an occupant moves away first" home_occupied
 
-# A permutation within a full tier: each chunk's home is another's place.
+# A permutation within a full tier: the own place of each chunk is taken by another chunk.
 home_full()
 {
 	make_set
 	write_chunks 0 240 1 block=1m
-	# Reverse of what allocation did, for as many as are inside.
+	# The reverse of the order of allocation, for all places inside.
 	msg set migration_bandwidth 0
 	msg migrate 16 224 0 home
 	wait_for 60 at_home 0 16 17 100 238 239
@@ -149,7 +149,7 @@ full_destination()
 }
 test_case "to a tier that is full, others make room" full_destination
 
-# Both tiers as full as they can be: only the reserve is left to move through.
+# Both tiers are full: only the reserve is left to move through.
 full_set()
 {
 	local round
@@ -199,7 +199,7 @@ pause_stops_evacuation()
 	sleep 3
 	same "$before" "$(info used0)" "places used on fast while paused"
 	is 'before > 0'
-	# At once: within a second or so, not at the next round of something.
+	# At once means within a second or so, not at the next round of the mover.
 	msg resume
 	start=$EPOCHREALTIME
 	wait_for 5 used_below 0 "$before"
@@ -218,7 +218,7 @@ policy_pauses()
 	policy=heat core=(tier0.landing 0)
 	disk meta 4
 	disk fast 16
-	disk slow 32 irqmode=2 completion_nsec=3000000	# so that moving is worth it
+	disk slow 32 irqmode=2 completion_nsec=3000000	# so that moving is worth the cost
 	activate
 	msg pause
 	write_chunks 0 20 1
@@ -244,7 +244,7 @@ pinned()
 	make_set
 	write_chunks 0 8 1
 	msg pin 2 3 1
-	# Whether a pin moves the chunk by itself or waits for a migrate, it holds.
+	# The pin may move the chunk itself or wait for a migrate; afterwards the chunk stays.
 	wait_for 20 all_on_rank 2 3 1
 	chunk_info 3
 	same 1 "${C[pin]}"
@@ -288,8 +288,8 @@ pin_makes_room()
 }
 test_case "a pin to a full tier sends another chunk away" pin_makes_room
 
-# The first write finds the tier of the pin full, of chunks that are pinned there as well;
-# room comes later.
+# The tier of the pin is full at the first write, with chunks that are pinned there, too; later
+# room appears.
 pinned_first()
 {
 	make_set
@@ -337,8 +337,8 @@ evacuate()
 }
 test_case "evacuate empties and closes a tier, admit opens it" evacuate
 
-# More is pinned to a tier than it has places: what lies elsewhere for that reason leaves a
-# tier that is evacuated all the same.
+# More chunks are pinned to a tier than it has places. The chunks that lie elsewhere for this
+# reason still leave a tier that is evacuated.
 evacuate_pinned()
 {
 	make_disks
@@ -353,7 +353,7 @@ evacuate_pinned()
 	msg evacuate 1
 	wait_for 60 all_on_rank 240 20 2
 	same 0 "$(info used1)" "places used on the tier that was evacuated"
-	# Once there is room, they follow their pins.
+	# Once there is room, these chunks follow their pins.
 	msg unpin 0 20
 	wait_for 60 all_on_rank 240 20 0
 	check_chunks 0 260 1 block=1m
@@ -405,7 +405,7 @@ bandwidth()
 	make_set
 	msg set migration_bandwidth "$1"
 	write_chunks 0 200 1 block=1m
-	# What an idle set may have saved up is spent first.
+	# An idle set may have saved up bandwidth; it is spent first.
 	msg migrate 0 40 1
 	wait_for 60 all_on_rank 0 40 1
 	status
@@ -416,8 +416,8 @@ bandwidth()
 	status
 	moved=$(((S[migrated] - before) / 2))
 	note "migration_bandwidth $1 KiB/s: $moved KiB in $took s, $(bc <<<"$moved / $took") KiB/s"
-	# Within 20% of the limit above; how far below depends on the machine, but
-	# half of it must be reached.
+	# At most 20% above the limit. How far below depends on the machine, but half of the
+	# limit must be reached.
 	[ "$(bc <<<"$moved / $took <= $1 * 1.2")" = 1 ] || fail "faster than the limit"
 	[ "$(bc <<<"$moved / $took >= $1 * 0.5")" = 1 ] || fail "far slower than the limit"
 }
@@ -436,7 +436,7 @@ unlimited()
 }
 test_case "migration_bandwidth 0 has no limit" unlimited
 
-# Raising the limit frees what waits for a slow one.
+# A higher limit frees migrations that wait for a low limit.
 limit_raised()
 {
 	make_set
@@ -454,7 +454,7 @@ test_case "a raised limit counts at once" limit_raised
 queue_order()
 {
 	make_set
-	# Seconds for each, however slowly this looks.
+	# Seconds for each chunk, however slowly the test looks.
 	msg set migration_bandwidth 60
 	write_chunks 0 40 1
 	msg migrate 30 4 1
@@ -489,7 +489,7 @@ ahead_of_evacuation()
 }
 test_case "migrate goes ahead of an evacuation" ahead_of_evacuation
 
-# A slow copy does not hold up reads or writes of the chunk that moves.
+# A slow copy does not hold up reads or writes of the moving chunk.
 io_during_copy()
 {
 	disk meta 4
@@ -592,7 +592,7 @@ write_error()
 }
 test_case "a copy that cannot write leaves the chunk where it was" write_error
 
-# ---- what can be followed
+# ---- tracepoints and logs
 
 traced()
 {
@@ -616,9 +616,9 @@ traced()
 }
 test_case "tracepoints show a migration" traced
 
-# 16 MiB are 256 pieces, and 16 of them are copied at once, each time for as long as the
-# disk below takes: while everything is written again and again, the copy never gets ahead
-# unless writes are held back a little, and they wait for all of it if they are held at all.
+# 16 MiB are 256 pieces, of which 16 are copied at once, each time as long as the disk below
+# takes. If everything is written again and again, the copy gets ahead only if some writes are
+# held back. If writes are held during the whole copy, they wait too long.
 large_while_written()
 {
 	local delay=$((patience > 4 ? 500 : 125 * patience)) longest
@@ -641,7 +641,7 @@ large_disks()
 	disk slow 64
 	core=(migration_bandwidth 0)
 }
-# moves_under OPTION...: chunk 0 does, while such a load goes on
+# moves_under OPTION...: chunk 0 moves while such a load runs
 moves_under()
 {
 	local load start
@@ -654,24 +654,24 @@ moves_under()
 	wait_for 60 all_on_rank 0 1 1
 	note "moved in $(since "$start") s"
 	kill -INT "$load"
-	wait "$load" || true	# tells that it was stopped
+	wait "$load" || true	# fio reports that it was stopped
 	same 0 "$(of_load error)" "fio's error"
 	same "0 0" "$(info aborted) $(info failed)" "aborted and failed moves"
 }
-# load_large OPTION...: on the whole chunk, in order
+# load_large OPTION...: writes the whole chunk, in order
 load_large()
 {
 	exec fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --bs=64k --size=16m \
 		--verify=crc32c --verify_state_save=0 "$@"
 }
-# What fio says of it, behind the line that it was stopped.
+# fio's report, behind the line that it was stopped.
 of_load() { sed -n '/^{/,$p' "$tmp/load" | jq ".jobs[0].$1"; }
 is_written_twice() { [ "$(info writes0)" -gt 512 ]; }
 test_case "a large chunk moves while it is written all the time, and no write waits long" \
 	large_while_written
 
-# Many small ones, which take their time on the source while copies are fast: they have to
-# become fewer, however little is dirty.
+# Many small writes, slow on the source, while copies are fast: fewer must be let through,
+# however few pieces are dirty.
 many_in_flight()
 {
 	large_disks 64
@@ -682,8 +682,8 @@ many_in_flight()
 }
 test_case "a large chunk moves while many small writes to it are in flight" many_in_flight
 
-# What is in flight when a pass is over will be dirty: writes are not held while that is
-# more than is copied in one go, here half of the chunk.
+# Pieces with writes in flight at the end of a pass will be dirty. Writes are not held while
+# there are more of these than fit one copy, here half of the chunk.
 large_in_flight()
 {
 	local start half end discard n
@@ -701,7 +701,7 @@ large_in_flight()
 	background blkdiscard -o 8m -l 8m "$dev"
 	discard=$last_pid
 	wait_for 20 holds_io tt_u_fast
-	# The rest of the first pass, and some more of them
+	# Lets the rest of the first pass, and some more passes, run
 	msg set migration_bandwidth 0
 	for n in {1..12}; do
 		start=$EPOCHREALTIME
@@ -718,7 +718,7 @@ large_in_flight()
 }
 test_case "writes to a large chunk do not wait for a large one in flight" large_in_flight
 
-# A tier that is closed while a chunk is on its way to it does not get that any more.
+# A tier is closed while a chunk moves to it: the chunk does not arrive.
 closed_destination()
 {
 	large_disks 80
@@ -743,7 +743,7 @@ closed_destination()
 	check_chunks 1 1 2
 }
 by_evacuate() { msg evacuate 1; msg pause; }
-# Where the chunk lies that is on slow already, writes fail.
+# Writes fail at the place of the chunk that is on slow already.
 by_write_error()
 {
 	local sector

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# I/O that must not wait (RWF_NOWAIT, io_uring): what is mapped and at rest is
-# served, what would have to wait says EAGAIN, and nothing is lost either way.
+# I/O that must not wait (RWF_NOWAIT, io_uring): chunks that are mapped and do not move are
+# served, other I/O gets EAGAIN, and no data is lost either way.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 AGAIN=11
 
-# The kernel or a tier may not offer it at all.
+# The kernel or a tier may not support NOWAIT at all.
 offered()
 {
 	local rc=0
@@ -33,7 +33,7 @@ unmapped()
 {
 	local rc=0 at
 	make_set
-	# Not where the chunk begins or ends: that might be a part of a larger write.
+	# Not at the beginning or end of the chunk: such a write might be a part of a larger one.
 	at=$(($(at_chunk 3) + 4096))
 	offered "$fast"
 	io check "$dev" at=0 len=64k seed=0 flags=nowait || fail "a read of nothing had to wait"
@@ -91,7 +91,7 @@ moving()
 }
 test_case "while chunks move, data or EAGAIN" moving
 
-# dm-delay takes no NOWAIT (on most kernels): then the set offers none either.
+# dm-delay does not support NOWAIT (on most kernels): then the set does not either.
 inherited()
 {
 	disk meta 4

@@ -2,23 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # long
 #
-# What must wait for what: data for the mapping, the mapping for a place's next
-# use, a FLUSH for the commit.  Each disk lies below a dm device that can hold
-# its I/O up for as long as a case wants, so that the moment between two steps
-# lasts, or make it fail; and power cuts drop what was not flushed.
+# Orders that must hold: data before the mapping, the mapping before the next use of a place, the
+# commit before a FLUSH ends. Each disk lies below a dm device that can hold I/O for as long as a
+# case wants, so that the moment between two steps lasts, or make I/O fail; power cuts drop all
+# that was not flushed.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need mkfs.ext4
 
-# Udev reads devices that come and change: it would be held up, too.
+# udev reads devices that appear and change: its reads would be held, too.
 udevadm control --stop-exec-queue 2>/dev/null || true
 trap 'udevadm control --start-exec-queue 2>/dev/null || true; on_exit' EXIT
 export DM_DISABLE_UDEV=1
 
 # ---- disks that wait
 
-# The lower device of NAME is /dev/tt_NAME, the one the set uses:
+# The lower device of NAME is /dev/tt_NAME; the set uses the upper device:
 upper() { echo "/dev/mapper/tt_u_$1"; }
 
 # hold_up NAME reads|writes|flushes; go_on NAME
@@ -34,17 +34,17 @@ hold_up()
 }
 go_on() { lower "$1" "$(linear_line "$1")"; }
 
-# held_up NAME: some I/O is
+# held_up NAME: NAME holds some I/O
 held_up() { holds_io "tt_u_$1"; }
 
-# fail_writes NAME: and flushes
+# fail_writes NAME: writes and flushes fail
 fail_writes()
 {
 	lower "$1" "0 $(sectors_of "/dev/tt_$1") flakey /dev/tt_$1 0 0 1000 1 error_writes"
 }
 
-# make_small [CACHE]: three small disks, 16 places on fast (from 16), 32 on slow, 46
-# chunks; CACHE is cache_size=0 for tiers without a volatile one
+# make_small [CACHE]: three small disks, 16 places on fast (from 16), 32 on slow, 46 chunks;
+# CACHE is cache_size=0 for tiers without a volatile cache
 fast_mib=2 slow_mib=3 chunks=46
 make_small()
 {
@@ -53,17 +53,17 @@ make_small()
 	disk fast "$fast_mib" "${1:-cache_size=$fast_mib}"
 	disk slow "$slow_mib" "${1:-cache_size=$slow_mib}"
 	for name in meta fast slow; do wrap "u_$name" "$(linear_line "$name")"; done
-	# A case that fails must not leave anything waiting.
+	# A case that fails must not leave I/O waiting.
 	trap 'for name in meta fast slow; do go_on "$name"; done' EXIT
 	metadata=$(upper meta)
 	tiers=("$(upper fast)" "$(upper slow)")
 	core=(migration_bandwidth 0)
-	# Another size of chunks has a length of its own.
+	# Another chunk size has a length of its own.
 	[ "$chunk" != 128 ] || length=$((chunks * 128))
 	activate
 }
 
-# The set as it would be found after a power cut now.
+# The set as found after a power cut now.
 lose_power()
 {
 	local name
@@ -74,7 +74,7 @@ lose_power()
 	activate
 }
 
-# What lies on the disks now, and the set as that would have it.
+# Takes an image of the disks as they are now, and makes a set of it.
 take_image()
 {
 	local name
@@ -92,7 +92,7 @@ go_back()
 	activate
 }
 
-# later COMMAND...: in the background; ended PID: with success
+# later COMMAND...: starts COMMAND in the background; ended PID: it ended with success
 later()
 {
 	background "$@"
@@ -110,7 +110,7 @@ place_and_commit()
 	hold_up meta writes
 	msg migrate 0 1 1
 	wait_for 10 held_up meta
-	# Fast is full but for the place that chunk 0 leaves.
+	# Fast is full except for the place that chunk 0 leaves.
 	write_chunks 20 1 2
 	take_image
 	held_up meta
@@ -170,8 +170,8 @@ write_during_copy()
 }
 test_case "what was written during the copy is copied once more" write_during_copy
 
-# A chunk of two times the 16 pieces that are copied at once; writes within a piece, over
-# the edge of two, of several, and at both ends, before and behind what is being copied.
+# A chunk of twice the 16 pieces that are copied at once. Writes within a piece, across two and
+# several pieces, and at both ends, before and behind the pieces being copied.
 write_pieces_during_copy()
 {
 	local at write writes=(0:512 65024:1024 262144:196608 1048576:4096 1310208:131584 2096640:512)
@@ -210,7 +210,7 @@ write_beyond_copy()
 	later io write "$dev" at=0 len=64k seed=2
 	wait_for 10 held_up fast
 	go_on slow
-	# Time for the move to go on without the write, if it does.
+	# Time for a wrong move to go on without the write.
 	nap 1
 	go_on fast
 	wait "$pid"
@@ -239,7 +239,7 @@ write_during_commit()
 {
 	make_small
 	write_chunks 0 2 1
-	# So that it is the move's commit that is held up.
+	# So the commit that is held is the move's commit.
 	io sync "$dev"
 	hold_up meta writes
 	msg migrate 0 1 1
@@ -256,7 +256,7 @@ test_case "a write during the commit of a move is not lost" write_during_commit
 
 # ---- first writes
 
-# Every place holds old data, on stable storage.
+# Fills every place with old data, on stable storage.
 make_dirty()
 {
 	features=(no_discard_passdown)
@@ -282,7 +282,7 @@ first_write_and_zeroes()
 }
 test_case "a first write is not seen before the zeroes around it" first_write_and_zeroes
 
-# Nobody flushes: the set commits by itself after a second.
+# Nobody sends a FLUSH: the set commits by itself after a second.
 first_write_and_flush()
 {
 	local n before
@@ -306,7 +306,7 @@ wrote_more() { [ "$(writes_of "$1")" -gt "$2" ]; }
 test_case "a new chunk's data is on stable storage before the mapping says so" \
 	first_write_and_flush
 
-# waits_for_commit COMMAND...: it does not end before the commit, which is held up, has
+# waits_for_commit COMMAND...: COMMAND does not end before the commit, which is held
 waits_for_commit()
 {
 	later "$@"
@@ -328,13 +328,13 @@ fua_and_commit()
 	check_chunks 5 1 1
 }
 test_case "FUA on a new chunk waits for the commit" fua_and_commit
-# To them the block layer passes FUA on without the flag.
+# The block layer passes FUA to these tiers without the flag.
 test_case "FUA on a new chunk waits for it on tiers without a cache, too" fua_and_commit cache_size=0
 
 flush_and_commit()
 {
 	make_small
-	# Held up before, as the set commits new chunks by itself after a while.
+	# Held before the write, as the set commits new chunks by itself after a while.
 	hold_up meta writes
 	write_chunks 3 2 1
 	waits_for_commit io sync "$dev"
@@ -342,7 +342,7 @@ flush_and_commit()
 }
 test_case "FLUSH waits for the commit of what was written before" flush_and_commit
 
-# Neither tier takes it: the chunk is as if it had never been written.
+# Neither tier can be written: the chunk is as if it had never been written.
 failed_first_write()
 {
 	make_small
@@ -429,7 +429,7 @@ test_case "a discard waits for readers before it is passed down" discard_and_rea
 
 # ---- flush
 
-# The flush of the move has taken the mark off the tier, that of chunk 1 as well.
+# The flush of the move also covers the write to chunk 1 and takes the tier's mark off.
 flush_and_move()
 {
 	make_small
@@ -470,7 +470,7 @@ write_during_flush()
 }
 test_case "what is written during a flush is for the next one" write_during_flush
 
-# The move is given up after some seconds, its place on slow kept until the flush ends.
+# The move is cancelled after some seconds; its place on slow stays taken until the flush ends.
 held_by_flush()
 {
 	make_small
@@ -514,8 +514,8 @@ failed_flush()
 }
 test_case "after a flush that failed, the next one flushes" failed_flush
 
-# The second write is new on the disk, which alone is lost (see cut_power), but not in the
-# map: a chunk that is would be committed soon by itself, and all tiers flushed for it.
+# The second write is new on the disk, which loses only new data (see cut_power), but not in the
+# map: the set would soon commit a new chunk by itself, and flush all tiers for that.
 suspend_and_flush()
 {
 	features=(skip_zeroing)
@@ -533,7 +533,7 @@ test_case "a suspend without flush makes everything durable" suspend_and_flush -
 
 # ---- a commit that fails
 
-# The superblock can be written and flushed, and nothing else be written.
+# The superblock can be written and flushed; writes to all other blocks fail.
 break_metadata()
 {
 	local rest
@@ -558,9 +558,9 @@ commit_fails()
 }
 test_case "a FLUSH fails once a commit it needs has failed" commit_fails
 
-# ---- a FLUSH that data comes behind
+# ---- a FLUSH that comes with data
 
-# small_ext4 DEVICE DIR: a small one with a file in it, mounted on DIR
+# small_ext4 DEVICE DIR: makes a small ext4 with a file in it, mounted on DIR
 small_ext4()
 {
 	mkfs.ext4 -q -F -b 1024 -J size=1 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$1"
@@ -570,8 +570,8 @@ small_ext4()
 	sync -f "$2"
 }
 
-# What makes FLUSHes of that kind is a journal: of its commit record.  It lies in chunks
-# of fast, the file in new ones of slow.  It is on the set, or on tt_UPON.
+# A journal sends such a FLUSH with its commit record. The journal lies in chunks of fast, the
+# file in new chunks of slow; on the set, or on tt_UPON.
 make_journal()
 {
 	local fast_mib=4 slow_mib=4
@@ -585,7 +585,7 @@ make_journal()
 # write_synced DIR
 write_synced() { dd if=/dev/urandom of="$1/new" bs=64k count=8 conv=fsync status=none; }
 
-# journal_hears COMMAND...: it, while a file is written, makes its fsync fail
+# journal_hears COMMAND...: while a file is written, COMMAND makes its fsync fail
 journal_hears()
 {
 	make_journal
@@ -596,7 +596,8 @@ journal_hears()
 	umount "$tmp/mnt"
 	[ -z "${upon:-}" ] || remove "tt_$upon"
 }
-# fail_flushes NAME; hold_and_fail_flushes NAME: they wait, and fail when they go on
+# fail_flushes NAME: flushes fail; hold_and_fail_flushes NAME: flushes wait, and fail when they
+# go on
 fail_flushes()
 {
 	local rest
@@ -615,7 +616,7 @@ hold_and_fail_flushes()
 test_case "a journal hears of a commit that failed" journal_hears break_metadata
 test_case "a journal hears of a tier's flush that failed" journal_hears fail_flushes slow
 
-# What is written comes in other pages there than the FLUSH before it spoke of.
+# dm-crypt sends the data in other pages than those of the FLUSH before.
 crypt() { echo "0 $length crypt aes-xts-plain64 $(printf '%0128d' 1) 0 $dev 0"; }
 crypt_hears()
 {
@@ -625,7 +626,7 @@ crypt_hears()
 }
 test_case "a journal above dm-crypt hears of a tier's flush that failed" crypt_hears
 
-# Journals that share the set, on a fifth of it each.
+# Journals that share the set, each on a fifth of it.
 make_journals()
 {
 	local fast_mib=20 slow_mib=8 chunks=320 n
@@ -642,8 +643,8 @@ all_journals_hear()
 {
 	local flush first second suspending
 	make_journals
-	# Behind a FLUSH that is under way, the two of the journals wait for the same next one.
-	# All fail: a delay device lets pass what comes while it is being suspended.
+	# While a FLUSH is under way, the FLUSHes of both journals wait for the same next round.
+	# All three fail: a delay device lets I/O pass while it is being suspended.
 	hold_and_fail_flushes slow
 	dd if=/dev/urandom of="$tmp/mnt0/old" bs=64k count=4 oflag=direct status=none
 	later io sync "$dev"
@@ -654,8 +655,8 @@ all_journals_hear()
 	later write_synced "$tmp/mnt1"
 	second=$pid
 	nap 4
-	# The second one's commit record comes after all that the first one still writes:
-	# the core sends it once its device is resumed.
+	# The second journal's commit record comes after all writes of the first: the core sends
+	# it once its device is resumed.
 	later dmsetup suspend --noflush --nolockfs tt_j1
 	suspending=$pid
 	nap 2
@@ -669,7 +670,7 @@ all_journals_hear()
 
 	! write_synced "$tmp/mnt2" || fail "the third fsync said that all is well"
 	go_on slow
-	# One more may hear of it, but not all that come.
+	# One more write may get the error, but not all.
 	write_synced "$tmp/mnt3" || true
 	write_synced "$tmp/mnt4"
 	for first in {0..4}; do
@@ -698,7 +699,7 @@ move_not_committed()
 	msg migrate 0 1 1
 	wait_for 10 is_ro
 	wait_for 10 settled
-	# Its place is decided, so the chunk can still be written.
+	# The chunk has its place already, so it can still be written.
 	write_chunks 0 1 2
 	check_chunks 0 1 2
 	go_on meta

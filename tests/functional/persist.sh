@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What outlives a reload and a deactivation, and what does not.
+# What survives a reload and a deactivation, and what does not.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# again HOW: reload the table, or take the set down and up.
+# again HOW: reloads the table, or deactivates and activates the set.
 again()
 {
 	case $1 in
@@ -34,7 +34,7 @@ persist_set()
 	same 0 "${V[tier1.landing]}"
 }
 
-# A policy's tunable: its first one, moved by one.
+# Changes the first tunable of the policy by one.
 persist_policy()
 {
 	local key value words
@@ -77,7 +77,7 @@ persist_pin()
 	same 0 "$(info pinned)" "pinned"
 }
 
-# Pins follow the chunks to where they belong, even when given while down.
+# Chunks move to the tier of their pin, even a pin that was set while the tier was evacuated.
 persist_evacuation()
 {
 	disk meta 4
@@ -117,8 +117,8 @@ persist_data()
 	same 10 "$(on_rank 5 10 1)"
 }
 
-# Chunks far from what udev reads when a device appears, and so far from each
-# other that no read goes on where the one before ended: each counts in full.
+# Chunks far from the sectors that udev reads when a device appears, and far from each other, so
+# that no read continues the read before: each read counts in full.
 persist_heat()
 {
 	local i before after
@@ -137,7 +137,7 @@ persist_heat()
 	note "heat of the chunks: $before; after the $1: $after"
 	awk -v b="$before" -v a="$after" 'BEGIN {
 		n = split(b, x); split(a, y);
-		# The sweep begins anew: a heat is up to one step of decay off.
+		# The sweep begins anew: heat may differ by one step of decay.
 		for (i = 1; i <= n; i++)
 			if (x[i] == 0 || y[i] < 0.8 * x[i] || y[i] > 1.25 * x[i])
 				exit 1;
@@ -150,7 +150,7 @@ heat_of()
 	local chunk
 	for chunk; do msg heat "$chunk" 1 1; done | awk '{ printf "%s ", $6 }'
 }
-# Twenty random reads, the last ones of all, have been counted.
+# The last twenty random reads have been counted.
 warm() { [ "$(heat_of 60)" -ge 300 ]; }
 
 for how in reload activation; do
@@ -186,7 +186,7 @@ table_overrides()
 }
 test_case "a key in the table overrides the stored one and is not stored" table_overrides
 
-# What is set while the table has the key is stored and takes force.
+# A value that is set while the table has the key is stored and takes effect.
 set_over_table()
 {
 	core=(migration_depth 3)
@@ -241,7 +241,7 @@ paused_feature()
 }
 test_case "the feature paused lasts until resume or the next table" paused_feature
 
-# The tier's tunables go with the tier, not with the rank.
+# The tunables stay with the tier, not with the rank.
 tunables_follow()
 {
 	make_set
@@ -281,7 +281,7 @@ test_case "another policy by reload and by activation" policy_changes
 
 everything=("$meta" "$fast" "$slow")
 
-# reads, status, messages, even a migrate message: not a bit changes
+# Reads, status, messages, even a migrate message: no bit on disk changes
 look_around()
 {
 	check_chunks 0 20 1
@@ -378,7 +378,7 @@ read_only_reload()
 }
 test_case "to read_only and back by reload" read_only_reload
 
-# Two chunks that the mapping puts on one place: a damage that no checksum shows.
+# The mapping gives two chunks the same place: a damage that no checksum shows.
 shared_place()
 {
 	local offset
@@ -386,8 +386,8 @@ shared_place()
 	make_set
 	write_chunks 0 4 1
 	deactivate
-	# The entries of chunks 0 and 1, on places 16 and 17 of tier 0, wherever a
-	# copy of their block lies.  ARRAY_CSUM_XOR is the kernel's.
+	# Patches the entries of chunks 0 and 1, on places 16 and 17 of tier 0, in every copy of
+	# their block. ARRAY_CSUM_XOR is the kernel's.
 	dd if="$meta" of="$tmp/meta" bs=1M iflag=direct status=none
 	grep -obUaP '\x10\x00{6}\x01\x11\x00{6}\x01' "$tmp/meta" | cut -d: -f1 >"$tmp/offsets"
 	[ -s "$tmp/offsets" ] || fail "no block of the mapping was found"
@@ -403,8 +403,8 @@ shared_place()
 }
 test_case "two chunks on one place are refused, and nothing is written" shared_place
 
-# The mapping's root names the heat array, whose values are half as large: whole
-# blocks, all, and yet nothing that may be read as a mapping.
+# The mapping's root names the heat array, whose values are half as large: all blocks are whole,
+# and still nothing there may be read as a mapping.
 wrong_array()
 {
 	damaged

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the tests ask of dmsetup a hundred times, without the libraries whose loading
- * takes longer than all else where a processor is emulated.
+ * Does the calls of dmsetup that the tests need hundreds of times, without the libraries, whose
+ * loading takes most of the time on an emulated processor.
  *
  *   quickdm status NAME
  *   quickdm table [--inactive] NAME
@@ -10,13 +10,13 @@
  *   quickdm suspend|resume NAME [--noflush] [--nolockfs] [--noudevsync]
  *   quickdm info -c --noheadings -o events NAME
  *
- * and, where DM_DISABLE_UDEV says that nobody else makes nodes,
+ * and, if DM_DISABLE_UDEV says that nobody else makes nodes,
  *
  *   quickdm create NAME --table TABLE
  *   quickdm remove [--retry] NAME...
  *
- * Everything else is dmsetup's, which takes this process's place.  A table is that of
- * dmsetup: a line for each target.  Exit status 1 with a line on stderr, as there.
+ * For everything else it executes dmsetup. A table is written as for dmsetup: a line for each
+ * target. Exit status 1 with a line on stderr, as dmsetup.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +44,7 @@ static union {
 
 static const char *table, *columns;
 static bool noflush, nolockfs, retry, inactive;
-static bool nodes;		/* are to be made here */
+static bool nodes;		/* this program makes and removes nodes */
 static char *names[MAX_NAMES];
 static int nr_names;
 static unsigned int size = USUAL_BYTES;
@@ -74,7 +74,7 @@ static int failed(const char *what)
 	return 1;
 }
 
-/* Whether there is more room for an answer that had not enough. */
+/* Grows the buffer for an answer that did not fit; false if it cannot grow. */
 static bool more_room(void)
 {
 	if (!(buffer.head.flags & DM_BUFFER_FULL_FLAG) || size == BUFFER_BYTES)
@@ -83,7 +83,7 @@ static bool more_room(void)
 	return true;
 }
 
-/* Text after the head, of which a target's begins with its specification. */
+/* Text after the head; the text of a target begins with its specification. */
 static int status(const char *name, unsigned int flags)
 {
 	struct dm_target_spec *spec;
@@ -176,7 +176,7 @@ static char *node_of(const char *name)
 	return path;
 }
 
-/* Of the device that the last call was about; what is left of an older one goes. */
+/* Makes the node of the device of the last call; an older node of that name is removed. */
 static int make_node(const char *name)
 {
 	uint64_t dev = buffer.head.dev;
@@ -208,7 +208,7 @@ static int events(const char *name)
 	return 0;
 }
 
-/* A device whose table is refused does not stay, as with dmsetup. */
+/* As with dmsetup, a device whose table is refused does not stay. */
 static int create(const char *name)
 {
 	begin(name, 0);
@@ -259,7 +259,7 @@ static bool take_option(int argc, char **argv, int *i)
 	return true;
 }
 
-/* False if it is not for here. */
+/* False if dmsetup has to run the command. */
 static bool run(const char *command, int *result)
 {
 	int i;

@@ -5,10 +5,10 @@
 # timeout=1800
 # long
 #
-# LVM or device-mapper refuses one of the changes that a command asks for, each in turn, of
-# convert, its --abort, revert, add, remove, replace, resize, rename and destroy: the command
-# goes on once the cause is gone, or is undone where that is offered.  A line of the table for
-# each: the step, who refused, how it ended, what was done about it and what came of that.
+# LVM or device-mapper refuses one of the changes that a command asks for, each in turn, for
+# convert, its --abort, revert, add, remove, replace, resize, rename and destroy. The command goes
+# on once the cause is gone, or is undone if it can be. Prints a table, a line for each refusal: the
+# step, who refused, how the command ended, which command was tried next and its result.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -37,7 +37,7 @@ make_plain()
 	before=$(lvm_state)
 }
 
-# convert goes on, and so does revert, or is undone.
+# convert goes on, and so does revert, or each is undone.
 there_and_back()
 {
 	local way done_there='' done_back=''
@@ -53,7 +53,7 @@ there_and_back()
 				way=again
 				ctl_code 0 "${convert_words[@]}"
 			elif ! is_set; then
-				# As the message says, once there is something that could go on.
+				# Follows the message, once something can go on.
 				way=on
 				way_on "${convert_words[@]}"
 			fi
@@ -92,7 +92,7 @@ there_and_back()
 }
 test_case "convert and revert, each of their steps refused" there_and_back
 
-# What undoes convert is refused in turn.
+# The steps of convert --abort are refused in turn.
 abort_refused()
 {
 	make_plain
@@ -122,9 +122,9 @@ abort_refused()
 }
 test_case "convert --abort, each of its steps refused" abort_refused
 
-# each_step NAME START FINISHED UNDONE: $words on a set that START brings in order.  It goes on,
-# as its message says or by the same words, or is undone by $undo; FINISHED and UNDONE look at
-# what came of that.
+# each_step NAME START FINISHED UNDONE: START brings a set in order; $words change it. After each
+# refusal the change goes on, as the message says or by the same words, or $undo undoes it;
+# FINISHED and UNDONE check the result.
 each_step()
 {
 	local name=$1 start=$2 finished=$3 undone=$4 way

@@ -4,9 +4,9 @@
 # udev
 # timeout=600
 #
-# LVM or device-mapper refuses one of the changes that convert asks for, each in turn: it is
-# undone, or goes on once the cause is gone.  A line of the table for each: the step, who
-# refused, how it ended, what was done about it and what came of that.
+# LVM or device-mapper refuses one of the changes that convert asks for, each in turn: convert is
+# undone, or goes on once the cause is gone. Prints a table, a line for each refusal: the step,
+# who refused, how convert ended, which command was tried next and its result.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,7 +20,7 @@
 is_set() { [[ $(dmsetup table "$vg-data") == *" tier "* ]]; }
 words=(convert "$vg/data" -c 64k --policy static --fast "$vg/fast")
 
-# What is left of a call is undone, and all is as it was before.
+# Everything that a call left is undone, and the volume is as before.
 steps_undone()
 {
 	local before way
@@ -32,7 +32,7 @@ steps_undone()
 		refuse_at "$step" "${words[@]}"
 		[ -n "$who" ] || break
 		if is_set; then
-			# Done in another way.
+			# convert did the step in another way.
 			same 0 "$code" "exit status"
 			ctl revert -q "$vg/data"
 			way=revert

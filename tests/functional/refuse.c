@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loaded into tierctl by the tests (LD_PRELOAD): device-mapper refuses one of the calls that
- * change something.  REFUSE names a folder in which "count" holds how many calls there were
- * so far, LVM's included (lib-refuse.sh), and "at" which of them is refused; the file
- * "refused" then tells what that was.
+ * change something. REFUSE names a folder. Its file "count" holds how many calls there were so
+ * far, LVM's included (lib-refuse.sh); "at" holds the number of the call to refuse; "refused" is
+ * written and names that call.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static void write_in(const char *folder, const char *name, const char *text)
 	}
 }
 
-/* What a message to the target is; one that only asks changes nothing. */
+/* The text of a message to the target; a message that only asks changes nothing. */
 static const char *message_of(const struct dm_ioctl *d)
 {
 	const struct dm_target_msg *m = (const void *)((const char *)d + d->data_start);

@@ -4,8 +4,9 @@
 # udev
 # timeout=900
 #
-# What LVM or device-mapper would refuse after the commit point of a command is refused before it:
-# with one line that names the volume, exit status 1, and nothing written, tagged or renamed.
+# A step that LVM or device-mapper would refuse after the commit point of a command is refused
+# before it: with one line that names the volume, exit status 1, and nothing written, tagged or
+# renamed.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -27,7 +28,7 @@ foreign='global { system_id_source = "lvmlocal" } local { system_id = "elsewhere
 letters() { head -c "$1" /dev/zero | tr '\0' "$2"; }
 everything() { lvs -a --noheadings -o vg_name,lv_name,lv_size,lv_tags,segtype 2>/dev/null; }
 
-# refused REGEX COMMAND...: it is, and no volume and no sector of one is any other than before
+# refused REGEX COMMAND...: COMMAND is refused, and no volume and no sector has changed
 refused()
 {
 	local before=$state
@@ -40,7 +41,7 @@ refused()
 state=
 look() { state=$(everything); }
 
-# settings TEXT: what lvm.conf says, until the next refused
+# settings TEXT: the contents of lvm.conf until the next refused
 settings()
 {
 	mkdir -p "$tmp/lvm"
@@ -72,12 +73,12 @@ names()
 	lvrename -q "$vg" "$(letters 115 f)" "$(letters 114 f)" >/dev/null
 	ctl_code 0 "${by[@]}" --fast "$vg/$(letters 114 f)" --dry-run
 	lvremove -q -y "$vg/$(letters 114 f)" >/dev/null
-	# A mirror's legs have longer names, and one more suffix when they are taken apart.
+	# The legs of a mirror have longer names, and another ending when the mirror is taken apart.
 	lv "$(letters 96 m)" 4m --type raid1 -m1 "$vg"
 	look
 	refused "$vg/m.* 1 characters too long" "${by[@]}" --fast "$vg/$(letters 96 m)"
 	lvremove -q -y "$vg/$(letters 96 m)" >/dev/null
-	# A hyphen is two to device-mapper, and LVM sees that too late.
+	# device-mapper counts a hyphen twice; LVM finds that too late.
 	h=h$(letters 60 -)
 	lv "$h" 4m "$vg"
 	look
@@ -118,7 +119,7 @@ groups()
 	vgchange -q -l 1 "$vg" >/dev/null
 	refused "$vg/data: .*may have 1 volumes, and would have 3. type: vgchange -l 3 $vg" "${by[@]}" --fast "$other/x"
 	vgchange -q -l 0 "$vg" >/dev/null
-	# Tags take the room that LVM has for its own metadata.
+	# Tags fill the space of LVM's own metadata.
 	readarray -t tags < <(for ((i = 100; i < 611; i++)); do printf '%s\n' --addtag "$i.$(letters 1000 t)"; done)
 	lvchange -q "${tags[@]}" "$vg/data" >/dev/null
 	look
@@ -137,7 +138,7 @@ read_only()
 	refused "$other/x: its volume group is read-only" "${by[@]}" --fast "$other/x"
 	sed -i '/RESIZEABLE/s/"READ"/"READ", "WRITE"/' "$tmp/cfg"
 	vgcfgrestore -q -y -f "$tmp/cfg" "$other" >/dev/null
-	# What is called elsewhere may not be touched here.
+	# This machine may not change a group with another system ID.
 	vgchange -q -an "$other" >/dev/null
 	vgchange -q -y --systemid elsewhere --config "$foreign" "$other" >/dev/null
 	vgchange -q -ay --config "$foreign" "$other" >/dev/null
@@ -146,7 +147,7 @@ read_only()
 	vgchange -q -an --config "$foreign" "$other" >/dev/null
 	vgchange -q -y --systemid "" --config "$foreign" "$other" >/dev/null
 	vgchange -q -ay "$other" >/dev/null
-	# A disk of the group that nothing lies on is missing.
+	# An unused disk of the group is missing.
 	make_loops 8
 	vgextend -q "$other" "${loops[3]}" >/dev/null
 	losetup -d "${loops[3]}"
@@ -174,7 +175,7 @@ configured()
 }
 test_case "lists of lvm.conf that have the old name alone" configured
 
-# What LVM itself would refuse, whatever it is, and its reason.
+# Anything that LVM itself would refuse, with its reason.
 tried()
 {
 	two_groups
@@ -186,7 +187,7 @@ tried()
 }
 test_case "whatever LVM refuses by --test, with its reason" tried
 
-# back: a set of volumes that were given, in two groups
+# back: a set of given volumes, in two groups
 back()
 {
 	two_groups
@@ -207,7 +208,7 @@ revert_names()
 	ctl_code 3 status "$vg/data"
 	matches "$vg/snap is a snapshot of the empty volume.*: lvremove $vg/snap" "$output"
 	lvremove -q -y "$vg/snap" >/dev/null
-	# Another volume has a name that is to be given back.
+	# Another volume has the name that is to be given back.
 	lv x 1m -an -Zn -Wn "$other"
 	lv y 8m "$vg" "${loops[1]}"
 	look
@@ -244,7 +245,7 @@ back_read_only()
 	refused "its volume group is read-only" destroy -q -y "$vg/data"
 	refused "its volume group is read-only" resize -q --size 25m "$vg/data"
 	vgcfgrestore -q -y -f "$tmp/cfg" "$vg" >/dev/null
-	# The group becomes another machine's; what is active stays so.
+	# The group gets another machine's system ID; active volumes stay active.
 	ctl deactivate -q "$vg/data"
 	vgchange -q -an "$vg" >/dev/null
 	vgchange -q -y --systemid elsewhere "$vg" >/dev/null
@@ -258,7 +259,7 @@ back_read_only()
 	vgchange -q -y --systemid "" --config "$foreign" "$vg" >/dev/null
 	vgchange -q -ay "$vg" >/dev/null
 	ctl activate -q "$vg/data"
-	# A disk of the group that nothing of the set lies on is missing.
+	# A disk of the group, without a part of the set, is missing.
 	make_loops 8
 	vgextend -q "$other" "${loops[3]}" >/dev/null
 	losetup -d "${loops[3]}"
@@ -269,7 +270,7 @@ back_read_only()
 	refused "$other/x_tvol: a physical volume of its group is missing" remove -q "$vg/data" 0
 	refused "$other/x_tvol: a physical volume of its group is missing" destroy -q -y "$vg/data"
 	data check
-	# A tier that is given up is no part of the set that would miss a name.
+	# A tier that is given up needs no name in the set.
 	vgreduce -q --removemissing "$other" >/dev/null
 	ctl_code 0 revert -q "$vg/data"
 	data check

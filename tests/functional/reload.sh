@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# New tables for a live set: tiers that grow, join, leave or change places,
-# other lengths; suspend and removal with work going on.
+# New tables for a set in use: tiers that grow, join, leave or change places, other lengths;
+# suspend and removal during I/O.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,7 +34,7 @@ grow_tier()
 	status
 	same $((1024 - 16)) "${S[places1]}" "places after growth"
 	same 731 "${S[virtual]}"
-	# The reserve is fixed at format: all new places count.
+	# The reserve was fixed at format: all new places count.
 	length=$((length + 512 * 128))
 	reload
 	same $((731 + 512)) "$(info virtual)" "virtual chunks"
@@ -48,7 +48,7 @@ grow_tier()
 }
 test_case "a grown tier is adopted, then the length" grow_tier
 
-# A tier has grown, but the table that comes may not write that down.
+# A tier has grown, but the next table is read-only and may not record that.
 grown_read_only()
 {
 	make_windows
@@ -64,7 +64,7 @@ grown_read_only()
 }
 test_case "a grown tier and a table that is read only" grown_read_only
 
-# What has never written knows the length of its table alone.
+# A set that was only activated read-only takes the length of its table.
 longer_read_only()
 {
 	local whole
@@ -80,7 +80,7 @@ longer_read_only()
 		same $((length / chunk)) "$(info virtual)" "virtual chunks"
 	done
 	check_chunks 720 1 0
-	# The other way round, and then with writes.
+	# The other way round, and then for writing.
 	length=$((10 * chunk))
 	reload
 	check_chunks 9 1 0
@@ -146,8 +146,8 @@ smaller_tier()
 }
 test_case "a smaller tier is refused" smaller_tier
 
-# While the set is live: the reload is refused, or the I/O beyond the end fails;
-# the rest works on.
+# While the set is active: the reload is refused, or I/O beyond the end fails; all other I/O
+# works.
 shrunk_live()
 {
 	make_windows
@@ -190,8 +190,8 @@ shorter()
 }
 test_case "a shorter length, once all above it is unmapped" shorter
 
-# Arrays that end where their last block began: of the mapping, with 509 chunks in a
-# block, and of the heat, with 1018.
+# Arrays that lose exactly their last block: the mapping has 509 chunks in a block, the heat
+# 1018.
 shorter_by_a_block()
 {
 	local short
@@ -241,7 +241,7 @@ add_tier()
 	activate
 	check_chunks 0 30 1
 	same 10 "$(on_rank 0 30 2)"
-	# It cannot be left out any more.
+	# The tier cannot be left out any more.
 	tiers=("$fast" "$slow")
 	refused 'tier' load
 }
@@ -279,7 +279,7 @@ add_dirty()
 test_case "a disk that is not blank does not join" add_dirty 0
 test_case "nor one with something in the second slot only" add_dirty 4096
 
-# A label area holds nothing of what was there before.
+# The label area holds no old data of the disk.
 label_area_zero()
 {
 	make_set
@@ -295,7 +295,7 @@ label_area_zero()
 }
 test_case "the label area of a new tier is zeroed" label_area_zero
 
-# A set's own: also at format.
+# The same for the tiers at format.
 label_area_zero_format()
 {
 	make_disks
@@ -334,8 +334,8 @@ drop_tier()
 	refused 'tier' load
 	msg evacuate 2
 	wait_for 30 used_is 2 0
-	# The next line leaves it out; once loaded, no way back by admit.  One that says it is
-	# missing does not.
+	# The next table leaves the tier out; once it is loaded, admit is refused. A table that
+	# marks the tier as missing does not refuse admit.
 	tiers=("$fast" "$slow" -)
 	load
 	msg admit 2
@@ -354,14 +354,14 @@ drop_tier()
 	deactivate
 	activate
 	check_chunks 0 30 1
-	# It is no member any more; its old label makes it no blank disk either.
+	# The disk is no member any more, and its old label means that it is not blank either.
 	tiers=("$fast" "$slow" "$third")
 	refused 'tier|label' load
 	blkdiscard "$third"
 	reload
 	same 3 "$(info tiers)"
 	check_chunks 0 30 1
-	# It may have the id of the other, but not the pins.
+	# The new tier may get the id of the old tier, but not its pins.
 	deactivate
 	activate
 	same 2 "$(info pinned)"
@@ -380,7 +380,7 @@ drop_not_evacuated()
 	length=$((300 * 128))
 	activate
 	write_chunks 0 30 1
-	# Empty, but still open: a first write could land there at any time.
+	# Empty, but not closed: a first write could land there at any time.
 	same 0 "$(info used2)"
 	tiers=("$fast" "$slow")
 	refused 'tier' load
@@ -446,7 +446,7 @@ rerank()
 }
 test_case "any order of the tiers; the order given is that of speed" rerank
 
-# ---- with work going on
+# ---- during I/O and migrations
 
 suspend_under_io()
 {
@@ -517,7 +517,7 @@ rename_live()
 	dmsetup rename "$set" tt_other
 	io check /dev/mapper/tt_other at=0 len=640k seed=1
 	remove tt_other
-	# The new name is an active set's from the next activation on.
+	# An active set takes the new name at the next activation.
 	set=tt_third dev=/dev/mapper/tt_third
 	activate
 	check_chunks 0 10 1
@@ -544,7 +544,7 @@ rename_noted()
 	done
 	check_chunks 0 10 1
 	same "$running" "$(info running)" "what the message resume did"
-	# Once is enough.
+	# The name is written only once.
 	generation=$(dd if="$fast" bs=8k count=1 iflag=direct status=none | cksum)
 	suspend
 	resume

@@ -4,9 +4,9 @@
 # timeout=1200
 # long
 #
-# add, remove, replace, resize and rename, killed at each of their steps while
-# the set is in use: called again they finish what is left, with --abort they
-# undo it, also after a restart.  Each row ends with a line that says so.
+# add, remove, replace, resize and rename, killed at each of their steps while the set is in use.
+# The same command again does the rest, --abort undoes it, also after a restart. Each row ends
+# with a line that says so.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,8 +16,8 @@
 . "$(dirname "$0")/lib-reshape.sh"
 # shellcheck disable=SC2119	# make_small and layout have defaults
 
-# kill_row COMMAND STEP HOW: killed at that step; then HOW it goes on: again,
-# abort, or restart and again.
+# kill_row COMMAND STEP HOW: kills COMMAND at STEP, then HOW it goes on: again, abort, or restart
+# and again.
 kill_row()
 {
 	local name=$1 step=$2 how=$3 words again want
@@ -31,7 +31,7 @@ kill_row()
 	rename)	words=(rename "$set" tt_other) want="fast slow" ;;
 	esac
 	make_small
-	# The load would hold a device under a name that is to go.
+	# The load would hold open a device whose name is to change.
 	if [ "$name-$how" != rename-restart ]; then load_on; fi
 	killed "$step" "${words[@]}"
 	[ ! -e /dev/mapper/tt_other ] || set=tt_other dev=/dev/mapper/tt_other
@@ -46,14 +46,14 @@ kill_row()
 		still_data check
 	fi
 	again=("${words[@]}")
-	# By its rank the tier that has gone is not known: that it is the one is asked.
+	# The rank alone does not identify the tier that has left: the command asks.
 	case $name-$step in
 	remove-drop-done|replace-drop-done) again+=(-y) ;;
 	esac
 	if [ "$how" = abort ]; then
 		again=("${words[0]}" --abort "${words[@]:1}")
 		want="fast slow"
-		# Nothing tells the new tier from one that replaces nothing.
+		# Nothing distinguishes the new tier from a tier that replaces nothing.
 		if [ "$name-$step" = replace-add-done ]; then
 			ctl_code 1 "${again[@]}"
 			matches 'no replacement is under way' "$errors"
@@ -74,7 +74,7 @@ kill_row()
 	for ((i = 0; i < $(info tiers); i++)); do same A "$(info "state$i")" "state of tier $i"; done
 	still_data check
 	if [ "$name-$how" != rename-restart ]; then load_off; fi
-	# What is on the devices says the same.
+	# The devices say the same.
 	ctl deactivate -q "$set"
 	ctl activate -q --all
 	only_device "$set"
@@ -111,8 +111,7 @@ rows replace-dev add-done:restart drop-done:again clean-wiped:again
 rows resize resize-loaded:again,abort,restart resize-done:again
 rows rename rename-device:again,abort,restart rename-loaded:again,abort rename-done:again,abort
 
-# The same at moments that nobody chose: each call has a little longer to live
-# than the one before.
+# The same at random moments: each call may run a little longer than the call before.
 at_random()
 {
 	local from=$fast to=$third n kills=0 try life

@@ -4,8 +4,8 @@
 # timeout=600
 # long
 #
-# A set changes its shape while it is in use: add, remove, replace, resize,
-# rename; refused when misused.  reshape-kill.sh has what follows a kill.
+# A set in use changes its tiers, size or name: add, remove, replace, resize, rename; misuse is
+# refused. reshape-kill.sh has the kills.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@
 
 everything=("$meta" "$fast" "$slow" "$third")
 
-# ---- in right use, with load
+# ---- right use, with load
 
 dry_runs()
 {
@@ -67,7 +67,7 @@ add_tiers()
 }
 test_case "add, in the middle and at the end" add_tiers
 
-# What a table overrode and a message has set since must not come back.
+# A value that a message has set must not be overridden again by the old table's words.
 table_words()
 {
 	make_small --feature paused --set migration_depth=7
@@ -97,7 +97,7 @@ add_signature()
 }
 test_case "add refuses what carries something, unless forced" add_signature
 
-# The label of a tier that is none any more is worth nothing.
+# The label of a former tier is worth nothing.
 add_leftover()
 {
 	make_small
@@ -106,14 +106,14 @@ add_leftover()
 	ctl_code 0 add "$set" "$third" --at 0
 	same "third fast slow" "$(layout)"
 	still_data check
-	# A copy of a tier is another matter.
+	# A copy of a tier is not taken.
 	disk spare 16
 	dd if="$third" of="$spare" bs=1M oflag=direct status=none
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 add "$set" "$spare" --at 0
 	one_line 'spare: carries the label of tier id'
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" "$spare"
 	one_line 'none of its tiers'
-	# Of one that has gone it may be what somebody keeps.
+	# The label of a tier that was removed may be on a copy that somebody keeps.
 	ctl_code 0 remove "$set" "$third"
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 remove "$set" 0
 	one_line "$spare was tier id [0-9]+ of it \(generation [0-9]+\) and has its label still; .*name its device\. wipe that label\?"
@@ -141,7 +141,7 @@ remove_tiers()
 	same "third" "$(layout)"
 	blank "$slow"
 	still_data check
-	# The last one has nowhere to go.
+	# The chunks of the last tier have nowhere to go.
 	ctl_code 1 remove "$set" 0
 	load_off
 	ctl deactivate -q "$set"
@@ -159,7 +159,7 @@ remove_detached()
 	same E "$(info state1)"
 	ctl_code 0 remove --abort "$set" 1
 	same "A A" "$(info state0) $(info state1)"
-	# A job of a script ignores SIGINT, so that the tool needs its default back.
+	# A job of a script ignores SIGINT, so the tool needs the default back.
 	(
 		rc=0
 		env --default-signal=INT "$tierctl" remove "$set" 1 </dev/null >"$tmp/remove" 2>&1 &
@@ -200,13 +200,13 @@ two_at_once()
 	wait "$last_pid" || rc=$?
 	same 0 "$rc" "exit status of resize ($(<"$tmp/second"))"
 	same "third fast slow" "$(layout)"
-	# All three
+	# All three tiers count.
 	same $((971 * 128)) "$(info length)" "length"
 	still_data check
 }
 test_case "two commands at the same time" two_at_once
 
-# An answer may come when the number of the device is another one's.
+# By the time of the answer, the device number may belong to another device.
 number_reused()
 {
 	make_disks
@@ -239,14 +239,15 @@ test_case "the device became another one while a question waited: destroy" \
 test_case "the device became another one while a question waited: create" \
 	number_reused create "no such device"
 
-# One at a time has a metadata snapshot, and whatever ends it takes that away first.
+# Only one command at a time has a metadata snapshot; it releases the snapshot however it ends.
 two_dumps()
 {
 	local rc=0 blocked
 	make_small
 	stopped snapshot-reserved dump "$set" -o "$tmp/first.xml"
 	matches '^[0-9]+$' "$(info held)"
-	# HUP, INT, QUIT, PIPE, TERM; TSTP, TTIN and TTOU, too: who is stopped now stops others.
+	# HUP, INT, QUIT, PIPE, TERM; also TSTP, TTIN and TTOU: a tool that stops here would
+	# block other commands.
 	blocked=$(sed -n 's/^SigBlk:\t/0x/p' "/proc/$stopped_pid/status")
 	same 0x385007 "$(printf '0x%x' $((blocked & 0x385007)))" "signals that are held ($blocked)"
 	ctl_code 0 status "$set"
@@ -265,7 +266,8 @@ two_dumps()
 }
 test_case "two dumps at the same time, one of them ended" two_dumps
 
-# A tier that is being emptied holds up nothing, but a revert, which holds up the others.
+# A wait for a tier to become empty blocks no command except revert, which in turn blocks the
+# others.
 one_waits()
 {
 	local rc=0 remove
@@ -304,7 +306,7 @@ is_emptied() { [ "$(info state0)" = E ]; }
 is_going_home() { [ "$(info running)" = paused ]; }
 test_case "another command while one waits" one_waits
 
-# What cannot be read keeps its tier in the set, and somebody says so.
+# A chunk that cannot be read keeps its tier in the set, and the command says so.
 remove_unreadable()
 {
 	local rc=0
@@ -327,7 +329,7 @@ remove_unreadable()
 }
 test_case "remove says what it cannot move, and waits for it" remove_unreadable
 
-# The device that is replaced as it fails: nobody can say what its label is.
+# A failing device is replaced: its label cannot be read any more.
 unreadable_label()
 {
 	make_small
@@ -351,11 +353,11 @@ replace_tier()
 	same "third slow" "$(layout)"
 	blank "$fast"
 	still_data check
-	# The same again is done already.
+	# Calling the same command again: nothing is left to do.
 	ctl_code 0 replace "$set" 0 "$third"
 	same "third slow" "$(layout)"
 	same "A A" "$(info state0) $(info state1)"
-	# That rank is the new one's, which cannot take its own place.
+	# The new tier has that rank now, and cannot replace itself.
 	ctl_code 1 replace --abort "$set" 0 "$third"
 	one_line "tier 0 has been replaced by $third\..*replace $set $third dev, which is the old device"
 	ctl_code 0 replace "$set" "$slow" "$fast"
@@ -368,7 +370,7 @@ replace_tier()
 }
 test_case "replace, by rank and by device, and again" replace_tier
 
-# There is nothing to go back to: that would be a remove.
+# Nothing to go back to: that would be a remove.
 replace_abort_of_none()
 {
 	make_small
@@ -381,7 +383,7 @@ replace_abort_of_none()
 	ctl_code 0 replace --abort -y "$set" 0 "$slow"
 	same fast "$(layout)"
 	still_data check
-	# With the old one on its way out
+	# While the old tier is being emptied
 	ctl_code 0 replace --background "$set" 0 "$slow"
 	ctl_code 0 replace --abort -t "$set" "$fast" "$slow"
 	matches "admit 0.*evacuate 1.*until tier 1 is empty.* 128 1 $(majmin "$fast") .*wipe the label on $slow" \
@@ -393,7 +395,8 @@ replace_abort_of_none()
 }
 test_case "replace --abort says all it does, and asks where nothing is replaced" replace_abort_of_none
 
-# After a start its device may have another name, which has become nobody's, or another's.
+# After a restart the old device may have another name; its old name belongs to nobody, or to
+# another device.
 replace_another_name()
 {
 	local was gone
@@ -401,7 +404,7 @@ replace_another_name()
 	disk spare 16
 	ctl set -q "$set" migration_bandwidth=16k
 	ctl_code 0 replace --background "$set" 0 "$third"
-	ctl pause -q "$set"	# what moves would be taken for a write of theirs
+	ctl pause -q "$set"	# a move would look like a write of the command
 	wait_for 20 settled
 	was=$(info_states)
 	for gone in /dev/tt_gone "$spare" 1; do
@@ -436,7 +439,7 @@ pins_go()
 }
 test_case "pins go with the tier, and that is said" pins_go
 
-# Interrupted, undone, which is interrupted, and done all the same
+# Interrupted; undone, which is interrupted as well; then done all the same
 replace_back_and_forth()
 {
 	make_small
@@ -468,14 +471,14 @@ detached()
 }
 test_case "replace, undone half-way and done again" replace_back_and_forth
 
-# A set that fills its tiers can replace one, but not remove one.
+# A set that fills its tiers can replace a tier, but not remove one.
 replace_full()
 {
 	make_disks
 	disk third 32
 	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" "$slow"
 	write_chunks 0 731 3
-	# What the first writes have to commit is committed.
+	# First writes commit their chunks now.
 	io sync "$dev"
 	unchanged "$meta" "$fast" "$slow" "$third" -- ctl_code 1 remove "$set" 1
 	matches 'remove tier 1: .* to move; the set needs .* have .*Add .* first' "$errors"
@@ -513,7 +516,7 @@ resize_grow()
 	ctl activate -q "$set"
 	io check "$dev" at=44m len=1m seed=5
 	still_data check
-	# A tier that has grown is adopted even if the set is to stay.
+	# A tier that has grown is adopted even if the set keeps its size.
 	ctl_code 1 resize "$set" --size 20m
 	one_line 'used up to 45 mib.*20 mib'
 	discard_chunks 704 16
@@ -567,7 +570,7 @@ test_case "rename, with the set in use, and back" renaming
 
 # ---- misuse
 
-# no CODE REGEX ARGUMENT...: refused, with a line that says why, and nothing changed
+# no CODE REGEX ARGUMENT...: refused, with a line that says why, and nothing is changed
 no()
 {
 	local code=$1 want=$2 before
@@ -669,7 +672,7 @@ test_case "misuse is refused and changes nothing" misuse
 
 # ---- killed
 
-# The new tier cannot be written: the old table comes back, at once or by the next call.
+# The new tier cannot be written: the old table is put back, at once or by the next call.
 cannot_join()
 {
 	local rc=0
@@ -691,7 +694,7 @@ cannot_join()
 	same "fast slow" "$(layout)"
 	matches ' 1 no_discard_passdown ' "$(dmsetup table "$set")" "features"
 	still_data check
-	# What cannot be told to anybody is put back as well.
+	# The old table is put back even if nobody can read the message.
 	"$tierctl" add "$set" /dev/mapper/tt_wthird --at 0 </dev/null 2>&1 >/dev/null | true || rc=$?
 	same 141 "$rc" "exit status with a closed pipe"
 	same Active "$(dmsetup info -c --noheadings -o suspended "$set")"

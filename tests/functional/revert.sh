@@ -4,7 +4,7 @@
 # timeout=1200
 # long
 #
-# A set becomes one of its tiers again, in use.  Data is compared before and after.
+# A set in use becomes one of its tiers again. Data is compared before and after.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@
 # shellcheck source=lib-convert.sh
 . "$(dirname "$0")/lib-convert.sh"
 
-# plain: $vg/data is what it was, and nothing of the set is left
+# plain: $vg/data is a plain volume, and nothing of the set is left
 plain()
 {
 	same "linear" "$(lvs --noheadings -o segtype "$vg/data" | tr -d ' ')" "kind of $vg/data"
@@ -31,7 +31,7 @@ closed()
 	ctl convert -q "$vg/data" -c 64k --fast-size 8m --fast-pv "${loops[1]}" --policy static
 	ctl migrate -q "$vg/data" 16-90 --tier 0
 	ctl wait -q "$vg/data"
-	# What is unmapped by then reads as zeroes afterwards, too.
+	# Discarded chunks read as zeroes afterwards, too.
 	blkdiscard -o 8m -l 2m "$origin"
 	before=$(lvm_state)
 	ctl_code 0 revert --dry-run "$vg/data"
@@ -55,7 +55,7 @@ closed()
 }
 test_case "a logical volume that is not in use" closed
 
-# A volume that was made for the set, and that somebody uses by now, is no tier of it.
+# A volume that was made for the set, and that somebody else uses by now, is no tier of the set.
 foreign_volume()
 {
 	local tag words=() used
@@ -156,10 +156,10 @@ plain_device()
 	for disk in "$fast" "$meta"; do
 		same 0 "$(dd if="$disk" bs=4k count=2 iflag=direct status=none | grep -c 'TIERLABL\|DTIERBLK' || true)"
 	done
-	# A set that was never anything else
+	# A set that was made by create
 	ctl create -q "$set" -f -y -m "$meta" -c 64k -L 14m --policy static "$fast" "$slow"
 	io write "$dev" at=0 len=5m seed=3
-	# Its hours, if it has some, are no one's afterwards.
+	# The timer of its schedule is removed.
 	timer=/etc/systemd/system/tierctl-schedule-$(json '.sets[0].uuid' list).timer
 	mkdir -p "${timer%/*}"
 	: >"$timer"
@@ -173,7 +173,7 @@ plain_device()
 }
 test_case "disks" plain_device
 
-# A device that a remove has left its label on, and that is swap by now
+# A device that still has its label after a remove, and is swap by now
 used_otherwise()
 {
 	make_disks
@@ -187,7 +187,7 @@ used_otherwise()
 }
 test_case "a stray label on what is used otherwise by now" used_otherwise
 
-# What has a home begins behind the label area.
+# Own places begin behind the label area.
 small()
 {
 	local size
@@ -203,7 +203,7 @@ small()
 }
 test_case "a set that is no larger than the label area" small
 
-# What LVM shows is not what is to be reverted, however alike their names are.
+# LVM's other volumes are not reverted, however similar their names are.
 parts()
 {
 	local before part active
@@ -224,7 +224,7 @@ parts()
 }
 test_case "parts of a set are refused" parts
 
-# Between the last chunk that comes home and the moment of taking the set's place.
+# The size changes after the last chunk has moved and before the tier takes the set's place.
 resized()
 {
 	local pid rc=0

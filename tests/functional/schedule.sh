@@ -5,8 +5,8 @@
 # timeout=120
 # long
 #
-# tierctl schedule: what it installs, and what that does at which hour.  systemctl
-# is one of ours that notes its calls.
+# tierctl schedule: the files that it installs, and the calls at each hour. A fake systemctl
+# records its calls.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -36,7 +36,7 @@ hours()
 	printf '%02d:%02d-%02d:%02d' $((from / 60)) $((from % 60)) $((to / 60)) $((to % 60))
 }
 
-# installed: its files, "timer service" if all is well
+# installed: prints the files of the schedule, "timer service" if all is well
 installed()
 {
 	local file found=()
@@ -54,7 +54,7 @@ calls()
 
 prepare()
 {
-	# Gone with the case's shell, also if it fails.
+	# Removed when the case's shell ends, also after a failure.
 	trap 'rm -f "$units"/tierctl-schedule-* "$tmp/calls"; [ -z "${made:-}" ] || rmdir /run/systemd/system' EXIT
 	make_disks
 	ctl create "$set" -q -m "$meta" -c 64k "$fast" "$slow"
@@ -78,7 +78,7 @@ install()
 	matches "OnCalendar=.*ExecStart|ExecStart.*OnCalendar=" "${output//$'\n'/ }"
 	same "running |" "$(info running) $(installed)|$(calls)" "after a dry run"
 
-	# Now is no such hour.
+	# No hour of the schedule is now.
 	ctl_code 0 schedule "$set" "$next"
 	same "paused service timer" "$(info running) $(installed)"
 	same "--quiet daemon-reload,--quiet enable tierctl-schedule-UUID.timer,--quiet restart tierctl-schedule-UUID.timer" \
@@ -86,12 +86,12 @@ install()
 	grep -qx "OnCalendar=\*-\*-\* ${next%-*}:00" "$units/tierctl-schedule-$hex.timer"
 	grep -qx "OnCalendar=\*-\*-\* ${next#*-}:00" "$units/tierctl-schedule-$hex.timer"
 	same "[\"$next\"] paused" "$(json '.sets[0] | "\(.windows) \(.migration)"' schedule "$set")"
-	# What the timer would call.
+	# Calls what the timer would call.
 	ctl resume -q "$set"
 	run_service
 	same paused "$(info running)"
 
-	# Others take its place; one is now.
+	# Other hours replace the old ones; one of them is now.
 	ctl_code 0 schedule "$set" "$next" "$now"
 	same "running service timer" "$(info running) $(installed)"
 	matches "migration from $next, $now; now running" "$output"
@@ -100,7 +100,7 @@ install()
 	same running "$(info running)"
 	calls >/dev/null
 
-	# A set that is away, or has another name.
+	# A set that is inactive, or has another name.
 	ctl rename -q "$set" tt_other
 	set=tt_other dev=/dev/mapper/tt_other
 	ctl pause -q "$set"
@@ -110,7 +110,7 @@ install()
 	ctl deactivate -q "$set"
 	run_service
 	same "[\"$next\",\"$now\"] null" "$(json '.sets[0] | "\(.windows) \(.migration)"' schedule "$set")"
-	# Once it is back it follows them, but not if it is told something else.
+	# At activation the set follows the hours, unless a feature says otherwise.
 	ctl activate -q --feature paused "$set"
 	same paused "$(info running)"
 	ctl deactivate -q "$set"
@@ -126,7 +126,7 @@ install()
 	matches 'is not scheduled; now running' "$output"
 	same "running |--quiet disable --now tierctl-schedule-UUID.timer,--quiet daemon-reload" \
 		"$(info running) $(installed)|$(calls)" "after --clear"
-	# A pause that has nothing to do with it stays.
+	# A pause from before stays.
 	ctl pause -q "$set"
 	ctl_code 0 schedule --clear "$set"
 	same "paused " "$(info running) $(calls)"
@@ -145,7 +145,8 @@ cleared()
 	local next
 	prepare
 	next=$(hours 120 180)
-	# systemd refuses: it runs, and the next call knows that something is left.
+	# systemd refuses to stop the timer: migration runs, and the next call knows that
+	# something is left.
 	ctl schedule -q "$set" "$next"
 	: >"$tmp/broken-disable"
 	ctl_code 1 schedule --clear "$set"
@@ -156,14 +157,14 @@ cleared()
 	ctl_code 0 schedule --clear "$set"
 	matches 'is not scheduled; now running' "$output"
 	same "running " "$(info running) $(installed)"
-	# Somebody has removed the timer, of which systemd then knows nothing.
+	# Somebody has removed the files of the timer, which systemd then does not know.
 	ctl schedule -q "$set" "$next"
 	rm "$units/tierctl-schedule-$hex.timer"
 	: >"$tmp/broken-disable"
 	ctl_code 0 schedule --clear "$set"
 	same "running " "$(info running) $(installed)"
 	rm "$tmp/broken-disable"
-	# An inactive one cannot be resumed.
+	# An inactive set cannot be resumed.
 	ctl schedule -q "$set" "$next"
 	ctl deactivate -q "$set"
 	ctl_code 0 schedule --clear "$set"
@@ -217,13 +218,13 @@ misuse()
 	refuse 2 'goes alone' --clear "$set" 22:00-06:00
 	refuse 2 'goes alone' --apply "$set"
 	same "running |" "$(info running) $(installed)|$(calls)"
-	# systemd refuses it: nothing is left.
+	# systemd refuses to start the timer: nothing is left.
 	: >"$tmp/broken-enable"
 	ctl_code 1 schedule "$set" "$(hours 120 180)"
 	matches 'systemctl enable' "$errors"
 	same "running " "$(info running) $(installed)"
 	rm "$tmp/broken-enable"
-	# The hours that there are stay, else nobody would end the pause.
+	# The old hours stay, otherwise nothing would end the pause.
 	next=$(hours 120 180)
 	ctl schedule -q "$set" "$next"
 	cp "$units/tierctl-schedule-$hex.service" "$tmp/service"

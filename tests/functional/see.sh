@@ -5,8 +5,8 @@
 # timeout=240
 # long
 #
-# What a set does: tierctl top, heatmap, explain, events and metrics, and that
-# every report keeps to its schema.
+# Reports of a set: tierctl top, heatmap, explain, events and metrics; every report keeps to its
+# schema.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -66,7 +66,7 @@ top_batch()
 	timeout -s INT 4 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || rc=$?
 	same 124 "$rc" "timeout's own status"
 	is "$(grep -c '^moving' "$tmp/batch") >= 2"
-	# What changes meanwhile.
+	# Activity meanwhile.
 	ctl_code 0 top --once "$set"
 	matches "^$set  46 MiB" "$output"
 	(sleep 3; exec "$tierctl" resize -q -y --size 40m "$set" </dev/null >"$tmp/resize" 2>&1) &
@@ -74,7 +74,7 @@ top_batch()
 	wait "$!"
 	matches "^$set  46 MiB" "$(<"$tmp/batch")"
 	matches "$set  40 MiB" "$(<"$tmp/batch")" "screens ($(<"$tmp/resize"))"
-	# A set that goes ends it.
+	# top ends when its set goes.
 	(sleep 2; dmsetup remove --retry "$set") &
 	ctl_code 1 top --batch --interval 1 "$set"
 	matches 'no such set' "$errors"
@@ -110,7 +110,7 @@ top_screen()
 	matches 'tt_slow' "$text"
 	matches 'hot part' "$text" "the list of files, after f"
 	matches 'COMMAND_EXIT_CODE="0"' "$text" "exit status"
-	# The screen is given back.
+	# The screen is restored.
 	matches $'\e\\[\\?1049l' "$text" "the end"
 }
 test_case "top on a screen" top_screen
@@ -141,7 +141,7 @@ top_files()
 }
 test_case "top names hot files" top_files
 
-# Whoever may make a file chooses its name.
+# Any user who may make files chooses their names.
 odd_names()
 {
 	create_set heat --feature paused
@@ -159,7 +159,7 @@ odd_names()
 	matches 'mnt/hot_\[2J_' "$output"
 	[[ $output != *$'\e'* ]] || fail "the terminal obeys the name"
 	json . top --files "$set" >/dev/null
-	# jq takes anything.
+	# Python checks more strictly than jq.
 	/usr/bin/python3 -c 'import json, sys
 report = json.loads(open(sys.argv[1], "rb").read().decode())
 path = report["sets"][0]["hot_files"][0]["path"]
@@ -304,7 +304,7 @@ explain()
 	ctl_code 0 explain "$set" 6
 	matches 'pin +to tier 1' "$output"
 	matches 'because it is pinned' "$output"
-	# Together, those that are in the same case.
+	# Chunks in the same state are reported together.
 	ctl_code 0 explain "$set" 0-9
 	matches '448 KiB on tier 0' "$output"
 	matches 'chunks 0-3, 7-9' "$output"
@@ -350,7 +350,7 @@ watch()
 	"$tierctl" events "$@" </dev/null >"$tmp/events" 2>"$tmp/events.err" &
 	watcher=$!
 	echo "$watcher" >>"$tmp/pids"
-	# It listens once it sleeps in poll().
+	# tierctl events listens once it sleeps in poll().
 	wait_for 10 grep -q poll "/proc/$watcher/wchan"
 }
 
@@ -378,7 +378,7 @@ events()
 	wait_for 10 said '"event":"tier_errors","tier":0'
 	dmsetup load tt_flaky --table "0 $(sectors_of "$fast") linear $fast 0"
 	dmsetup resume tt_flaky
-	# Device-mapper has no event for that; those before are told by then.
+	# Device-mapper has no event for this; earlier events are reported by then.
 	nap 2
 	msg admit 0
 	wait_for 20 said '"event":"tier_admitted","tier":0'
@@ -420,7 +420,7 @@ events_exec()
 	ctl deactivate -q "$set"
 	wait "$watcher"
 	matches 'command failed \(exit status 7\)' "$(<"$tmp/events.err")"
-	# Idle means idle, and an end.
+	# An idle set ends the wait at once.
 	ctl activate -q "$set"
 	ctl_code 0 events --timeout 1 "$set"
 	ctl_code 1 events --timeout 1 --once "$set"
@@ -431,7 +431,7 @@ events_exec()
 }
 test_case "events --exec, --once, --timeout" events_exec
 
-# Who watches a set goes on when it gets another name.
+# The command still watches a set that was renamed.
 events_renamed()
 {
 	create_set static --size 8m
@@ -452,7 +452,7 @@ events_renamed()
 }
 test_case "events of a set that is renamed" events_renamed
 
-# In the background.  Who starts it may ignore signals: systemd does so with SIGPIPE, some with SIGCHLD.
+# In the background. The parent may ignore signals: systemd ignores SIGPIPE, others SIGCHLD.
 ignoring()
 {
 	local signal=$1
@@ -473,7 +473,7 @@ events_ignored()
 	exec {end}<"$tmp/pipe"
 	wait_for 10 grep -q poll "/proc/$watcher/wchan"
 	exec {end}<&-
-	# Nobody reads what it has to say.
+	# The command ends when nobody reads its output.
 	ctl evacuate -q "$set" 0
 	wait_for 10 grep -q 'standard output cannot be written' "$tmp/events.err"
 	rc=0
@@ -550,7 +550,7 @@ progress()
 }
 test_case "a bar for what takes long" progress
 
-# A tier of a set that is read-only never empties.
+# A tier of a read-only set never becomes empty.
 wait_in_vain()
 {
 	create_set static --size 8m
@@ -605,7 +605,7 @@ test_case "misuse" misuse
 
 # ---- JSON
 
-# One of each report, besides those that the cases above have made.
+# One report of each command that the cases above did not call.
 schemas()
 {
 	local command
@@ -632,7 +632,7 @@ schemas()
 			fail "no case makes a report of $command"
 	done
 	"$here/check-json.py" "$here/../../userspace/schema" "$reports"/*
-	# The check can fail.
+	# Shows that the check can fail.
 	mkdir "$tmp/bad"
 	jq '.sets[0].size = "big"' "$tmp/json" >"$tmp/bad/status.0.json"
 	{ ctl list --json || [ $? = 3 ]; } | jq '.more = 1' >"$tmp/bad/list.0.json"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # udev
 #
-# What INFO, TABLE and IMA say, and that looking changes nothing.
+# The contents of INFO, TABLE and IMA; asking changes nothing.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -146,7 +146,7 @@ in_flight()
 	disk meta 4
 	disk fast 16
 	disk spare 32
-	# Longer than the looks are apart, where a look takes long.
+	# Longer than the time between two looks on a slow machine.
 	wrap delay "0 $(sectors_of "$spare") delay $spare 0 $((300 * patience))"
 	tiers=("$fast" /dev/mapper/tt_delay)
 	core=(migration_depth 3 migration_bandwidth 0)
@@ -219,7 +219,7 @@ error_state()
 }
 test_case "errors of a tier" error_state
 
-# Looking does not write: neither status nor the answering messages.
+# Asking does not write: neither status nor messages that only answer.
 never_commits()
 {
 	local counts n
@@ -238,9 +238,9 @@ never_commits()
 }
 test_case "status, table and answers write nothing" never_commits
 
-# With a first write not yet committed, too: dm flushes before INFO unless told
-# not to, and the target must not commit for it.  The set commits by itself soon, so
-# that some attempts are too late to tell.
+# Also with a first write that is not committed: dm flushes before INFO unless told not to, and
+# the target must not commit for that. The set commits by itself soon, so some attempts are too
+# late to tell.
 no_commit_for_info()
 {
 	local before after n
@@ -278,7 +278,7 @@ suspended()
 }
 test_case "status of a suspended device" suspended
 
-# The IMA measurement of a table, where the kernel keeps one.
+# The IMA measurement of a table, on kernels that keep one.
 ima()
 {
 	local log=/sys/kernel/security/ima/ascii_runtime_measurements line

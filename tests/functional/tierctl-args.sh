@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: it looks at the arguments of tierctl
 #
-# tierctl misused: each call is refused with one line that says what is wrong,
-# with the right exit status, and no device changes.
+# Misuse of tierctl: each call is refused with one line that says what is wrong, with the right
+# exit status, and no device changes.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +15,7 @@ keep_dm=$set
 usage=2 failed=1
 everything=("$meta" "$fast" "$slow" "$third" "$meta2")
 
-# A set, and besides two blank disks.
+# A set, and two blank disks.
 prepare()
 {
 	if [ ! -b "$meta" ]; then
@@ -45,7 +45,7 @@ wrong()
 	local code=$1 want=$2 before
 	shift 2
 	prepare
-	# As the case before has left it.
+	# The settings that the case before has left.
 	before=$(<"$tmp/settings")
 	unchanged "${everything[@]}" -- ctl_code "$code" "$@"
 	one_line "$want"
@@ -88,7 +88,7 @@ row $usage 'devices or say --all' scan --all "$third"
 
 # ---- create
 new="create tt_new"
-# words that make a good command of the rest
+# the words that complete a good command
 # shellcheck disable=SC2086	# lists of words
 {
 row $usage 'missing|few|create' $new
@@ -226,7 +226,7 @@ row $failed '[0-9.]+ mib.*[0-9.]+ mib' evacuate $set 0
 row $failed 'tier 2' admit $set 2
 row $usage 'too m' admit $set 1 1
 
-# Without --yes and without a terminal nothing is lost.
+# Without --yes and without a terminal no data is lost.
 declined()
 {
 	prepare
@@ -253,7 +253,7 @@ still_whole()
 }
 test_case "after all these the set is whole" still_whole
 
-# As somebody else than root.
+# Without root's rights.
 unprivileged()
 {
 	prepare
