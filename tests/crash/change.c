@@ -22,7 +22,7 @@
 #define EMPTYING_MS	60000
 #define GROWTH		2	/* MiB at a time: a chunk of the largest size */
 
-/* How often a cut left the set as it was, or changed; the wrong list was refused. */
+/* How often a cut left the old set, or the changed set; how often a wrong list was refused. */
 unsigned int changes_undone, changes_done, changes_refused;
 
 struct shape {
@@ -33,15 +33,15 @@ struct shape {
 static struct set *set;
 static struct model *model;
 
-/* A change that may be in the metadata or not. */
+/* A change may be in the metadata or not; the message of the change was answered. */
 static bool open_ended, answered;
 static struct shape before, after;
-static uint64_t generation;	/* before it */
+static uint64_t generation;	/* before the change */
 
-/* To be tried in vain: the change, the other way. */
+/* A list to be tried that must be refused: the opposite of the change's result. */
 static bool looked, written, excludes;
 
-static unsigned int leaver;	/* rank that is empty */
+static unsigned int leaver;	/* rank of the empty tier */
 
 void changes_reset(struct set *s, struct model *m)
 {
@@ -82,7 +82,7 @@ static void join(struct rng *rng)
 {
 	unsigned int rank = rng_below(rng, set->nr_tiers + 1), disk = set_spare(set);
 
-	/* What it held is still there, but for the label. */
+	/* The old data of the disk is still there, except the label. */
 	disk_wipe(&disks[disk]);
 	memmove(&after.order[rank + 1], &after.order[rank],
 		(set->nr_tiers - rank) * sizeof(after.order[0]));
@@ -107,7 +107,7 @@ static void grow(struct rng *rng)
 		after.sectors += 1 + rng_below(rng, GROWTH * 2048);
 }
 
-/* The table that is in force does. */
+/* Reloads the table that is in force. */
 static bool same(void)
 {
 	return before.sectors == after.sectors && before.nr_tiers == after.nr_tiers &&
@@ -164,7 +164,7 @@ int change_make(enum change what, struct rng *rng)
 	return r;
 }
 
-/* ---- what must be so before ---- */
+/* ---- preparation before a change ---- */
 
 static void join_in_peace(struct rng *rng)
 {
@@ -185,7 +185,7 @@ static bool is_empty(unsigned int rank)
 	return !st.used[rank];
 }
 
-/* One whose chunks the others have room for. */
+/* Empties a tier whose chunks fit on the others. */
 static bool empty_some(struct rng *rng)
 {
 	unsigned int rank = rng_below(rng, set->nr_tiers), i;
@@ -229,7 +229,7 @@ bool change_prepare(enum change what, struct rng *rng)
 			join_in_peace(rng);
 		return empty_some(rng);
 	case GROW:
-		/* What is evacuated does not count. */
+		/* A tier that is evacuated does not count. */
 		orders_lock();
 		orders_admit_all();
 		orders_unlock(true);
@@ -255,7 +255,7 @@ bool change_look(void)
 	if (!good)
 		note("BAD: a change of the set was answered and is not written");
 	take_shape(written ? &after : &before);
-	/* Of either there is one disk that the other may not have. */
+	/* Each of the two lists has a disk that the other may not have. */
 	excludes = written && before.nr_tiers != after.nr_tiers;
 	return good;
 }
@@ -289,7 +289,7 @@ void change_choose(struct rng *rng)
 	answered = false;
 	if (!written && rng_percent(rng, 50)) {
 		take_shape(&after);
-		return;		/* Another cut may come before it is written. */
+		return;		/* Another cut may come before the change is written. */
 	}
 	open_ended = false;
 }

@@ -46,9 +46,9 @@ struct model;
 
 struct model *model_new(uint32_t nr_sectors, uint32_t nr_max, uint32_t chunk_sectors);
 void model_free(struct model *m);
-/* As long as nr_max at most; what is new was never written. */
+/* At most nr_max sectors; new sectors have never been written. */
 void model_resize(struct model *m, uint32_t nr_sectors);
-/* Room for what a FLUSH makes durable, however long the device becomes. */
+/* Room for all sectors that a FLUSH makes durable, however long the device becomes. */
 uint32_t *model_snapshot(const struct model *m);
 
 enum op_kind { OP_WRITE, OP_FUA, OP_ZERO, OP_DISCARD, OP_READ, OP_FLUSH, NR_OPS };
@@ -57,18 +57,21 @@ struct op {
 	enum op_kind kind;
 	uint32_t first, nr;	/* sectors */
 	uint32_t seq;
-	uint32_t *snapshot;	/* OP_FLUSH: what it makes durable, and nr sectors of it */
+	uint32_t *snapshot;	/* OP_FLUSH: the ops that it makes durable, for nr sectors */
 };
 
-/* Claims the range; false if another op has some of it. */
+/* Claims the range; false if another op has part of it. */
 bool model_begin(struct model *m, struct op *op);
 void model_end(struct model *m, struct op *op, bool ok);
 /* The data that an op writes. */
 void model_fill(struct model *m, const struct op *op, unsigned char *buffer);
-/* Whether what was read is right while the device lives; number of bad sectors. */
+/* Checks data read while the device lives; returns the number of bad sectors. */
 unsigned int model_check_live(struct model *m, const struct op *op,
 			      const unsigned char *buffer);
-/* After a cut: reads all of fd, adopts what it finds; number of bad sectors, or -errno. */
+/*
+ * After a cut: reads all of fd and takes the data found as the new state; returns the number of
+ * bad sectors, or -errno.
+ */
 int model_verify(struct model *m, int fd);
 /* For the self-test: every write that ended counts as durable; no report. */
 extern bool model_believes_all, model_quiet;
@@ -77,19 +80,19 @@ extern bool model_believes_all, model_quiet;
 
 struct disk {
 	const char *name;
-	unsigned int mib, grown;	/* at first, and by how many MiB since */
-	unsigned int evicted;		/* percent of the cache that a cut finds on stable storage */
+	unsigned int mib, grown;	/* size at first, and by how many MiB it has grown */
+	unsigned int evicted;		/* percent of the cache on stable storage at a cut */
 	unsigned int delay_us;		/* of each request */
 	bool on;
-	/* Sectors in the cache when the power last went: that were there afterwards, or not. */
+	/* Of the sectors in the cache at the last cut: how many survived, how many were lost. */
 	unsigned int survived, lost;
 };
 
 extern struct disk disks[NR_DISKS];
 
 /*
- * What comes to stable storage, sector by sector, and NULL at the end of each FLUSH or
- * FUA write, before it is answered: one after the other, whichever the disk.
+ * Called for each sector that comes to stable storage, and with NULL at the end of each FLUSH or
+ * FUA write, before it is answered. All disks share one order.
  */
 typedef void disk_recorder(const struct disk *d, uint64_t sector, const void *data);
 extern disk_recorder *disk_record;
@@ -100,9 +103,9 @@ void disk_off(struct disk *d);
 void disk_on(struct disk *d);
 /* All zeroes, on stable storage. */
 void disk_blank(struct disk *d);
-/* Only what tells a blank one from others. */
+/* Wipes only the sectors by which a disk is not blank. */
 void disk_wipe(struct disk *d);
-/* Larger than at first by so much, whether it is in use or not. */
+/* mib more than at first, whether the disk is in use or not. */
 void disk_grow(struct disk *d, unsigned int mib);
 const char *disk_path(const struct disk *d);
 uint64_t disk_sectors(const struct disk *d);
@@ -115,7 +118,7 @@ struct set {
 	uint64_t reserve;		/* chunks */
 	const char *policy;
 	unsigned int nr_tiers;
-	unsigned int order[MAX_TIERS];	/* rank -> disk */
+	unsigned int order[MAX_TIERS];	/* disk of each rank */
 	bool active;
 };
 
@@ -126,80 +129,89 @@ struct set_status {
 	bool evacuating[MAX_TIERS];
 };
 
-/* Three tiers, chunks of this size, in sectors, and the largest reserve. */
+/* Three tiers, chunks of chunk_sectors, and the largest reserve. */
 void set_init(struct set *s, uint32_t chunk_sectors);
 uint32_t set_nr_chunks(const struct set *s);
-/* Of these tiers. */
+/* Capacity on these tiers. */
 uint64_t set_capacity(const struct set *s);
-/* The largest device of which any tier can be emptied; not larger than that. */
+/* The largest size with which any tier can be emptied. */
 uint64_t set_roomy_size(const struct set *s);
-/* Whether the others have room for all, if none of them is evacuated. */
+/* Whether the other tiers have room for all chunks, if none of them is evacuated. */
 bool set_can_empty(const struct set *s, unsigned int rank);
-/* A disk that is no tier of it, or 0. */
+/* A disk that is no tier of the set, or 0. */
 unsigned int set_spare(const struct set *s);
 /* 0, or -errno; says why in the log. */
 int set_activate(struct set *s);
 /*
- * Suspends and resumes, with a new table if load.  If it cannot be resumed, all that
- * waits for it gets errors.
+ * Suspends and resumes, with a new table if load. If the set cannot be resumed, all waiting I/O
+ * gets errors.
  */
 int set_reload(struct set *s, bool load, bool noflush);
-/* Then nothing is true any more that is said of an op: FLUSHes and discards "succeed". */
+/* Then results of ops prove nothing any more: FLUSHes and discards "succeed". */
 bool set_given_up(void);
 int set_deactivate(struct set *s);
 int set_open(void);
 int set_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* One that is answered, in so many bytes at most. */
+/* Sends a message that has an answer of at most size bytes. */
 int set_ask(char *answer, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void set_get_status(const struct set *s, struct set_status *st);
-/* The set's generation, as the metadata device has it; 0: there is no live set. */
+/* The set's generation on the metadata device; 0: there is no live set. */
 uint64_t set_generation(void);
-/* The metadata is sound, the tiers are its own; reads the disks, the set must not be active. */
+/*
+ * The metadata is sound, and the tiers belong to it. Reads the disks; the set must not be
+ * active.
+ */
 bool set_check_metadata(const struct set *s, const char *checker);
 
-/* ---- orders.c: messages, and whether what was answered is in force ---- */
+/* ---- orders.c: sends messages; checks that answered messages are in force ---- */
 
-extern unsigned int orders_bad;		/* refused, though there was no reason */
+extern unsigned int orders_bad;		/* refused without a reason */
 
-/* Of a new set. */
+/* For a new set. */
 void orders_reset(struct set *s);
-/* One of them. */
+/* Sends a random message. */
 void orders_send(struct rng *rng);
-/* Nobody sends any until orders_unlock(); quiet: from then on none that stops or starts moves. */
+/*
+ * Nobody sends messages until orders_unlock(); quiet: after that none that stops or starts
+ * moves.
+ */
 void orders_lock(void);
 void orders_unlock(bool quiet);
-/* Locked: all tiers are used again, and migrations run. */
+/* Locked: admits all tiers again, and migrations run. */
 void orders_admit_all(void);
 /* Locked: empties a tier; 0 or -errno. */
 int orders_evacuate(unsigned int rank);
-/* Locked: a disk will be no tier any more, or be a new one. */
+/* Locked: the disk leaves the set, or joins it. */
 void orders_leave(unsigned int disk);
 void orders_join(unsigned int disk);
-/* After an activation; what is found is what was ordered from then on. */
+/* After an activation; the state that is found counts as ordered from then on. */
 bool orders_in_force(void);
 
-/* ---- change.c: the set becomes another one while it is in use ---- */
+/* ---- change.c: the set is changed while it is in use ---- */
 
 enum change { NO_CHANGE, ORDER, JOIN, DROP, GROW, GROW_METADATA };
 
 extern unsigned int changes_undone, changes_done, changes_refused;
 
-/* Of a new set. */
+/* For a new set. */
 void changes_reset(struct set *s, struct model *m);
-/* In peace, before the change is made; false if this set cannot have it. */
+/* Without load, before the change is made; false if this set cannot have the change. */
 bool change_prepare(enum change what, struct rng *rng);
 /* Under load; 0 or -errno. */
 int change_make(enum change what, struct rng *rng);
-/* Before an activation, after a cut: is the change in the metadata?  False if that is wrong. */
+/*
+ * After a cut, before an activation: reads whether the change is in the metadata. False if the
+ * metadata is wrong.
+ */
 bool change_look(void);
-/* Then: the set becomes what it was or is to be, whichever the metadata allows. */
+/* After that: takes the old or the new list, as the metadata allows. */
 void change_choose(struct rng *rng);
-/* Instead, now and then: what may not be listed any more.  False if it is accepted. */
+/* Now and then: tries a list that must be refused. False if it is accepted. */
 bool change_try_refused(struct rng *rng);
-/* An activation ended well with the power on. */
+/* An activation succeeded with the power on. */
 void change_settled(void);
 
-/* ---- trace.c: what the module is at ---- */
+/* ---- trace.c: what the module is doing ---- */
 
 enum phase {
 	PHASE_COPY, PHASE_MOVE_FLUSH, PHASE_MOVE_COMMIT, PHASE_SWITCH, PHASE_MOVE,
@@ -213,19 +225,19 @@ extern const char * const phase_names[NR_PHASES];
 void trace_start(void);
 void trace_stop(void);
 /*
- * Calls fn from the watching thread as soon as the event was seen nth times from
- * now on, or after timeout_ms; event may be NULL, or be followed by a space and what its
- * line must have in it.
+ * Calls fn from the watching thread as soon as the event has been seen nth times from now on, or
+ * after timeout_ms. event may be NULL, or may be followed by a space and text that its line must
+ * contain.
  */
 void trace_arm(const char *event, unsigned int nth, unsigned int delay_us,
 	       unsigned int timeout_ms, void (*fn)(void));
-/* Makes an armed call happen now, if it has not yet, and waits for its end. */
+/* Makes an armed call now, if it has not been made yet, and waits for its end. */
 void trace_fire(void);
 /* Waits for the call's end; true if the event was seen, false if it timed out. */
 bool trace_wait(void);
-/* Marks the moment of the cut; later trace_phases() tells what was under way then. */
+/* Marks the moment of the cut; later trace_phases() tells which phases were under way then. */
 void trace_mark(void);
-/* A bit for each phase; forgets what it knows of phases. */
+/* A bit for each phase; clears the record of phases. */
 unsigned int trace_phases(void);
 
 /* ---- cut.c ---- */

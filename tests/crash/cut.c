@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cuts the power of a tiered set again and again, and looks what is left.
+ * Cuts the power of a tiered set again and again, and checks the set afterwards.
  *
  *   cut --checker PROGRAM [--cuts N] [--seed N] [--kind NAME] [--verbose]
  *
- * Prints TAP.  --kind makes cuts of one kind alone; a wrong name lists them.
- * PROGRAM is tier_check, or takes the same arguments; it judges the metadata
- * before each activation.
+ * Prints TAP. --kind makes cuts of only one kind; a wrong name lists all kinds. PROGRAM is
+ * tier_check, or takes the same arguments; it checks the metadata before each activation.
  */
 #include "crash.h"
 
@@ -19,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CYCLE_SECONDS	120	/* no cycle takes so long unless something hangs */
+#define CYCLE_SECONDS	120	/* a cycle that takes longer hangs */
 #define SET_AGE		12	/* cuts until a set is made anew */
-#define MANY_CUTS	200	/* each phase ought to meet one of so many */
+#define MANY_CUTS	200	/* in so many cuts each phase ought to be cut */
 
 /*
- * In sectors.  A move copies in pieces of 64 KiB, 16 of them at once: one piece, all in
- * one go, and more than that, so that writes must be held back to come to an end.
+ * In sectors. A move copies pieces of 64 KiB, 16 at once. The sizes are one piece, 16 pieces,
+ * and more, for which writes must be held back so that the copy ends.
  */
 static const uint32_t chunk_sizes[] = { 128, 128, 2048, 4096 };
 
@@ -34,9 +33,9 @@ static const uint32_t chunk_sizes[] = { 128, 128, 2048, 4096 };
 enum moment { RUNNING, CHANGE, SUSPEND, ACTIVATION, FORMAT };
 
 /*
- * A kind of cut: when to wait for which event, of which one in the first nth is
- * taken, and how long after it at most.  Each label is written twice, before the commit
- * that makes it current and after it.
+ * A kind of cut: the event to wait for, which of the first nth events is taken, and the longest
+ * delay after it. Each label is written twice, before the commit that makes it current and after
+ * it.
  */
 static struct kind {
 	const char *name;
@@ -94,7 +93,7 @@ static struct model *model;
 static struct set set;
 static unsigned int set_age;
 
-/* Of the cut to come: which disks, in which order; written while none is armed. */
+/* The next cut: which disks, in which order; written while no cut is armed. */
 static unsigned int cut_order[NR_DISKS], cut_nr;
 static bool cutting;
 static unsigned int ops_at_cut;
@@ -104,9 +103,9 @@ static bool caches_kept;	/* some disk kept its cache since the last verification
 static unsigned int bad_blocks, failed_activations, bad_metadata, bad_status;
 static unsigned int alone_cuts[NR_DISKS], all_cuts;
 static unsigned int phase_cuts[NR_PHASES], op_cuts[NR_OPS];
-static unsigned int cuts_made;		/* nr_cuts, and those repeated as they missed their event */
+static unsigned int cuts_made;		/* nr_cuts, and repeated cuts that missed their event */
 static unsigned int partial_cuts;	/* that left a part of a cache behind */
-static unsigned int large_cuts;	/* of a set whose chunks are of several pieces */
+static unsigned int large_cuts;	/* of a set whose chunks have several pieces */
 
 bool cut_begun(void)
 {
@@ -137,7 +136,7 @@ static void power_off_rest(void)
 		disk_off(&disks[order[i]]);
 }
 
-/* Slow disks make the phases long, caches that are written back lose a part only. */
+/* Slow disks make the phases long; with caches that are written back a cut loses only a part. */
 static void power_on(void)
 {
 	unsigned int i;
@@ -155,7 +154,10 @@ static void power_on(void)
 	__atomic_store_n(&cutting, false, __ATOMIC_RELEASE);
 }
 
-/* Half of all cuts take all disks, the others one, the metadata as often as all tiers. */
+/*
+ * Half of all cuts take all disks. The others take one disk, the metadata as often as all tiers
+ * together.
+ */
 static void choose_disks(const struct kind *k)
 {
 	unsigned int spare = set_spare(&set), i;
@@ -170,7 +172,7 @@ static void choose_disks(const struct kind *k)
 			cut_order[0] = META;
 		else if (k->change == JOIN && rng_percent(&rng, 33))
 			cut_order[0] = spare;
-		/* Nothing of the set. */
+		/* The spare disk is no part of the set. */
 		if (cut_order[0] && cut_order[0] == spare && k->change != JOIN)
 			cut_order[0] = set.order[0];
 	}
@@ -197,7 +199,7 @@ static void make_set(void)
 	/* Either a tier can be emptied, or places are reused at once. */
 	roomy = rng_percent(&rng, 60);
 	set.sectors = roomy ? set_roomy_size(&set) : set_capacity(&set);
-	/* The last chunk may be a partial one. */
+	/* The last chunk may be short. */
 	if (rng_percent(&rng, 50))
 		set.sectors -= 1 + rng_below(&rng, set.chunk_sectors - 1);
 	model_free(model);
@@ -240,7 +242,7 @@ static int activate(void)
 	return r;
 }
 
-/* Comes back from whatever happened before, and looks at every sector. */
+/* Activates the set after a cut, and checks every sector. */
 static void recover(void)
 {
 	int r = activate(), fd;
@@ -266,7 +268,7 @@ static void recover(void)
 			die("a new set cannot be activated: %s", strerror(-r));
 	} else {
 		bad_blocks += r;
-		/* What was read may yet be in a cache that was spared. */
+		/* Data that was read may still be in a cache that was spared. */
 		if (caches_kept && fdatasync(fd)) {
 			note("BAD: a FLUSH fails with the power on");
 			bad_blocks++;
@@ -276,7 +278,7 @@ static void recover(void)
 	close(fd);
 }
 
-/* A device that was taken away in peace has everything on stable storage. */
+/* After a removal without a cut everything is on stable storage. */
 static void deactivate(void)
 {
 	struct op flush = { .kind = OP_FLUSH };
@@ -330,7 +332,7 @@ static bool evacuable(void)
 	return i == set.nr_tiers;
 }
 
-/* It begins, and may be over, before the message is answered. */
+/* The evacuation begins, and may be over, before the message is answered. */
 static void evacuate(const struct kind *k)
 {
 	unsigned int rank = rng_below(&rng, set.nr_tiers), i;
@@ -339,7 +341,7 @@ static void evacuate(const struct kind *k)
 
 	orders_lock();
 	orders_admit_all();
-	/* One that holds something, if any does. */
+	/* A tier that holds chunks, if any does. */
 	set_get_status(&set, &st);
 	for (i = 0; i < set.nr_tiers && !st.used[rank]; i++)
 		rank = (rank + 1) % set.nr_tiers;
@@ -352,7 +354,7 @@ static void evacuate(const struct kind *k)
 	}
 }
 
-/* A set that can be cut in this way, active. */
+/* Makes an active set that can be cut in this way. */
 static void prepare(const struct kind *k)
 {
 	bool fits = evacuates(k) ? evacuable() : change_prepare(k->change, &rng);
@@ -367,7 +369,7 @@ static void prepare(const struct kind *k)
 	}
 }
 
-/* True if the cut came before it is over. */
+/* True if the cut came before the change was over. */
 static bool cut_change(struct kind *k)
 {
 	int r;
@@ -384,7 +386,7 @@ static bool cut_change(struct kind *k)
 	return begun;
 }
 
-/* False if the cut came too late for what was to be cut. */
+/* False if the cut came after the event was over. */
 static bool cut_running(struct kind *k)
 {
 	bool in_time = true;
@@ -407,7 +409,7 @@ static bool cut_running(struct kind *k)
 			arm(k);
 		trace_wait();
 	}
-	/* What is left of the set shall not make promises it cannot keep. */
+	/* After the cut the rest of the set must not confirm what it cannot keep. */
 	if (cut_nr == 1 && rng_percent(&rng, 60))
 		nap_ms(rng_below(&rng, 200));
 	if (cut_nr == 1 && rng_percent(&rng, 50))
@@ -425,7 +427,7 @@ static void cut(struct kind *k)
 	alarm(CYCLE_SECONDS);
 	if (k->moment == FORMAT || set_age++ >= SET_AGE)
 		make_set();
-	/* A format is none of these. */
+	/* A format does not count as an activation. */
 	if (k->moment == ACTIVATION && !set_generation()) {
 		recover();
 		deactivate();
@@ -482,14 +484,14 @@ static void point(bool ok, const char *fmt, ...)
 	failed |= !ok;
 }
 
-/* Sectors that a cut takes from a model that believes every write to be durable. */
+/* Number of lost sectors, with a model that counts every write as durable. */
 static unsigned int cut_believing_all(void)
 {
 	unsigned int bad, written = work_ops[OP_WRITE];
 
 	alarm(CYCLE_SECONDS);
 	work_start(model, &set, rng_next(&rng));
-	/* Where all is slow it takes longer until there is something to lose. */
+	/* On slow machines it takes longer until there is data to lose. */
 	do
 		nap_ms(400);
 	while (__atomic_load_n(&work_ops[OP_WRITE], __ATOMIC_RELAXED) < written + 20);
@@ -507,8 +509,8 @@ static unsigned int cut_believing_all(void)
 }
 
 /*
- * Without FLUSH nothing has to survive: if all of it does, no fault would be seen.
- * A single cut may come right after a FLUSH; not one after the other.
+ * Without FLUSH no data has to survive: if all data does, the test would see no fault. A single
+ * cut may come right after a FLUSH, but not cut after cut.
  */
 static void test_method(void)
 {
@@ -561,7 +563,7 @@ static void hung(int signal)
 	(void)signal;
 	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(2);
-	/* Shows where, in the kernel log. */
+	/* Prints blocked tasks to the kernel log. */
 	write_text("/proc/sysrq-trigger", "w");
 	_exit(1);
 }
@@ -633,7 +635,7 @@ static bool missed(const struct kind *k)
 	return k->cuts && k->event && !k->in_time;
 }
 
-/* The event was too rare, or what was to be cut was over: how soon depends on the machine. */
+/* The event was too rare, or over before the cut: how soon depends on the machine. */
 static void come_earlier(struct kind *k)
 {
 	k->nth = (k->nth + 1) / 2;
@@ -656,7 +658,7 @@ static void run_cuts(void)
 				;
 		cut(&kinds[k]);
 	}
-	/* Nor is a kind done that never came at its event. */
+	/* A kind whose event was never seen counts as failed. */
 	for (k = 0; k < NR_KINDS; k++)
 		for (i = 0; i < 10 && missed(&kinds[k]); i++) {
 			come_earlier(&kinds[k]);
@@ -694,7 +696,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < NR_PHASES && !only && nr_cuts >= MANY_CUTS; i++)
 		never += !phase_cuts[i];
-	/* Of one kind alone the last disk may be spare all the time. */
+	/* With only one kind the last disk may be spare all the time. */
 	for (i = 0; i < (only ? NEW_TIERS + 1 : NR_DISKS) && nr_cuts >= MANY_CUTS; i++)
 		never += !alone_cuts[i];
 	if (nr_cuts >= MANY_CUTS && !only)

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Power cuts at random and at chosen moments; README.md says how.  CUTS and SEED
-# in the environment choose how many and which; KIND one kind alone; CHECKER
-# names the program that judges the metadata, if not tier_check.  MUTANT chooses the
-# defect of a test build (ci/build-modules --mutants).
+# Power cuts at random and at chosen moments; see README.md. CUTS and SEED in the environment
+# choose how many and which; KIND only one kind; CHECKER names the program that checks the
+# metadata, if not tier_check. MUTANT chooses the defect of a test build (ci/build-modules
+# --mutants).
 #
 # timeout=3000
 
 cd "$(dirname "$0")" || exit 1
 
-# skip REASON: a guest of ci/guest/run has all that is wanted
+# skip REASON: a guest of ci/guest/run has everything that is needed
 skip()
 {
 	if [ -n "${DM_TIER_GUEST:-}" ]; then
@@ -23,20 +23,20 @@ skip()
 }
 
 [ -x ./cut ] || skip "make -C tests/crash first"
-# Without it half of what a cut breaks would not be seen.
+# Without it half of the damage by cuts would not be seen.
 CHECKER=${CHECKER:-$(realpath ../../userspace/tier_check)}
 if [ ! -x "$CHECKER" ]; then
 	echo "Bail out! $CHECKER is not there; make -C userspace first"
 	exit 1
 fi
 modprobe nbd nbds_max=20 max_part=0 || skip "nbd does not load"
-# mq-deadline warns of requests that a disk which is gone gave back (dd_exit_sched, 6.1).
+# mq-deadline warns about requests that a dead disk gave back (dd_exit_sched, 6.1).
 for scheduler in /sys/block/nbd*/queue/scheduler; do echo none >"$scheduler"; done
 modprobe dm-tier ${MUTANT:+"mutant=$MUTANT"} || skip "dm-tier does not load"
 modprobe dm-tier-heat || skip "dm-tier-heat does not load"
 [ -d /sys/kernel/tracing ] || skip "no tracing"
 
-# Nobody needs what udev finds out about each disk at each power-on.
+# Rules of udev for each disk at each power-on are not needed.
 rules=/run/udev/rules.d
 masked=()
 mkdir -p "$rules"

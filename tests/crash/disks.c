@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Disks with a volatile cache: network block devices of the kernel, served by
- * threads of this program.  Each keeps what reads show and what is on stable
- * storage; FLUSH and FUA bring the first to the second, a power cut the second
- * to the first, but for sectors that were evicted from the cache before.  To who
- * has it open the disk is dead then: each request is answered by an error.  The
- * connection itself ends when nothing is under way on it, as the kernel may lose
- * what is, and wait for it for ever.
+ * Disks with a volatile cache: network block devices of the kernel, served by threads of this
+ * program. Each disk keeps the data that reads show, and the data on stable storage. FLUSH and
+ * FUA copy the first to the second; a power cut copies the second to the first, except sectors
+ * that were evicted from the cache before. After a cut the disk is dead for a process that has
+ * it open: each request gets an error. The connection itself ends when no request is under way,
+ * as the kernel may lose such requests, and wait for them for ever.
  *
- * null_blk's cache will not do: a sector that was ever on its stable storage is
- * overwritten there at once, so that only what is written for the first time can
- * be lost.
+ * null_blk's cache is not enough: a sector that was ever on its stable storage is overwritten
+ * there at once, so that only data written for the first time can be lost.
  */
 #include "crash.h"
 
@@ -29,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A device that is dead may still be open; the disk comes back as another. */
+/* A dead device may still be open; its disk comes back as another device. */
 #define NODES_EACH	4
 
 #define WIPED		16	/* sectors: both slots of a label */
@@ -42,7 +40,7 @@ struct disk disks[NR_DISKS] = {
 	{ .name = "tc_spare", .mib = 12 },
 };
 
-/* A request, done when it is due, in order. */
+/* A request, done in order when its time has come. */
 struct job {
 	struct job *next;
 	struct nbd_request rq;
@@ -50,27 +48,27 @@ struct job {
 	unsigned char data[];
 };
 
-/* One of the devices that a disk is seen as, and its connection. */
+/* A device that shows a disk, and its connection. */
 struct node {
 	struct disk *disk;
 	bool powered;			/* under the medium's lock */
-	uint64_t sectors;		/* as large as the kernel was told */
+	uint64_t sectors;		/* the size that the kernel was told */
 	int fd, socket, kernel_socket;
 	pthread_t server, driver;
 	bool connected;
 
-	/* Of the server alone. */
+	/* Used only by the server. */
 	struct job *first, **last;
 };
 
-/* What is behind a disk. */
+/* The data of a disk. */
 static struct medium {
 	pthread_mutex_t lock;
 	unsigned char *shown, *stable;
-	bool *cached;			/* sectors that differ, perhaps */
+	bool *cached;			/* sectors that may differ */
 	struct rng rng;
 	struct node nodes[NODES_EACH];
-	unsigned int node;		/* the one of now */
+	unsigned int node;		/* the present one */
 } media[NR_DISKS];
 
 disk_recorder *disk_record;
@@ -103,7 +101,7 @@ static uint64_t now_us(void)
 	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
 }
 
-/* ---- what a request does ---- */
+/* ---- requests ---- */
 
 static void settle(struct disk *d, uint64_t sector, uint64_t nr)
 {
@@ -297,7 +295,7 @@ void disk_off(struct disk *d)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Nobody may have it open. */
+/* Nobody may have the device open. */
 static void let_go(struct node *n)
 {
 	if (!n->connected)
@@ -399,7 +397,7 @@ void disks_destroy(void)
 	}
 }
 
-/* Nobody may have it open. */
+/* Nobody may have the device open. */
 void disk_blank(struct disk *d)
 {
 	struct medium *m = medium(d);
@@ -430,7 +428,7 @@ void disk_grow(struct disk *d, unsigned int mib)
 
 	pthread_mutex_lock(&m->lock);
 	d->grown = mib;
-	/* What it has more is blank, whatever was there. */
+	/* New sectors are blank, whatever was there. */
 	if (disk_sectors(d) > before) {
 		uint64_t more = disk_sectors(d) - before;
 

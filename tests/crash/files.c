@@ -58,7 +58,7 @@ static void fill(unsigned int number, unsigned int version, unsigned int size)
 	}
 }
 
-/* The first version is written in place, later ones take its place by rename. */
+/* The first version is written in place, later versions replace the file by rename. */
 static void write_file(int dir, unsigned int number, unsigned int version)
 {
 	unsigned int size = size_of(number, version);

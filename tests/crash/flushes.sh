@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# File systems on a set, and what is left of them had the power gone at the end of any
-# FLUSH or FUA write, of whichever disk.
+# File systems on a set, and the state that they would have if the power went at the end of any
+# FLUSH or FUA write, of any disk.
 #
-# The disks are those of `cut`: what was not flushed is lost.  flushlog notes what comes
-# to stable storage, in the order in which it did.  Later each state that was there
-# when a FLUSH or FUA write ended is made again: the metadata must be sound, the set
-# activates and is mounted, the files that were fsynced by then are there, and the file
-# system is whole.
+# The disks are those of `cut`: data that was not flushed is lost. flushlog records all sectors
+# that come to stable storage, in order. Later each state at the end of a FLUSH or FUA write is
+# made again: the metadata must be sound, the set activates and is mounted, the files that were
+# fsynced by then are there, and the file system is whole.
 #
 # FSYNCS in the environment: how many files are fsynced at least, while chunks move; each
 # is worth some five states.

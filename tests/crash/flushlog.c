@@ -72,7 +72,7 @@ static void record(char **mib)
 	disk_record = record_sector;
 	disks_create(0);
 	for (i = 0; i < nr; i++) {
-		/* A slow one lets the others go ahead. */
+		/* A slow disk lets the other disks go ahead. */
 		disks[i].delay_us = i == nr - 1 ? 2000 : 200;
 		disk_on(&disks[i]);
 		puts(disk_path(&disks[i]));

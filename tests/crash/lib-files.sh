@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154	# used by the tests; assigned by lib.sh
 #
-# A set that a file system lies on, and what is left of both in a state of its disks that
-# was made again: on tt_NAME_s, snapshots of disks with that state.  Sourced after lib.sh.
+# A set with a file system, and checks of both in a state of the disks that was made again: on
+# tt_NAME_s, snapshots of disks in that state. Sourced after lib.sh.
 
 need mkfs.ext4 e2fsck mkfs.xfs xfs_repair
 crash=$(cd "$(dirname "$0")" && pwd)
@@ -31,8 +31,8 @@ both_ways()
 	((S[promotions] > 0 && S[demotions] > 0))
 }
 
-# look WHAT SUFFIX LIST: what is on the disks tt_NAMESUFFIX: sound metadata, a set that
-# activates, the files of LIST, a whole file system; $said is what was said of the files
+# look WHAT SUFFIX LIST: the disks tt_NAMESUFFIX hold sound metadata, a set that activates, the
+# files of LIST and a whole file system; $said is the report on the files
 look()
 {
 	local name

@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# File systems on a set, and what is left of them had all disks stopped at once.
+# File systems on a set, and the state that they would have if all disks stopped at once.
 #
-# Each disk is logged by dm-log-writes, which records a write when the flush
-# after it has ended, so its log is what the disk surely holds.  One log a disk:
-# with one for all, a flush sent to the wrong disk would be overlooked.  To get
-# states of the disks that could have been there together, all are held still
-# for a moment and a mark is put into each log.  Later the logs are replayed to
-# each mark, and the set, the file system and the fsynced files must be there.
+# dm-log-writes logs each disk. It records a write when the flush after it has ended, so the log
+# has what the disk surely holds. Each disk has its own log: in a common log a flush sent to the
+# wrong disk would be overlooked. To get states of the disks that could have existed together,
+# all disks are suspended for a moment and a mark is put into each log. Later the logs are
+# replayed to each mark, and the set, the file system and the fsynced files must be there.
 #
 # POINTS in the environment: how many marks.
 #
@@ -38,7 +37,7 @@ make_logged()
 	activate_on /dev/mapper/tt_meta_w /dev/mapper/tt_fast_w /dev/mapper/tt_slow_w
 }
 
-# mark N: all disks stand still while it is made.
+# mark N: all disks are suspended while the mark is made.
 mark()
 {
 	local name
@@ -57,7 +56,7 @@ stir()
 	done
 }
 
-# look_at N: what was there at the mark
+# look_at N: checks the state at the mark
 look_at()
 {
 	local name said
@@ -98,7 +97,7 @@ replay()
 	status
 	note "$fs: ${S[promotions]} promotions and ${S[demotions]} demotions meanwhile"
 	deactivate
-	# Their logs are whole once they are gone.
+	# The logs are complete once their devices are removed.
 	for n in "${names[@]}"; do remove "tt_${n}_w"; done
 	for ((n = 1; n <= points; n++)); do look_at "$n"; done
 }

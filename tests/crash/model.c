@@ -33,7 +33,7 @@ struct model {
 	pthread_mutex_t lock;
 	uint32_t nr, max, chunk;
 	uint32_t next_seq;
-	uint32_t epoch;		/* tells data of an earlier set from this one's */
+	uint32_t epoch;		/* marks data of this set, not of an earlier one */
 	uint32_t *last, *done, *floor, *zero;
 	bool *busy;
 };
@@ -173,7 +173,7 @@ static void report(const struct model *m, const uint64_t *word, uint32_t sector,
 
 /* ---- ops ---- */
 
-/* A discard frees whole chunks; what it covers of others it may leave alone. */
+/* A discard frees whole chunks; it may leave parts of other chunks alone. */
 static bool surely(const struct model *m, const struct op *op, uint32_t sector)
 {
 	uint32_t start = sector - sector % m->chunk;
@@ -244,14 +244,14 @@ unsigned int model_check_live(struct model *m, const struct op *op, const unsign
 		const uint64_t *word = (const uint64_t *)(buffer + (size_t)i * SECTOR);
 		uint32_t sector = op->first + i;
 
-		/* The range is claimed: nobody changes these meanwhile. */
+		/* The range is claimed: nobody changes these values meanwhile. */
 		if (!right(m, word, sector, m->done[sector]))
 			report(m, word, sector, m->done[sector], "read", &bad);
 	}
 	return bad;
 }
 
-/* Only what was found can be there from now on. */
+/* From now on only the data that was found can be there. */
 static void adopt(struct model *m, const uint64_t *word, uint32_t sector)
 {
 	uint32_t seq;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages, sent under load.  One that was answered is in force from then on, whatever
- * happens to the power; one that was not may be in force or not.
+ * Messages, sent under load. A message that was answered is in force from then on, also after a
+ * power cut; a message that was not answered may be in force or not.
  */
 #include "crash.h"
 
@@ -14,7 +14,7 @@
 #define UNKNOWN		(-1)
 #define MAX_CHUNKS	4096
 #define BUSY_CHUNKS	32	/* at the beginning of the device */
-#define ENDURANCE	1000000	/* GiB/day: no limit to anybody here */
+#define ENDURANCE	1000000	/* GiB/day: no limit in practice */
 
 unsigned int orders_bad;
 
@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct set *set;
 static bool quiet;
 
-/* What was ordered, or UNKNOWN; of tiers by disk, as their ranks change. */
+/* The ordered state, or UNKNOWN; for tiers by disk, as ranks change. */
 static int evacuating[NR_DISKS], endurance[NR_DISKS];
 static int guard, paused, snapshot;
 static int pins[MAX_CHUNKS];	/* the disk, 0: none */
@@ -51,8 +51,8 @@ void orders_unlock(bool quiet_then)
 }
 
 /*
- * Told is what a message answered, which would make value of *state; without an
- * answer that is certain only if the message was refused in peace.
+ * told is the result of a message that would set *state to value. Without an answer, the state
+ * is only certain if the message was refused without a cut.
  */
 static void note_order(int *state, int before, int value, int told)
 {
@@ -62,7 +62,7 @@ static void note_order(int *state, int before, int value, int told)
 		*state = cut_begun() ? UNKNOWN : before;
 }
 
-/* There is no reason to refuse these. */
+/* There is no reason to refuse these messages. */
 static int must(int told, const char *what)
 {
 	if (told && !cut_begun()) {
@@ -103,7 +103,7 @@ static void order_snapshot(bool reserve)
 	if (snapshot == reserve)
 		return;
 	r = set_message("%s_metadata_snap", reserve ? "reserve" : "release");
-	/* Nobody knows whether there is one. */
+	/* It is unknown whether there is a snapshot. */
 	if (snapshot != UNKNOWN)
 		must(r, reserve ? "reserve_metadata_snap" : "release_metadata_snap");
 	note_order(&snapshot, snapshot, reserve, r);
@@ -214,7 +214,7 @@ void orders_leave(unsigned int disk)
 {
 	uint32_t i;
 
-	/* A pin goes with its tier. */
+	/* A pin is dropped with its tier. */
 	for (i = 0; i < MAX_CHUNKS; i++)
 		if (pins[i] == (int)disk)
 			pins[i] = UNKNOWN;

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 				break;
 			continue;
 		}
-		/* What lies behind the last entry is blank. */
+		/* The rest of the log, behind the last entry, is blank. */
 		if (!e.nr_sectors && !e.flags)
 			die("the mark is not in the log");
 		apply(&e, super.sector_size, at * SECTOR);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The set under test.  Device-mapper's ioctls are used as they are: several
- * threads talk to it, and a cycle shall not take longer than it must.
+ * The set under test. Uses device-mapper's ioctls directly: several threads call them, and a
+ * cycle must be short.
  */
 #include "crash.h"
 
@@ -139,7 +139,7 @@ static int remove_device(void)
 	unsigned int i;
 	int r;
 
-	/* Someone may have it open for a moment. */
+	/* Someone may have the device open for a moment. */
 	for (i = 0; i < 400; i++) {
 		memset(&q, 0, sizeof(q));
 		r = control(DM_DEV_REMOVE, &q, 0);
@@ -373,7 +373,7 @@ uint64_t set_generation(void)
 
 	if (pread(fd, block, TIER_METADATA_BLOCK_SIZE, 0) != TIER_METADATA_BLOCK_SIZE)
 		die("%s: %s", disk_path(&disks[META]), strerror(errno));
-	/* One that is damaged is for the checker to complain about. */
+	/* A damaged superblock is left to the checker. */
 	r = tier_superblock_unpack(block, &info, &reason);
 	close(fd);
 	free(block);

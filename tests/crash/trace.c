@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Watches the module at work, through its tracepoints and kprobes on its
- * functions, so that the power can go just when something is under way.  No
- * special build is needed.  All events come through one pipe, in the order of
- * their time; so does the mark that is made at the moment of a cut, by which it
- * is known afterwards what really was under way.
+ * Watches the module at work, through its tracepoints and kprobes on its functions, so that the
+ * power can be cut in the middle of a phase. Needs no special build. All events come through one
+ * pipe, in order of time. So does the mark made at the moment of a cut, which later shows what
+ * was under way.
  */
 #include "crash.h"
 
@@ -101,12 +100,12 @@ static uint64_t deadline;
 static void (*fire_fn)(void);
 static unsigned int phases_at_cut, resets;
 
-/* Of the watcher alone. */
+/* Used only by the watcher. */
 static int under_way[NR_PHASES];
 
 /* ---- events ---- */
 
-/* A symbol as the compiler left it, with its module; false if it is not there. */
+/* A symbol under the name that the compiler gave it, with its module; false if there is none. */
 static bool resolve(const char *symbol, char *found, size_t size)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");

@@ -46,7 +46,7 @@ void die(const char *fmt, ...)
 	putchar('\n');
 	va_end(args);
 	fflush(stdout);
-	/* Threads may be anywhere; the caller's script takes the rest away. */
+	/* Threads may be anywhere; the caller's script removes the rest. */
 	_exit(1);
 }
 

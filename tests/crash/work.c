@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The load: several writers that also flush, discard and read back, and one
- * that gives orders: has chunks moved and pinned, tiers emptied.
+ * The load: several writers that also flush, discard and read back, and one thread that sends
+ * messages: moves and pins chunks, empties tiers.
  */
 #include "crash.h"
 
@@ -45,7 +45,7 @@ static uint32_t some_size(struct rng *rng)
 /* Often the same 2 MiB, often whole chunks. */
 static void choose_range(struct rng *rng, struct op *op)
 {
-	/* It may grow meanwhile. */
+	/* The device may grow meanwhile. */
 	uint32_t all = __atomic_load_n(&the_set->sectors, __ATOMIC_RELAXED);
 	uint32_t size = all, chunk = the_set->chunk_sectors;
 
@@ -67,8 +67,7 @@ static void choose_range(struct rng *rng, struct op *op)
 }
 
 /*
- * A write with FUA and nothing else: a synchronous RWF_DSYNC write of a block
- * device sends a FLUSH after it.
+ * A write with only FUA: a synchronous RWF_DSYNC write of a block device sends a FLUSH after it.
  */
 static bool write_fua(aio_context_t aio, int fd, const void *buffer, const struct op *op)
 {

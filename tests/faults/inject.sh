@@ -4,9 +4,9 @@
 # debug kernel only: others cannot make allocations fail
 # provokes: vmalloc error|(kobject_add_internal|kmem_cache_create_usercopy).*error:? -(12|22)
 #
-# Allocations of the module, and I/O of single disks, that fail at random: a
-# kernel with fault injection is needed (ci/setup/debug-kernel).  ROUNDS in the
-# environment: how often each thing is tried.
+# Allocations of the modules, and I/O of single disks, fail at random. This needs a kernel with
+# fault injection (ci/setup/debug-kernel). ROUNDS in the environment: how often each case is
+# tried.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -25,7 +25,7 @@ rounds=${ROUNDS:-12}
 
 # ---- faults on and off
 
-# code_of MODULE: the addresses of its code, first and one past the last
+# code_of MODULE: the addresses of its code, the first and the one after the last
 code_of()
 {
 	local name size rest
@@ -48,11 +48,11 @@ attribute()
 	done
 }
 
-budget=1000000000	# how often a fault may happen; what is left tells how often it did
+budget=1000000000	# how often a fault may happen; the rest of the budget tells how often one did
 faults=0
 
-# allocations_fail PERCENT [library]: those made anywhere below dm-tier's code;
-# below that of dm-persistent-data only with `library`.
+# allocations_fail PERCENT [library]: allocations by dm-tier's code and all code that it calls
+# fail; those by dm-persistent-data only with `library`.
 allocations_fail()
 {
 	local start end
@@ -94,8 +94,8 @@ all_works()
 	done
 }
 
-# The disks take memory where they are first written, in whoever's name they are,
-# and that is not to fail: so all of it is there from the start, and stays.
+# null_blk allocates memory at the first write of a sector, in the name of any process, and that
+# must not fail: so all sectors are written at the start.
 make_full_disks()
 {
 	local disk
@@ -113,7 +113,7 @@ make_full_set()
 	activate
 }
 
-# Faults that never happened prove nothing.  From here on all works.
+# A test in which no fault happened proves nothing. From here on no fault happens.
 faults_happened()
 {
 	all_works
@@ -121,7 +121,7 @@ faults_happened()
 	[ "$faults" -gt 0 ] || fail "no fault happened"
 }
 
-# ---- what a set must be like afterwards
+# ---- the state that a set must have afterwards
 
 # sound SEED COUNT: a new activation finds a healthy set with its data.
 sound()
@@ -132,7 +132,7 @@ sound()
 	status
 	same "rw -" "${S[mode]} ${S[check]}" "mode and check"
 	check_chunks 0 "$2" "$1"
-	# It takes new data, moves chunks, and says so.
+	# The set takes new data, moves chunks, and reports that.
 	write_chunks 200 4 5
 	move 200 2 1
 	check_chunks 200 4 5
@@ -142,15 +142,15 @@ sound()
 	check_chunks 200 4 5
 }
 
-# no_set: no half-made device
+# no_set: no half-made device is left
 no_set()
 {
 	[ ! -e "$dev" ] || fail "$dev was left behind"
 	! dmsetup info "$set" >/dev/null 2>&1 || fail "the device was left behind"
 }
 
-# What failed may say only this.  Opening a device for which there is no memory
-# ends in "no such device".
+# A command that fails may only say this. Opening a device without enough memory ends in "no such
+# device".
 excused='annot allocate memory|nput/output error|esource temporarily|esource busy|o such device'
 
 tolerated()
@@ -193,7 +193,7 @@ test_case "activations while allocations fail" activation
 formatting()
 {
 	local disk n ok=0
-	# The library's space map gives -EINVAL if it cannot shadow a block.
+	# The library's space map returns -EINVAL if it cannot shadow a block.
 	local excused="$excused|nvalid argument"
 	trap all_works EXIT
 	make_full_disks
@@ -205,7 +205,7 @@ formatting()
 			no_set
 		fi
 		all_works
-		# Half a format is no obstacle for the next.
+		# Half a format does not prevent the next format.
 		[ -e "$dev" ] || activate
 		status
 		same "rw - 0" "${S[mode]} ${S[check]} ${S[mapped]}" "mode, check, mapped"
@@ -225,11 +225,11 @@ messages()
 {
 	local n message refused=0
 	trap all_works EXIT
-	length=$((230 * 128))	# either tier has room for all
+	length=$((230 * 128))	# each tier has room for all
 	make_full_set
 	write_chunks 0 40 1
 	for ((n = 0; n < rounds; n++)); do
-		# Not the library: a change of the metadata that fails is final.
+		# The library is left out: a change of the metadata that fails is final.
 		allocations_fail $((10 + n % 4 * 15))
 		while read -r message; do
 			# shellcheck disable=SC2086	# words
@@ -250,7 +250,7 @@ messages()
 			admit $((n % 2))
 			reserve_metadata_snap
 		END
-		# There is none if that was refused.
+		# There is no snapshot if reserving was refused.
 		msg release_metadata_snap 2>/dev/null || true
 		status
 	done
@@ -268,7 +268,7 @@ messages()
 }
 test_case "messages while allocations fail" messages
 
-# What I/O needs is set aside beforehand: none fails, whatever else does.
+# Memory for I/O is set aside beforehand: no I/O fails, whatever else does.
 io_and_moves()
 {
 	local worker n
@@ -299,7 +299,7 @@ io_and_moves()
 }
 test_case "I/O and migrations while allocations fail" io_and_moves
 
-# More discards and first writes at once than the pools hold, and nothing but the pools.
+# More discards and first writes at once than the pools hold, while all other allocations fail.
 bursts()
 {
 	trap all_works EXIT
@@ -335,7 +335,7 @@ reloads()
 		if tolerated load && tolerated resume; then
 			ok=$((ok + 1))
 		else
-			# Whichever table is live now can go on.
+			# Whichever table is active now can go on.
 			all_works
 			dmsetup clear "$set"
 			resume
@@ -356,7 +356,7 @@ reloads()
 }
 test_case "reloads while allocations fail" reloads
 
-# A policy whose module cannot be loaded for want of memory is none that is not known.
+# A policy whose module cannot be loaded for lack of memory is not reported as unknown.
 policy_loads()
 {
 	local n
@@ -376,8 +376,8 @@ policy_loads()
 }
 test_case "a policy is loaded while allocations fail" policy_loads
 
-# A change of the metadata that fails for want of memory freezes the set at
-# worst; what was flushed stays.
+# A change of the metadata that fails for lack of memory makes the set read-only at worst;
+# flushed data stays.
 metadata_changes()
 {
 	local n
@@ -406,8 +406,8 @@ test_case "changes of the metadata while allocations fail" metadata_changes
 
 # ---- I/O
 
-# A block that was written, and said so, is there; one whose write failed holds
-# the old or the new.
+# A block whose write succeeded holds the new data; a block whose write failed holds the old data
+# or the new.
 faulty_tiers()
 {
 	local n chunk_nr errors=0 rc
@@ -430,7 +430,7 @@ faulty_tiers()
 		if write_chunks "$chunk_nr" 1 "$n" 2>/dev/null; then
 			has[chunk_nr]=$n
 		else
-			has[chunk_nr]=	# unknown until it is written again
+			has[chunk_nr]=	# unknown until the chunk is written again
 			errors=$((errors + 1))
 		fi
 		chunk_nr=$((RANDOM % 30))
@@ -460,12 +460,12 @@ faulty_tiers()
 }
 test_case "I/O of both tiers fails at random" faulty_tiers
 
-# Activations that cannot read or write their devices leave a set behind that
-# the next finds whole.
+# An activation that cannot read or write its devices fails; the next activation finds the set
+# whole.
 faulty_activation()
 {
 	local n ok=0
-	# Of a label whose newer slot cannot be read, the older one is stale.
+	# If the newer slot of a label cannot be read, the older slot makes the tier stale.
 	local excused="$excused|nvalid argument"
 	trap all_works EXIT
 	make_full_set

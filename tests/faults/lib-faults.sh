@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154	# used by the tests, assigned by lib.sh
 #
-# What the tests of faults share.  Sourced after tests/functional/lib.sh.
+# Shared by the tests of faults. Sourced after tests/functional/lib.sh.
 
 modprobe -a dm-delay dm-flakey 2>/dev/null ||
 	skip_all "dm-delay or dm-flakey is not available"
 
-# swap NAME TABLE: another table for the dm device tt_NAME.  I/O in flight ends
-# by the old one, what comes after goes by the new one.
+# swap NAME TABLE: loads another table for the dm device tt_NAME. I/O in flight ends by the old
+# table, later I/O uses the new table.
 swap()
 {
 	dmsetup load "tt_$1" --table "$2"
@@ -28,19 +28,19 @@ in_flight()
 
 # ---------------------------------------------------------------- metadata
 #
-# The metadata device is tt_up on tt_mid on tt_low on a disk with a volatile cache.
-# tt_low fails; the two above it keep I/O of the superblock's block from it until it is
-# let go, so that tt_low can be changed in the midst of a commit:
+# The metadata device is tt_up on tt_mid on tt_low on a disk with a volatile cache. tt_low fails.
+# The two devices above it hold I/O of the superblock's block until it is released, so that
+# tt_low can be changed in the middle of a commit:
 #
 #   meta_good, meta_writes, meta_flushes, meta_dead   nothing, writes, flushes, all I/O fail
 #   hold up|mid read|write|none                       reads or writes of block 0 wait
 #
-# They are two, as a delay target lets go of what it holds before its device is
-# suspended: what follows a write that is let go still meets the old table.  Reads that
-# are to wait then must have been waiting for all along, further up.
+# There are two of them because a delay target releases all held I/O before its device is
+# suspended: I/O that follows a released write still meets the old table. So reads that are to
+# wait then must already be held by the upper device.
 #
-# A flush is sent to each part of a table: where the last block is of a kind
-# that fails writes, all flushes fail and no other write does.
+# A flush is sent to each part of a table: if the part of the last block is of a kind that fails
+# writes, all flushes fail, and no other write does.
 
 up=/dev/mapper/tt_up
 mid=/dev/mapper/tt_mid
@@ -68,8 +68,8 @@ meta_writes() { swap low "$(low_table writes)"; }
 meta_flushes() { swap low "$(low_table flushes)"; }
 meta_dead() { swap low "$(low_table dead)"; }
 
-# A delay target lets go of what it holds when its table is exchanged, so the time is
-# but the end of a test that has failed.
+# A delay target releases held I/O when its table is exchanged, so this time only matters for a
+# test that has failed.
 held_ms=60000
 hold_table()
 {
@@ -111,7 +111,7 @@ make_faulty()
 	io sync "$dev"
 }
 
-# mode_is MODE: rw, ro (for want of space), needs_check (and ro), Fail
+# mode_is MODE: rw, ro (for lack of space), needs_check (and ro), Fail
 mode_now()
 {
 	local line
@@ -138,7 +138,7 @@ recorded_check() { (($(superblock 4) & 1)); }
 # events, and events_since N: dm's count of events of the set
 events() { dmsetup info -c --noheadings -o events "$set"; }
 
-# later COMMAND...: in the background; its status ends up in a file.
+# later COMMAND...: runs in the background; its exit status is written to a file.
 later()
 {
 	rm -f "$tmp/later"
@@ -161,11 +161,11 @@ later_status()
 	wait_for 30 later_done
 	echo "$(<"$tmp/later")"
 }
-# later_failed TEXT: it has ended, and not well
+# later_failed TEXT: the command has ended with an error
 later_failed()
 {
 	local rc
-	rc=$(later_status)	# on a line of its own, or what never ends would count as failed
+	rc=$(later_status)	# not within a condition, or a command that never ends would count as failed
 	[ "$rc" != 0 ] || fail "$1"
 }
 
@@ -173,18 +173,18 @@ later_failed()
 
 faults="old_writes old_flushes new never never_flushes dead"
 
-# fail_commit FAULT [HOOK]: the metadata device fails in the midst of the next
-# commit, which the command `provoke` starts.
+# fail_commit FAULT [HOOK]: the metadata device fails in the middle of the next commit, which the
+# command `provoke` starts.
 #
-#   old_writes     a write before the superblock fails, then all is well again
-#   old_flushes    so does the flush before the superblock
+#   old_writes     a write before the superblock fails, later I/O works
+#   old_flushes    the flush before the superblock fails, later I/O works
 #   new            the superblock is written, the flush after it fails
 #   never          all writes fail from then on
-#   never_flushes  all flushes do
-#   dead           all I/O does
+#   never_flushes  all flushes fail from then on
+#   dead           all I/O fails from then on
 #
-# Where the fault passes, HOOK is called while the superblock is read back: what
-# is undecided must wait.
+# With a fault that passes, HOOK is called while the superblock is read back: changes that are
+# undecided must wait.
 fail_commit()
 {
 	local hook=${2:-:}
@@ -196,7 +196,7 @@ fail_commit()
 	never_flushes) meta_flushes ;;
 	dead) meta_dead ;;
 	esac
-	# It reads what has a new table, and must not be taken for the set.
+	# udev reads a device that has a new table; that must not be taken for the set's I/O.
 	[ -n "${DM_DISABLE_UDEV:-}" ] || udevadm settle
 	provoke
 	case $1 in
@@ -224,11 +224,11 @@ mode_after()
 	*) echo Fail ;;
 	esac
 }
-# comes_true FAULT: what was committed is on the disk
+# comes_true FAULT: the commit is on the disk
 comes_true() { [ "$1" = new ]; }
 
-# A set in ro: reads and overwrites go on, what needs the metadata does not, and
-# nothing leads back.
+# A set in ro: reads and overwrites work, everything that needs the metadata fails, and nothing
+# makes the set rw again.
 ro_works()
 {
 	mode_is "$1" || fail "mode is $(mode_now)"
@@ -239,7 +239,7 @@ ro_works()
 	fails msg migrate 12 1 0
 	fails msg pin 12 1 0
 	fails msg set migration_depth 7
-	# What is so already needs no commit.
+	# A message that changes nothing needs no commit.
 	if [ "$(info running)" = paused ]; then fails msg resume; else fails msg pause; fi
 	suspend
 	resume
@@ -249,7 +249,7 @@ ro_works()
 	check_chunks 11 9 1
 }
 
-# A set that has failed gives errors to all, and nothing leads back.
+# A failed set gives errors to all I/O, and nothing makes it work again.
 fail_works()
 {
 	mode_is Fail || fail "mode is $(mode_now)"
@@ -275,8 +275,8 @@ mode_works()
 	esac
 }
 
-# comes_back FAULT: a new activation on devices that work again; needs_check is
-# what the disk says, and stays.
+# comes_back FAULT: a new activation on devices that work again; needs_check is set as on the
+# disk, and stays.
 comes_back()
 {
 	local want=rw
@@ -292,8 +292,8 @@ comes_back()
 
 # ---------------------------------------------------------------- tiers
 
-# tier_table KIND DISK: good; writes, flushes, all: these fail; hold: writes wait for
-# another table; MS: all I/O takes so long
+# tier_table KIND DISK: good; writes, flushes, all: these fail; hold: writes wait for another
+# table; MS: all I/O takes so many milliseconds
 tier_table()
 {
 	local size rest
@@ -308,7 +308,7 @@ tier_table()
 		echo "$rest 8 flakey $2 $rest 0 1 1 error_writes" ;;
 	writes) echo "0 $size flakey $2 0 0 1 1 error_writes" ;;
 	all)
-		# An error target alone would let flushes pass.
+		# An error target alone would let flushes succeed.
 		echo "0 $rest error"
 		echo "$rest 8 flakey $2 $rest 0 1" ;;
 	hold) echo "0 $size delay $2 0 0 $2 0 $held_ms $2 0 0" ;;
@@ -316,7 +316,7 @@ tier_table()
 	esac
 }
 
-# tt_a is the fast tier, tt_b the slow one; tier a KIND changes what tt_a does.
+# tt_a is the fast tier, tt_b the slow tier; tier a KIND loads another table for tt_a.
 a=/dev/mapper/tt_a
 b=/dev/mapper/tt_b
 tier()
@@ -341,9 +341,9 @@ make_wrapped()
 	io sync "$dev"
 }
 
-# unflushed TIER FIRST COUNT: chunks first written there, with seed 2, and no flush can
-# cover them.  The first flush that fails closes the tier, so none may come before the
-# last of them: the timer that older first writes armed runs out, and these are one bio.
+# unflushed TIER FIRST COUNT: writes chunks first on this tier, with seed 2, that no flush can
+# cover. The first failed flush closes the tier, so none may come before the last chunk: the
+# timer armed by older first writes runs out first, and these chunks are one bio.
 unflushed()
 {
 	nap 2

@@ -3,9 +3,9 @@
 # udev
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# Members of a set that are not what they seem: copied, shrunk, exchanged,
-# unreadable.  Each is refused with one line that says which is what, and every
-# device stays as it is.  What is right in another order is not refused.
+# Members of a set that have changed: copied, shrunk, exchanged, unreadable. Each is refused with
+# one line that names the device and the reason, and every device stays as it is. The right
+# devices in another order are not refused.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -36,7 +36,7 @@ copy()
 	disks+=("/dev/tt_$2")
 }
 
-# refuse REGEX: the line as the variables have it, and nothing changes
+# refuse REGEX: the table line made of the variables is refused, and nothing changes
 refuse()
 {
 	local sums
@@ -71,8 +71,8 @@ copy_besides()
 }
 test_case "a tier and its copy" copy_besides
 
-# A copy is as good as what it was made of: the set cannot tell them apart until
-# one of them has been used.
+# A copy is as good as the original: the set cannot tell them apart until one of them has been
+# used.
 copy_instead()
 {
 	make_down
@@ -156,7 +156,7 @@ overwritten()
 	make_down
 	mkfs.ext2 -q -F "$b" 16m
 	refuse 'tier 1 \(dm-[0-9]+\): tier holds something that is not a tier label'
-	# The other tier is there still.
+	# The other tier is still there.
 	tiers=("$a" -)
 	activate
 	check_chunks 0 10 1
@@ -229,7 +229,7 @@ unreadable_label()
 }
 test_case "a label that cannot be read" unreadable_label
 
-# Both slots are the same after an activation, so one is enough.
+# Both slots have the same label after an activation, so one slot is enough.
 unreadable_slot()
 {
 	local sector
@@ -243,14 +243,14 @@ unreadable_slot()
 		features=()
 		good_sectors "$slow" "$sector" 8
 		whole
-		# Or it holds something else.
+		# Or the slot holds other data.
 		dd if=/dev/urandom of="$slow" bs=512 seek="$sector" count=8 oflag=direct conv=notrunc status=none
 		whole
 	done
 }
 test_case "one slot of a label that cannot be read" unreadable_slot
 
-# What is known by its signature may be somebody else's, whom the next label would cost it.
+# A device with another signature may be in use elsewhere; the next label would destroy that data.
 known_beside()
 {
 	local put=$1 name=$2 sums
@@ -263,7 +263,7 @@ known_beside()
 	one_line "^tierctl: $set: tier 1 \(/dev/mapper/tt_b\) carries $name.* beside its label\. .*--force $set, .*--degraded $set$"
 	ctl_code 3 status "$set"
 	same "tier_foreign" "$(json '.sets[0].attention[].code' status "$set")"
-	# The label can go without what lies behind it.
+	# The label can be wiped without the data behind it.
 	if [ "$put" != put_btrfs ]; then
 		ctl_code 1 destroy -y "$set"
 		one_line "/dev/mapper/tt_b: carries $name.*, too\. .*--force"
@@ -283,7 +283,7 @@ known_beside()
 	ctl_code 0 activate --force -y "$set"
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
-	# It is the set's from then on.
+	# The device belongs to the set from then on.
 	ctl_code 0 activate --auto
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
@@ -296,7 +296,7 @@ put_swap()
 }
 test_case "a signature beside a label" known_beside put_swap swap
 
-# The boot code stays as it was, and with it most of the label, as of parted and sfdisk.
+# The boot code stays, and with it most of the label, as parted and sfdisk write it.
 put_dos_table()
 {
 	printf '\0\x20\x21\0\x83\x8a\x08\x82\0\x08\0\0\0\x10\0\0' |
@@ -305,15 +305,15 @@ put_dos_table()
 }
 test_case "a partition table within a label" known_beside put_dos_table dos
 
-# The label says nothing of it.
+# The superblock of btrfs does not touch the label.
 put_btrfs()
 {
 	printf _BHRfS_M | dd of="$1" bs=1 seek=$((65536 + 64)) conv=notrunc,fsync status=none
 }
 test_case "a signature behind a label" known_beside put_btrfs btrfs
 
-# After a cut between the two the other is older.  If the newer one cannot be read, the
-# line tells the bad sector from a tier of another time.
+# After a power cut between the slots one is older. If the newer slot cannot be read, the refusal
+# names the bad sector, not a stale tier.
 older_slot()
 {
 	local older=$1 newer=$((8 - $1))
@@ -350,7 +350,7 @@ unreadable_superblock()
 }
 test_case "a superblock that cannot be read" unreadable_superblock
 
-# The new label of a tier cannot be written: it is one that failed, and can be emptied.
+# The new label of a tier cannot be written: the tier counts as failed, and can be emptied.
 unwritable_label()
 {
 	local kind
@@ -364,7 +364,7 @@ unwritable_label()
 		status
 		same "rw FA" "${S[mode]} ${S[state0]}${S[state1]}" "mode and states"
 		check_chunks 0 20 1
-		# Nothing new is placed there, and a table that changes the list is no obstacle.
+		# No new chunk is placed there, and a table that changes the list is accepted.
 		write_chunks 30 5 1
 		same 5 "$(on_rank 30 5 1)" "chunks on slow"
 		discard_chunks 30 5
@@ -375,7 +375,7 @@ unwritable_label()
 		reload
 		check_chunks 0 20 1
 		deactivate
-		# More of the same, before the tier is there as it was.
+		# More activations, before the tier works again.
 		activate
 		deactivate
 		tier a good
@@ -399,7 +399,7 @@ unwritable_label()
 emptied() { [ "$(info "used$1")" = 0 ]; }
 test_case "a label that cannot be written" unwritable_label
 
-# One that joins has to have one.
+# A tier that joins must get its label.
 unwritable_new()
 {
 	make_down
@@ -416,9 +416,9 @@ unwritable_new()
 }
 test_case "a new tier whose label cannot be written" unwritable_new
 
-# ---- changed under a live set: what a resume finds is no reason to end what works
+# ---- changed under a set in use: a resume that finds a problem does not end I/O that works
 
-# The device is renamed, and the labels cannot be looked at, or written.
+# The device is renamed, and the labels cannot be read, or written.
 renamed_unreadable()
 {
 	make_down
@@ -435,13 +435,13 @@ renamed_unreadable()
 }
 test_case "a rename while a label cannot be read" renamed_unreadable
 
-# Nor can the metadata be written: the set falls to what a failed commit leaves.
+# The metadata cannot be written either: the set becomes ro as after any failed commit.
 renamed_uncommitted()
 {
 	local mode
 	make_faulty
 	suspend
-	# udev may be reading it, and would answer for the new name only after that.
+	# udev may be reading the device, and would answer for the new name only after that.
 	dmsetup rename --noudevsync "$set" tt_new
 	meta_writes
 	dmsetup resume tt_new
@@ -457,7 +457,7 @@ renamed_uncommitted()
 }
 test_case "a rename while the metadata cannot be written" renamed_uncommitted
 
-# A disk that is gone has no sectors.  The others are served.
+# A disk that is gone has no sectors. I/O to the others works.
 gone()
 {
 	make_disks
@@ -477,14 +477,14 @@ gone()
 }
 test_case "a disk goes, and the set is suspended and resumed" gone
 
-# ---- one that is two
+# ---- one device under two names
 
 twins()
 {
 	make_down
 	disk third 16
 	for name in x y; do wrap "$name" "0 $(sectors_of "$third") linear $third 0"; done
-	# As tiers of a new set, and as new tiers of this one.
+	# As tiers of a new set, and as new tiers of a set in use.
 	disk meta2 4
 	metadata=$meta2 tiers=(/dev/mapper/tt_x /dev/mapper/tt_y) length=128
 	refused 'tier 0 .* is the same device as tier 1' dmsetup create "$set" --table "$(table_line)"
@@ -513,7 +513,7 @@ twins()
 }
 test_case "one disk by two names" twins
 
-# A leg of a mirror of the metadata that dropped out while the set was formatted.
+# A leg of the metadata's mirror that dropped out while the set was formatted.
 stale_format()
 {
 	make_faulty_disks

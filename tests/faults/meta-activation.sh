@@ -14,7 +14,7 @@ said() { klog_has "device-mapper: .*tier: .*$1" || fail "no word of /$1/ in the 
 state_is() { [ "$(superblock 44)" = "$1" ]; }
 FORMATTING=1 LIVE=3
 
-# Everything works that a new set can do.
+# A new set works in every way.
 new_set_works()
 {
 	activate
@@ -30,7 +30,7 @@ new_set_works()
 
 # ---- format
 
-# No superblock, no label: all is as blank as it was.
+# No superblock, no label: all devices are as blank as before.
 format_start()
 {
 	make_faulty_disks
@@ -45,7 +45,7 @@ format_start()
 	new_set_works
 }
 
-# The mark is there and no label: nothing can be done with it but format anew.
+# The superblock says formatting, and no label is there: the set can only be formatted anew.
 marked()
 {
 	make_faulty_disks
@@ -57,7 +57,7 @@ marked()
 	said '[Tt]ier 0 .*label'
 	state_is "$FORMATTING" || fail "state on the disk is $(superblock 44)"
 
-	# Not over what is another set's or not a set's.
+	# Not if a device belongs to another set or carries other data.
 	disk third 16
 	disk meta2 4
 	dmsetup create tt_second --table "0 128 tier $meta2 128 1 $third 0 0 static 0"
@@ -76,13 +76,13 @@ marked()
 	features=()
 	same "$sums" "$(checksums "$meta" "$fast" "$slow" "$third" "$spare")" "contents"
 
-	# Without the tier that failed, then: the slow one is labelled or not.
+	# Then without the tier that failed; the slow tier has a label or not.
 	swap a "$(tier_table good "$fast")"
 	tiers=("$a" "$slow")
 	new_set_works
 }
 
-# format_end KIND: the labels are written, the mark cannot be taken off
+# format_end KIND: the labels are written, the state formatting cannot be cleared
 format_end()
 {
 	make_faulty_disks
@@ -100,7 +100,7 @@ format_end()
 	new_set_works
 }
 
-# The mark is off on the disk, but nobody was told: the set is there.
+# The state is cleared on the disk, but the write reported an error: the set is there.
 format_end_unknown()
 {
 	make_faulty_disks
@@ -146,10 +146,10 @@ format_resume()
 }
 test_case "format: a second resume after a failed one" format_resume
 
-# The library's trees end with the error that a medium gives, and that other disks here
-# do not give: a root that cannot be read is not a tree without anything in it.
+# The library returns another error for a bad medium than for other failing disks: a root that
+# cannot be read must not be taken for an empty tree.
 knobs=/sys/module/scsi_debug/parameters
-# bad_medium BLOCK: it cannot be read
+# bad_medium BLOCK: this block cannot be read
 bad_medium()
 {
 	echo $(($1 * 8)) >"$knobs/medium_error_start"
@@ -250,8 +250,8 @@ cut_short()
 	meta_good
 }
 
-# With the new labels written, and the old ones still in the metadata: the other is
-# away when this is completed, and is still known after more of the same.
+# New labels are written, and the metadata still has the old generation. The other tier is away
+# when an activation completes the change, and is still accepted after several such changes.
 bump_end()
 {
 	local _
@@ -270,8 +270,8 @@ bump_end()
 	intact
 }
 
-# The new label is there, but its slot or the other can be neither read nor written for
-# a while: the tier is one that failed.  The next time all is well.
+# The new label is written, but a slot can be neither read nor written for a while: the tier
+# counts as failed. The next activation finds it good.
 bump_misread()
 {
 	make_down wrapped
@@ -290,7 +290,7 @@ bump_misread()
 	intact
 }
 
-# A tier that joins, and is interrupted twice before it is recorded.
+# A tier joins, and is interrupted twice before the metadata records it.
 join_interrupted()
 {
 	local _
@@ -316,12 +316,13 @@ for kind in writes flushes; do
 	test_case "generation: metadata fails after the labels ($kind)" bump_end "$kind"
 done
 
-# A change of the list of a set in use: the device is suspended; another resume
-# does it, or the old table does.
+# A change of the list of a set in use: the device is suspended; another resume completes the
+# change, or loading the old table undoes it.
 shape() { echo "$(info tiers) $(sectors_of "$dev") $(on_rank 0 1 0)"; }
 emptied() { [ "$(info used1)" = 0 ]; }
 
-# list_change CHANGE FAULT again|back SHAPE: SHAPE is what it makes of the set
+# list_change CHANGE FAULT again
+# back SHAPE: SHAPE is the result of the change
 list_change()
 {
 	local old_tiers old_length new_tiers new_length
@@ -341,7 +342,7 @@ list_change()
 	esac
 	new_tiers=("${tiers[@]}") new_length=$length
 	load
-	# What the suspend commits is another matter.
+	# The commit of the suspend is done first.
 	suspend
 	"meta_$2"
 	fails resume

@@ -13,11 +13,10 @@
 
 create() { dmsetup create "$set" --table "$(table_line)"; }
 
-# For each block of the metadata in turn, used or yet to be used: it cannot be
-# read or written, from before the activation or from after it, while all that
-# needs metadata is tried.  What was said to have been done is found again
-# afterwards, what was said to have failed may or may not be; nothing else
-# changes, and the mode is one that explains itself.
+# Each block of the metadata in turn, used or not used yet, cannot be read or written, from
+# before or after the activation, while everything that needs metadata is tried. A change that
+# was reported as done is found afterwards; a change that was reported as failed may be found or
+# not. Nothing else changes, and the mode says why.
 each_block()
 {
 	local when=$1 block last outcome
@@ -34,7 +33,7 @@ each_block()
 		note "$outcome: blocks${seen[$outcome]}"
 	done
 	[[ "${!seen[*]}" == *activated,* ]] || fail "never activated"
-	# Or the blocks were never bad.
+	# Or the block was never bad.
 	case $when in
 	before) [ -n "${seen["not activated"]:-}" ] || fail "always activated" ;;
 	after) [[ "${!seen[*]}" == *needs_check* ]] || fail "no commit ever failed" ;;
@@ -96,7 +95,7 @@ one_block()
 		deactivate
 	else
 		outcome+=", needs_check stays"
-		# No way back but a check; the next block gets a new set.
+		# Only a check leads back from here; the next block gets a new set.
 		clean >/dev/null
 		make_faulty
 		deactivate

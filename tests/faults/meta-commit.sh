@@ -3,10 +3,9 @@
 # timeout=1200
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# A commit fails, at each place where one is made, and in each way: before the
-# superblock is written, after it, for a moment or for good.  What was undecided
-# waits until the superblock has been read back; then the set is ro with
-# needs_check, or has failed; what it says from then on is what the disk holds.
+# A commit fails, in every place and in every way: before the superblock is written, after it,
+# for a moment or for good. Undecided changes wait until the superblock has been read back. Then
+# the set is ro with needs_check, or has failed; from then on the status agrees with the disk.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -15,7 +14,7 @@
 
 event_seen() { [ "$(events)" -gt "$1" ]; }
 
-# begin: a set, whose events are counted from here
+# begin: makes a set and counts its events from here
 begin()
 {
 	length=$((200 * 128))
@@ -23,7 +22,7 @@ begin()
 	before=$(events)
 }
 
-# end_case FAULT: how the set works now, and that it comes back
+# end_case FAULT: checks how the set works now, and that an activation brings it back
 end_case()
 {
 	wait_for 10 event_seen "$before"
@@ -78,7 +77,7 @@ first_write()
 {
 	local status=5 seed=0
 	begin
-	# It needs no commit; the timer's follows within a second.
+	# The write itself needs no commit; the timer commits within a second.
 	provoke() { write_chunks 30 1 3; }
 	fail_commit "$1" sync_waits
 	if comes_true "$1"; then status=0 seed=3; fi
@@ -154,8 +153,8 @@ discard()
 	check_chunks 1 19 1
 }
 
-# A write to the chunk that was to be discarded has found it unmapped, and is still at it
-# when the discard turns out not to have happened: what is written after that must last.
+# A write found the discarded chunk unmapped, and is still in flight when the discard turns out
+# to have failed: data written after that must last.
 write_meanwhile()
 {
 	swap a "$(tier_table hold "$below")"
@@ -192,7 +191,7 @@ discard_then_write()
 	check_chunks 1 19 1
 }
 
-# The write fails as well: then nothing has happened to the chunk at all.
+# The write fails as well: then the chunk has not changed at all.
 discard_then_failed_write()
 {
 	discard_and_write
@@ -207,11 +206,11 @@ discard_then_failed_write()
 	check_chunks 1 19 1
 }
 
-# Zeroes for what was to be discarded need no tier and are acknowledged at once; as the
-# chunk has its data again in the end, the FLUSH that covers them must not be.
+# Write-zeroes of the discarded chunk need no tier and succeed at once. As the chunk has its data
+# again in the end, the FLUSH that covers the zeroes must fail.
 zeroes_meanwhile()
 {
-	# By another device: one that is being discarded makes other ioctls wait.
+	# Through another device: a device with a discard in flight makes other ioctls wait.
 	blkdiscard -f -z -o 8k -l 4k /dev/mapper/tt_over
 	background io sync "$dev"
 	sync_pid=$last_pid
@@ -223,7 +222,7 @@ discard_then_zeroes()
 {
 	length=$((200 * 128))
 	meta_disk
-	# Zeroes are a command of their own only if all disks have one for them.
+	# Write-zeroes is a command of its own only if all disks support it.
 	scsi_disk 48 delay=0 lbpu=1 lbpws=1
 	wrap fast "0 $((16 * 2048)) linear $scsi 0"
 	wrap slow "0 $((32 * 2048)) linear $scsi $((16 * 2048))"
@@ -247,14 +246,15 @@ discard_then_zeroes()
 	scsi_disk_gone
 }
 
-# ---- a new activation, in the device that has failed
+# ---- a new activation, in the device of the failed set
 
 failed_then_activated()
 {
 	begin
 	provoke() { write_chunks 30 1 3; }
 	fail_commit never
-	# Another list needs the metadata.  What the set had goes with its table.
+	# Another list needs the metadata. The chunks that were not committed are dropped with
+	# the old table.
 	tiers=("$slow" "$fast")
 	load
 	fails resume
@@ -274,7 +274,7 @@ failed_then_activated()
 
 # ---- messages
 
-# What cannot be read before anything is changed has changed nothing.
+# If metadata cannot be read before the first change, nothing is changed.
 unread()
 {
 	begin
@@ -304,8 +304,8 @@ message_waits()
 	check_chunks 0 20 1
 }
 
-# message FAULT FIELD BEFORE WORD...: FIELD of the status is as before, or changed,
-# now and after an activation; BEFORE are messages, by commas, that come first
+# message FAULT FIELD BEFORE WORD...: FIELD of the status is unchanged, or changed, now and after
+# an activation; BEFORE are messages to send first, separated by commas
 message()
 {
 	local fault=$1 field=$2 first first_ones old changed=''
@@ -323,7 +323,7 @@ message()
 	fail_commit "$fault" message_waits
 	if comes_true "$fault"; then
 		changed=1
-		# Of a snapshot nobody can be sure.
+		# For a snapshot either answer is right.
 		[[ $1 = *_metadata_snap ]] || same 0 "$(later_status)" "the message"
 	else
 		later_failed "a message that was not stored succeeded"
@@ -375,7 +375,7 @@ suspended()
 	check_chunks 0 20 1
 }
 
-# Nothing fails, but a commit takes its time.
+# Nothing fails, but a commit takes long.
 suspended_meanwhile()
 {
 	begin
@@ -397,13 +397,13 @@ suspended_meanwhile()
 	check_chunks 0 20 1
 }
 
-# The set is gone with the device; what it leaves is what the next one finds.
+# The set is gone with the device; the next activation finds its last state.
 deactivated()
 {
 	local want=rw
 	make_faulty
 	provoke() { later dmsetup remove --retry "$set"; }
-	# There is nobody left to ask.
+	# No device is left to ask for the mode.
 	mode_is() { later_done; }
 	fail_commit "$1" suspend_waits
 	same 0 "$(later_status)" "remove"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# A metadata device that is full.  The mapping is allocated in full from the
-# beginning, so only a metadata snapshot fills it: what it holds stays, and what
-# changes is written anew.
+# The metadata device is full. The mapping is allocated in full from the beginning, so only a
+# metadata snapshot fills the device: the snapshot's blocks stay, and changed blocks are written
+# anew.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -14,12 +14,12 @@
 . "$(dirname "$0")/lib-faults.sh"
 need fio mkfs.ext4
 
-# Enough chunks that the smallest metadata device has less room than a copy of
-# the mapping takes: 983 blocks of it.
+# So many chunks that the smallest metadata device has less room than a copy of the mapping
+# takes: 983 blocks.
 nr=500000
 spots=980
 stride=509		# chunks described by a block of the mapping
-within=300		# the one of them that is used
+within=300		# the chunk of each block that is used
 
 # The metadata device is as small as the constructor allows, and can grow.
 make_tight()
@@ -45,7 +45,7 @@ make_tight()
 
 grow() { swap m "0 $((least + $1 * 8)) linear $meta 0"; }
 
-# touch FIRST COUNT, verify FIRST COUNT: a sector of a chunk in each of these
+# touch FIRST COUNT, verify FIRST COUNT: write or compare a sector of a chunk in each of these
 # blocks of the mapping
 spots_io()
 {
@@ -58,8 +58,8 @@ spots_io()
 touch_spots() { spots_io write "$@"; }
 verify_spots() { spots_io read "$@" || fail "spots $*: $(<"$tmp/fio")"; }
 
-# fill STEP (a divisor of spots): first writes with a FLUSH now and then, until the set is ro.  Sets
-# filled to the number of those that a FLUSH covered.
+# fill STEP (a divisor of spots): first writes with a FLUSH now and then, until the set is ro.
+# Sets filled to the number of writes that a FLUSH covered.
 fill()
 {
 	local step=$1
@@ -72,7 +72,7 @@ fill()
 	done
 }
 
-# Room for everything that can happen without a snapshot: much at once, too.
+# Room for everything that can happen without a snapshot, also for much at once.
 smallest()
 {
 	make_tight
@@ -100,7 +100,7 @@ smallest()
 all_moved() { [ "$(info used0)" = 0 ]; }
 test_case "the smallest metadata device that is allowed is enough" smallest
 
-# What a set that is full does and does not.
+# Works and does not work in a full set.
 full_works()
 {
 	same ro "$(mode_now)" "mode"
@@ -137,8 +137,8 @@ becomes_full()
 	same - "$(info check)" "needs_check"
 }
 
-# What the kernel calls nearly full, status does; it is told while changes still find
-# room, whoever makes them: first writes, or messages.
+# The status calls the metadata nearly full at the same point as the kernel. The event comes
+# while changes still find room, whether first writes or messages make them.
 nearly_full()
 {
 	local n before after args
@@ -158,11 +158,11 @@ nearly_full()
 	[ "$(events)" -gt "$before" ] || fail "no event"
 	says_low || fail "status: $(<"$tmp/status")"
 	note "from $(info meta_used)/$(info meta_total) blocks on"
-	# A change of its tiers could fail halfway.
+	# A change of the tiers could fail half-way.
 	ctl_code 1 resize -y --size "$(((nr - 1) * 64))k" "$set"
 	one_line "^tierctl: $set: .*has no room for that beside a metadata snapshot\. release it: dmsetup message $set 0 release_metadata_snap$"
 	same "$length" "$(blockdev --getsz "$dev")" "length"
-	# None of these has begun.
+	# None of these commands begins.
 	disk third 8192
 	mkfs.ext4 -q -F "$third"
 	for args in "rename $set tt_other" "add -y --force $set $third" \
@@ -175,7 +175,7 @@ nearly_full()
 		[ -b "$dev" ] || fail "the set has another name after: $args"
 	done
 }
-# What a tier has pinned is forgotten with it: as many entries as there are.
+# The pins to a tier are dropped with the tier: as many entries change as there are pins.
 drop_pins()
 {
 	make_tight
@@ -210,13 +210,13 @@ test_case "nearly full is the same to all" nearly_full write_spots
 test_case "nearly full by messages alone is told in time" nearly_full pin_spots
 test_case "a tier with more pins than a snapshot leaves room for is not dropped" drop_pins
 
-# Growth is the way out; what waited for room is kept.
+# A larger device is the way out; first writes that waited for room are kept.
 grown()
 {
 	becomes_full "$1"
 	# The last first writes wait for room: a FLUSH that covers them fails.
 	io_fails 5 io sync "$dev"
-	# So does one under a table that writes nothing.
+	# A FLUSH under a read-only table fails, too.
 	features=(skip_zeroing read_only)
 	reload
 	io_fails 5 io sync "$dev"
@@ -263,7 +263,7 @@ grown_reload()
 }
 test_case "grown, then a reload" grown_reload
 
-# A table with another order builds anew what is in core, so what waits comes first.
+# A table with another order loads the map anew, so waiting first writes are committed before.
 grown_reordered()
 {
 	becomes_full 245
@@ -277,7 +277,8 @@ grown_reordered()
 }
 test_case "grown, then a reload with another order of tiers" grown_reordered
 
-# Without room for them a table with another order drops them.  Who has the set open hears that.
+# Without room for them, a table with another order drops the waiting first writes. The next
+# FLUSH fails.
 dropped()
 {
 	becomes_full 245
@@ -296,7 +297,7 @@ dropped()
 }
 test_case "another order of tiers without growth, then growth" dropped
 
-# Or the snapshot goes, which is what took the space: as lvmtier(7) has it.
+# Or the snapshot, which took the space, is released, as in lvmtier(7).
 released()
 {
 	becomes_full 245
@@ -317,7 +318,7 @@ released()
 }
 test_case "the snapshot is released" released
 
-# Neither: it can be activated to be read, and once the device has grown.
+# Neither: the set can be activated read-only, and for writing once the device has grown.
 activated_full()
 {
 	becomes_full 245
@@ -343,7 +344,7 @@ activated_full()
 }
 test_case "a new activation of a set that is full" activated_full
 
-# Pins need room, too: what there is no room for is refused, and the set stays.
+# Pins need room, too: a pin without room is refused, and the set stays rw.
 pins()
 {
 	make_tight
@@ -368,10 +369,10 @@ pins()
 }
 test_case "pins on a set that is full" pins
 
-# A batch that takes the last of the room is committed whole: refused half-way it
-# would be a failed commit.  The estimate of what a batch costs leaves least to spare
-# where the mapping is small.  In each round the free blocks are brought to about what
-# a batch of 128 asks for, and as many first writes follow.
+# A batch that takes the last room is committed whole: refused half-way it would be a failed
+# commit. The estimate of the cost of a batch is tightest if the mapping is small. In each round
+# the free blocks are reduced to about the estimate for a batch of 128, and as many first writes
+# follow.
 last_batch()
 {
 	local policy=heat nr=170000 spots=334 within=300 batch=128 more wanted free next step
@@ -380,7 +381,7 @@ last_batch()
 	for more in -1 0 1 2; do
 		msg reserve_metadata_snap
 		wanted=$((batch + 2 * (S[meta_total] / 16320 + 17) + 2 * 6 + more))
-		# Heat that changed everywhere is saved by a suspend, and takes a part.
+		# Heat that changed everywhere is saved by a suspend, and takes some blocks.
 		take_spots 0 "$spots"
 		suspend
 		resume
@@ -398,7 +399,7 @@ last_batch()
 		same - "$(info check)" "needs_check"
 		msg release_metadata_snap
 		same rw "$(mode_now)" "mode without the snapshot"
-		# Those that are left out of a round would be first writes of the next.
+		# Chunks left out of this round would be first writes of the next round.
 		take_spots 0 "$spots"
 	done
 }

@@ -3,12 +3,12 @@
 # udev
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# The recipes of lvmtier(7), section RECOVERY, carried out as they are written
-# there: for each state that a fault leaves, what status says of it and the commands that
-# lead out of it.  Elsewhere: a full metadata device (meta-full.sh), something else on a
-# tier and stale metadata (members.sh), two devices that say that they are the same
-# (tierctl.sh), a conversion that was cut short (convert-kill.sh), a metadata device that
-# was unplugged and a device that was forced away (below.sh).
+# The recipes of lvmtier(7), section RECOVERY, carried out as they are written there: for each
+# state that a fault leaves, the message of status and the commands that help. In other files: a
+# full metadata device (meta-full.sh), other data on a tier and stale metadata (members.sh), two
+# devices that say that they are the same (tierctl.sh), a conversion that was cut short
+# (convert-kill.sh), a metadata device that was unplugged and a device that was forced away
+# (below.sh).
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -19,7 +19,7 @@
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 
-# attention CODE: status exits with 3 and names it
+# attention CODE: status exits with 3 and has an entry with CODE
 attention()
 {
 	ctl_code 3 status "$set"
@@ -28,7 +28,7 @@ attention()
 }
 content() { ctl_code 0 status "$set"; }
 
-# Chunks 0-9 on fast, 10-19 on slow, made by tierctl.  [LENGTH]
+# make_by_tool [LENGTH]: chunks 0-9 on fast, 10-19 on slow; made by tierctl.
 make_by_tool()
 {
 	local size=()
@@ -61,7 +61,7 @@ errors()
 }
 test_case "I/O errors of a tier: admit" errors
 
-# A tier is going to die: everything moves off it, and it is taken out.
+# A tier is going to die: all chunks move off it, and it is taken out.
 dying()
 {
 	make_by_tool 12800k
@@ -74,7 +74,7 @@ dying()
 }
 test_case "a tier that is going to die: remove" dying
 
-# make_on_wrapped LENGTH: tiers a, which takes the first writes, and b can be made to fail
+# make_on_wrapped LENGTH: tiers a and b can be made to fail; a takes the first writes
 make_on_wrapped()
 {
 	meta_disk
@@ -87,7 +87,7 @@ make_on_wrapped()
 	io sync "$dev"
 }
 
-# It does not flush any more: what was first written there since cannot leave it.
+# The tier does not flush any more: chunks first written there since cannot leave it.
 dying_unflushed()
 {
 	local table
@@ -111,7 +111,7 @@ dying_unflushed()
 
 	ctl_code 0 deactivate "$set"
 	ctl_code 0 activate "$set"
-	# The label on it cannot be wiped for sure.
+	# The label on the tier cannot be wiped for sure.
 	ctl_code 1 remove "$set" 0
 	matches "tt_a: cannot be written" "$errors" "remove"
 	same "$b" "$(json '.sets[0].tiers[].device' status "$set")" "tiers"
@@ -120,7 +120,7 @@ dying_unflushed()
 }
 test_case "a tier that is going to die and does not flush: activate, remove" dying_unflushed
 
-# A new name waits for what is first written, too.
+# A new name waits for the first writes, too.
 renamed_unflushed()
 {
 	make_on_wrapped 12800k
@@ -129,7 +129,7 @@ renamed_unflushed()
 	ctl_code 1 rename "$set" tt_other
 	one_line "tt_other: is called so now, but not in its metadata"
 	dev=/dev/mapper/tt_other
-	# Since the resume a flush of the set's own may have failed, which one FLUSH is told.
+	# Since the resume a flush by the set itself may have failed, which one FLUSH reports.
 	io_fails 5 io sync "$dev"
 	tier a good
 	io sync "$dev"
@@ -144,11 +144,12 @@ renamed_unflushed()
 }
 test_case "a tier does not flush: a name is not taken for written" renamed_unflushed
 
-# What the suspend before the last step of a revert could not make durable goes home, too.
+# Chunks that the suspend before the last step of a revert could not make durable move to their
+# own places, too.
 reverted_unflushed()
 {
 	make_on_wrapped 14m
-	# Chunk 3 has no place of its own on the tier that takes the set's place.
+	# Chunk 3 is not in its own place on the tier that takes the set's place.
 	ctl migrate -q "$set" 0-19 --tier 1
 	ctl pin -q "$set" 3 --tier 1
 	discard_chunks 3 1
@@ -186,7 +187,7 @@ gone()
 
 	echo 1 >"$configfs/tt_slow/power"
 	udevadm settle
-	# The set is still without it, but cannot do without.
+	# The tier is still missing in the set, which cannot do without it.
 	same inactive "$(json '.devices[] | select(.device == "/dev/tt_slow").state' scan)" "state of what is back"
 	unchanged "$slow" -- ctl_code 1 destroy -y "$slow"
 	one_line "is tier 1 of $set, which is active without it.*--force"
@@ -219,7 +220,7 @@ stale()
 	ctl_code 0 activate --auto
 	[ ! -b "$dev" ] || fail "activated by --auto"
 	same "$(<"$tmp/sums")" "$(checksums "$meta" "$fast" "$slow")" "contents"
-	# The rest can be used, and the old copy is left alone.
+	# The set can be used without the tier, and the old copy is left alone.
 	ctl_code 3 activate --degraded "$set"
 	matches "tier 1 \(.*tt_slow\) is stale and left out" "$errors"
 	attention tier_missing
@@ -239,7 +240,7 @@ stale()
 }
 test_case "a tier from an old image: activate --degraded" stale
 
-# Its way back to one device was cut short.  STEP that was the last
+# back_cut_short STEP: the revert was cut short after STEP
 back_cut_short()
 {
 	make_by_tool 14m
@@ -262,7 +263,7 @@ back_cut_short()
 test_case "going back was cut short, before all was there: activate" back_cut_short reverting
 test_case "going back was cut short, after that: activate" back_cut_short committed
 
-# Nobody answers I/O.
+# All I/O waits.
 waits()
 {
 	local uuid
@@ -304,7 +305,7 @@ failed()
 }
 test_case "the set has failed: deactivate, activate" failed
 
-# A commit failed: the contents can be saved.
+# A commit failed: the data can be saved.
 needs_check()
 {
 	make_by_tool
@@ -350,7 +351,7 @@ damaged_metadata()
 	ctl_code 0 repair -y "$set" "$meta2"
 	matches 'chunks 509 to 730' "$output"
 	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "what is repaired"
-	# While both are there nobody can say which counts.
+	# While both metadata devices are there, nobody can say which is the right one.
 	ctl_code 1 activate "$set"
 	matches 'two devices say' "$errors"
 	dd if=/dev/zero of="$meta" bs=4k count=1 oflag=direct status=none
@@ -370,7 +371,7 @@ at_block()
 }
 test_case "the metadata is damaged: repair" damaged_metadata
 
-# So is its superblock, and only the device itself tells whose metadata it was.
+# The superblock is damaged, too, and only the device itself says whose metadata it was.
 damaged_superblock()
 {
 	make_by_tool
@@ -387,7 +388,7 @@ damaged_superblock()
 	matches "$set: .*its metadata device is missing" "$errors"
 	ctl_code 3 scan
 	matches "$meta +.*damaged" "$output"
-	# What can be saved is not lost without a word.
+	# Metadata that can still be repaired is not overwritten without a question.
 	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/whole.xml" "$meta"
 	one_line 'superblock.*: tierctl repair may read it still.*--force'
 	unchanged "$fast" "$slow" -- ctl_code 1 destroy -y "$fast" "$slow"
@@ -404,8 +405,8 @@ damaged_superblock()
 }
 test_case "the superblock is damaged: repair" damaged_superblock
 
-# The metadata device is lost.  A dump that is as new as the set makes another one;
-# an older one is refused, as chunks may have moved since.
+# The metadata device is lost. A dump that is as new as the set makes another one; an older dump
+# is refused, as chunks may have moved since.
 lost_metadata()
 {
 	make_by_tool

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# One tier that takes seconds for each I/O, or does not answer at all: reads,
-# writes, first writes and migrations of the others go on.  The latencies are
-# measured and bounded; the tiers' queues have room (tests/functional is about
-# those that have none).
+# One tier takes seconds for each I/O, or does not answer at all: reads, writes, first writes and
+# migrations of the other tiers go on. Their latencies are measured and bounded. The tiers'
+# queues have room (tests/functional covers full queues).
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -13,14 +12,14 @@
 . "$(dirname "$0")/lib-faults.sh"
 need fio
 
-# For an I/O that has nothing to do with the slow tier, and the start of the process that
-# asks for it: less than any I/O of that tier takes.
+# Limit for an I/O that does not touch the slow tier, with the start of its process: less than
+# any I/O of the slow tier takes.
 slow_ms=20000
 limit_ms=10000
 n=5			# of each kind
 c=$third
 
-# Chunks 0-39 on a, 40-79 on b, which will be slow, 80-119 on the third.
+# Chunks 0-39 on a, 40-79 on b, which will be slow, 80-119 on the third tier.
 make_three()
 {
 	disk meta 4 cache_size=2
@@ -37,8 +36,8 @@ make_three()
 	io sync "$dev"
 }
 
-# worst WHAT COUNT COMMAND...: runs it so many times, with N set to 0, 1...;
-# prints the longest and bounds it
+# worst WHAT COUNT COMMAND...: runs COMMAND so many times, with N set to 0, 1...; prints the
+# longest time and checks its limit
 worst()
 {
 	local what=$1 count=$2 us longest=0 N start
@@ -55,7 +54,7 @@ worst()
 read_one() { check_chunks $(($1 % 20)) 1 1; }
 read_third() { check_chunks $((80 + $1)) 1 1; }
 write_one() { write_chunks $((20 + $1)) 1 2; }
-# FUA and no more: the FLUSH after an O_DSYNC write is one of all tiers.
+# Only FUA: the FLUSH after an O_DSYNC write would go to all tiers.
 write_fua() { write_chunks $((100 + $1)) 1 2 flags=fua_alone; }
 first_one() { write_chunks $((200 + $1)) 1 2; }
 discard_one() { discard_chunks $((20 + $1)) 1; }
@@ -89,7 +88,7 @@ all_data()
 	check_chunks 200 "$n" 2
 }
 
-# Each I/O of the tier takes its time, while that tier is read, written and migrated.
+# Each I/O of the tier takes seconds, while that tier is read, written and migrated.
 slow()
 {
 	local start took
@@ -114,14 +113,14 @@ slow()
 }
 test_case "a tier that takes 20 s for each I/O" slow
 
-# A dm device below that is suspended: what is sent there waits.
+# The dm device below is suspended: I/O sent there waits.
 hung()
 {
 	make_three
 	dmsetup suspend --noflush --nolockfs tt_b
 	later check_chunks 60 4 1
 	background io write "$dev" at="$(at_chunk 70)" len="$(at_chunk 4)" seed=1
-	# More migrations than the depth, from and to the tier that hangs.
+	# More migrations than migration_depth, from and to the tier that hangs.
 	msg migrate 60 10 0
 	msg migrate 30 10 1
 	nap 6
@@ -140,7 +139,7 @@ hung()
 }
 test_case "a tier that hangs" hung
 
-# More places than the reserve are on their way to being free, on the tier that hangs.
+# More places than the reserve are being freed on the tier that hangs.
 discards_hang()
 {
 	make_three
@@ -163,7 +162,7 @@ discards_hang()
 mapped_are() { [ "$(info mapped)" = "$1" ]; }
 test_case "discards of a tier that hangs" discards_hang
 
-# It comes back with errors instead.
+# The held I/O ends with errors.
 hung_then_lost()
 {
 	make_three
@@ -184,8 +183,8 @@ hung_then_lost()
 }
 test_case "a tier that hangs and then fails" hung_then_lost
 
-# More first writes than are made at once for one tier, which holds them.  The one of
-# another tier, that comes after them, is not held up; and all of them have their turn.
+# The tier gets more first writes than it makes at once, and holds them. A later first write to
+# another tier is not held up, and all of them are done in the end.
 crowd()
 {
 	local n=400 since held
@@ -196,7 +195,7 @@ crowd()
 	tiers=("$a" "$slow")
 	activate
 	msg pin 600 1 1
-	trap 'tier a good' EXIT		# or nothing could be taken away after a failure
+	trap 'tier a good' EXIT		# otherwise nothing could be removed after a failure
 	since=$SECONDS
 	tier a hold
 	later io scatter "$dev" at=0 len="$(at_chunk "$n")" chunk="$(at_chunk 1)" block=512 \
@@ -211,7 +210,7 @@ crowd()
 	tier a good
 	held=$((SECONDS - since))
 	same 0 "$(later_status)" "the first writes"
-	# After 5 s those that have not had their turn go elsewhere.
+	# After 5 s the first writes that still wait go to another tier.
 	if ((held < 5)); then
 		same "$((n + 1)) $n" "$(info mapped) $(info used0)" "mapped, and on the tier"
 	else
@@ -221,7 +220,7 @@ crowd()
 	io recheck "$dev" at=0 len="$(at_chunk "$n")" model="$tmp/model"
 	check_chunks 600 1 2
 }
-# writes_held: by tt_a
+# writes_held: tt_a holds writes
 writes_held()
 {
 	local _ writes
@@ -233,15 +232,15 @@ test_case "many first writes of a tier that hangs" crowd
 
 # ---- latency_guard
 
-# reads FIRST COUNT NUMBER DEPTH: small ones, at random; fio waits for all of them where it
-# has read as much as there is
+# reads FIRST COUNT NUMBER DEPTH: small random reads; fio waits for all reads in flight each time
+# it has read as much as the range holds
 reads()
 {
 	fio --name=reads --filename="$dev" --direct=1 --ioengine=libaio --iodepth="$4" \
 		--rw=randread --norandommap --bs=4k --io_size=$(($3 * 4))k \
 		--offset="$(at_chunk "$1")" --size="$(at_chunk "$2")" --output="$tmp/fio"
 }
-# noted FIRST COUNT: the policy has seen accesses there
+# noted FIRST COUNT: the policy has counted accesses there
 noted()
 {
 	local w
@@ -256,7 +255,7 @@ reads_in_flight()
 }
 traced() { grep -qs 'reason policy' "$trace/trace"; }
 
-# when WHAT: the times of such lines of the trace, in microseconds
+# when WHAT: prints the times of these lines of the trace, in microseconds
 when()
 {
 	awk -v what="$1" 'index($0, what) {
@@ -265,9 +264,8 @@ when()
 	}' "$tmp/trace"
 }
 
-# Reads of the fast tier take seconds while a chunk moves.  From then on the policy, which
-# has hot chunks to promote, starts nothing for half a second; it cannot be less however
-# slow the machine is.
+# Reads of the fast tier take seconds while a chunk moves. From then on the policy, which has hot
+# chunks to promote, starts nothing for half a second, however slow the machine is.
 guarded()
 {
 	local trace=/sys/kernel/tracing in_flight us
@@ -287,7 +285,7 @@ guarded()
 	policy=heat
 	features=(paused)
 	reload
-	# What is usual, of which the second look at the heat tells that it was measured.
+	# Measures the usual latency; the second look at the heat shows that it was measured.
 	reads 0 30 600 32
 	wait_for 10 noted 0 30
 	reads 30 30 600 32
@@ -297,7 +295,7 @@ guarded()
 	mountpoint -q "$trace" || mount -t tracefs tracefs "$trace"
 	echo global >"$trace/trace_clock"
 	echo 1 >"$trace/events/dm_tier/dm_tier_migrate_start/enable"
-	# Something that moves all the time.
+	# Keeps a chunk moving all the time.
 	swap c "$(tier_table hold "$third")"
 	msg migrate 0 1 2
 	wait_for 30 in_flight write c
@@ -310,7 +308,7 @@ guarded()
 		echo reads >"$trace/trace_marker"
 		nap 0.01
 	done
-	# Enough are still to end that their latency is measured.
+	# Enough reads are still in flight that their latency is measured.
 	while reads_in_flight 1; do :; done
 	msg resume
 	wait_for 60 traced
@@ -328,8 +326,8 @@ guarded()
 }
 test_case "latency_guard: the policy waits while reads take longer" guarded
 
-# What has been written first stays where it is until it is committed, which takes seconds on
-# a tier whose flushes do: who needs room there waits, and does not fail.
+# A new chunk stays in its place until it is committed, which takes seconds on a tier whose
+# flushes do. A chunk that needs room there waits, and does not fail.
 uncommitted()
 {
 	disk meta 4
@@ -352,7 +350,7 @@ uncommitted()
 }
 test_case "room on a tier where nothing is committed yet" uncommitted
 
-# One chunk is not written yet.  Moves that take long leave it a place.
+# One chunk is not written yet. Moves that take long leave a place for it.
 last_place()
 {
 	disk meta 4
@@ -379,8 +377,8 @@ last_place()
 moving() { [ "$(info in_flight)" -ge "$1" ]; }
 test_case "a first write does not wait for moves that have taken all places" last_place
 
-# slow_writes: a set of two tiers, the slower of which takes 7 s for each write from now on;
-# chunk 0 lies on tier $1.
+# slow_writes: a set of two tiers; the slower tier takes 7 s for each write from now on; chunk 0
+# lies on tier $1.
 slow_writes()
 {
 	make_disks
@@ -394,8 +392,8 @@ slow_writes()
 	swap b "0 $(sectors_of "$slow") delay $slow 0 0 $slow 0 7000"
 }
 
-# A chunk that is never without a write: those that come later wait until the last one has
-# ended, though that takes longer than a device is given to answer.
+# A chunk that always has a write in flight: later writes wait until the last of these has ended,
+# even if that takes longer than a device is given to answer.
 never_quiet()
 {
 	local i
@@ -411,7 +409,7 @@ never_quiet()
 }
 test_case "a chunk that moves while slow writes to it never end" never_quiet
 
-# The last word counts, also for a chunk that is just on its way.
+# The latest request counts, also for a chunk that is moving.
 changed_mind()
 {
 	slow_writes 0
@@ -426,15 +424,15 @@ changed_mind()
 came_back() { [ "$(info promotions)" = 1 ]; }
 test_case "a chunk is asked back while it moves away" changed_mind
 
-# new_chunks N: a first write to each of them, in the background
+# new_chunks N: starts a first write to each of N chunks in the background
 new_chunks()
 {
 	background fio --name=new --filename="$dev" --size="$(at_chunk "$1")" --io_size=$(($1 * 4))k --bs=4k \
 		--rw=write:60k --direct=1 --ioengine=libaio --iodepth=64 --output=/dev/null
 }
 
-# First writes come faster than metadata that takes seconds for each write can be committed:
-# they wait then, and who asks for what has been written so far does not wait for them.
+# First writes come faster than slow metadata can commit them: they wait, and a FLUSH does not
+# wait for later first writes.
 backlog()
 {
 	local size nr=30000 discards=20000 m=/dev/mapper/tt_m flush during
@@ -450,14 +448,14 @@ backlog()
 	wait_for 60 no_more_written
 	note "$(nr_written) chunks are written without a commit"
 	[ "$(nr_written)" -lt 9000 ] || fail "$(nr_written) chunks are written without a commit"
-	# Nor do they go elsewhere: the tier is not what is slow.
+	# First writes do not go to another tier: the tier is not the slow device.
 	nap 7
 	[ "$(nr_written "$slow")" -lt 100 ] || fail "$(nr_written "$slow") chunks are written to the slow tier"
 	swap m "0 $size delay $meta 0 0 $meta 0 2000"
 	io sync "$dev"
 	during=$(nr_written)
 	note "$during chunks are written when the FLUSH ends"
-	# It waits for those that were written, of which the commit takes 4096 at once.
+	# The FLUSH waits for earlier first writes, of which a commit takes 4096 at once.
 	[ "$during" -lt 24000 ] || fail "the FLUSH has waited for writes that came after it"
 	kill -0 "$last_pid" || fail "the FLUSH has waited for writes that came after it"
 	swap m "0 $size linear $meta 0"
@@ -465,7 +463,7 @@ backlog()
 	io sync "$dev"
 	same "$nr" "$(info mapped)" "chunks mapped"
 
-	# Nor for discards that come after it, of which there are as many at once as are wanted.
+	# A FLUSH does not wait for later discards either, however many there are at once.
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
 	io write "$dev" at="$(at_chunk "$nr")" len=4k seed=1
 	wait_for 20 holds_io tt_m
@@ -488,16 +486,16 @@ backlog()
 	io sync "$dev"
 	same $((nr + 2 - discards)) "$(info mapped)" "chunks mapped"
 }
-# all_submitted PID: it waits for the end of its I/O (a status would wait for the commit)
+# all_submitted PID: the process waits for the end of its I/O (a status would wait for the commit)
 all_submitted() { [[ $(<"/proc/$1/stat") == *") D "* ]]; }
-# By the disk's counts, as status waits for the commit: nr_written [DISK], nr_discarded
+# Counted by the disk, as status waits for the commit: nr_written [DISK], nr_discarded
 nr_written() { stat_of "${1:-$fast}" 4; }
 nr_discarded() { echo $(($(stat_of "$fast" 13) / chunk)); }
 no_more_written() { [ "$(nr_written)" -gt 1000 ] && is_steady nr_written; }
 test_case "first writes that are faster than the metadata" backlog
 
-# No more of them than that are kept for a tier that does not come to an end with a flush:
-# the others go to another one.
+# Only so many first writes wait for a tier whose flush does not end: the others go to another
+# tier.
 hanging_flush()
 {
 	local size nr=20000

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2317	# the cases are called by name
 #
-# Errors of a tier: the I/O that met one fails, alone; the status shows it; after
-# a write error nothing is placed there until `admit`.  A tier that is lost while
-# the set runs takes with it what lies on it and nothing else.
+# Errors of a tier: only the I/O that met an error fails; the status shows it; after a write
+# error nothing is placed on the tier until `admit`. If a tier is lost while the set runs, only
+# its own chunks are lost.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -14,7 +14,7 @@
 failed_are() { [ "$(info failed)" = "$1" ]; }
 event_after() { timeout $((10 * patience)) dmsetup wait "$set" "$1" || fail "no event"; }
 
-# bad_piece CHUNK BYTE: the 4 KiB there are bad; sets bad
+# bad_piece CHUNK BYTE: makes the 4 KiB there bad; sets bad
 bad_piece()
 {
 	chunk_info "$1"
@@ -49,7 +49,7 @@ read_error()
 	io sync "$dev"
 	msg admit 0
 	same A "$(info state0)" "state after admit"
-	# Again an error, again shown.
+	# Another error is shown again.
 	before=$(events)
 	io_fails 5 io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=1
 	event_after "$before"
@@ -70,22 +70,22 @@ write_error()
 	event_after "$before"
 	status
 	same F "${S[state0]}" "state"
-	# udev may have looked at the place, too.
+	# udev may have read the bad place, too.
 	is 'S[errors0] >= 1'
-	# Everything that lies there is read and written as ever.
+	# Chunks on the tier are read and written as before.
 	write_chunks 0 3 2
 	write_chunks 4 6 2
 	io write "$dev" at="$(at_chunk 3)" len=8k block=4k seed=2
 	check_chunks 0 3 2
 	check_chunks 4 6 2
-	# No new place there: not by a first write, a message, a pin.
+	# No new place on the tier: not for a first write, a message, a pin.
 	write_chunks 30 4 3
 	all_on_rank 30 4 1 || fail "first writes on a tier with a write error"
 	refused 'tier' msg migrate 10 1 0
 	msg pin 10 1 0
 	nap 2
 	all_on_rank 10 10 1 || fail "a pin moved a chunk to a tier with a write error"
-	# What lies there can leave.
+	# Chunks on the tier can leave.
 	move 5 1 1
 	check_chunks 5 1 2
 	mend
@@ -98,7 +98,7 @@ write_error()
 }
 test_case "a write error fails that write alone and closes the tier" write_error
 
-# Its places are no room for what another tier holds.
+# Free places of a closed tier are no room for an evacuation of another tier.
 evacuate_to_closed()
 {
 	length=$((100 * chunk))
@@ -115,7 +115,7 @@ evacuate_to_closed()
 }
 test_case "evacuate, where the other tier is closed by a write error" evacuate_to_closed
 
-# The state is the activation's: the next one tries the tier anew.
+# The state belongs to the activation: the next activation uses the tier again.
 write_error_activation()
 {
 	make_set
@@ -132,7 +132,7 @@ write_error_activation()
 }
 test_case "F lasts over a reload, not over an activation" write_error_activation
 
-# first_write BYTES: where the first place that would be taken is bad
+# first_write BYTES: the first place that would be taken is bad
 first_write()
 {
 	make_set
@@ -158,8 +158,8 @@ first_write()
 test_case "a first write of a whole chunk tries another tier" first_write 64k
 test_case "a first write whose zeroing fails tries another tier" first_write 4k
 
-# Both devices split the write, in the midst of the place.  The first fails the latter
-# half, the other has the earlier one long before the latter.
+# Both devices split the write in the middle of the place. The first device fails the second
+# half, the other has done the first half long before.
 first_write_in_pieces()
 {
 	local mid=$((2048 + chunk / 2)) size
@@ -180,7 +180,8 @@ first_write_in_pieces()
 }
 test_case "a first write that devices split tries another tier" first_write_in_pieces
 
-# A tier has grown, which is written to the labels, and one takes none: the set works on.
+# A tier has grown, which is written to the labels, and one label cannot be written: the set
+# works on.
 grown_unlabelled()
 {
 	local size places
@@ -204,7 +205,7 @@ grown_unlabelled()
 	activate
 	check_chunks 0 25 1
 }
-# become TABLE: of the tier, with the set suspended
+# become TABLE: loads another table for the tier while the set is suspended
 become()
 {
 	suspend
@@ -215,7 +216,7 @@ become()
 }
 test_case "a tier that grew and takes no label stays as it was" grown_unlabelled
 
-# Both closed: there is no room, and that is said.
+# Both tiers are closed: there is no room, and the error says so.
 no_tier_left()
 {
 	make_wrapped
@@ -259,7 +260,7 @@ flush_error()
 	write_chunks 40 2 4
 	all_on_rank 40 2 1 || fail "first writes on a tier that cannot flush"
 	tier a good
-	# The first may hear of a flush that failed by itself.
+	# The first FLUSH may report a flush by the set itself that failed.
 	io sync "$dev" || io sync "$dev"
 	msg admit 0
 	deactivate
@@ -271,7 +272,7 @@ flush_error()
 }
 test_case "a tier that cannot flush fails the FLUSH until it can" flush_error
 
-# A write was covered by a flush that nobody had asked for, and that failed.
+# A flush by the set itself, which no FLUSH asked for, covered a write, and failed.
 flush_error_told()
 {
 	make_wrapped
@@ -289,9 +290,8 @@ flush_error_told()
 }
 test_case "a flush that failed by itself fails the next FLUSH" flush_error_told
 
-# The flush at the end of a move to a tier fails, and a write that ended meanwhile may be
-# lost with it: to what is there, or the first one of a chunk.  It fails once; what follows
-# is sent to a tier that works.
+# The flush at the end of a move to a tier fails, and a write that ended meanwhile may be lost
+# with it: an overwrite, or a first write. The flush fails once; later flushes succeed.
 flush_error_meanwhile()
 {
 	local below=/dev/mapper/tt_f size
@@ -326,7 +326,7 @@ flush_error_meanwhile()
 test_case "a write that ended while a flush was under way that failed" flush_error_meanwhile 3
 test_case "a first write that ended while a flush was under way that failed" flush_error_meanwhile 40
 
-# They are in no metadata, however often that is tried.
+# New chunks are not in the metadata, however often the FLUSH is repeated.
 flush_error_read_only()
 {
 	local i
@@ -350,8 +350,8 @@ flush_error_read_only()
 }
 test_case "a read-only table over new chunks that no flush has covered" flush_error_read_only
 
-# A part of the copy was in the tier's cache when somebody else's flush failed; that the
-# tier was admitted since does not bring it back.
+# A part of the copy was in the tier's cache when another flush failed; an admit since does not
+# bring that part back.
 flush_error_before()
 {
 	chunk=16384
@@ -362,7 +362,7 @@ flush_error_before()
 	wrap b "$(tier_table good "$slow")"
 	tiers=("$a" "$b")
 	activate
-	# The first move uses up what has been saved of it; the second one is held half-way.
+	# The first move uses up the bandwidth saved up; the second move is held half-way.
 	msg set migration_bandwidth $((1024 / patience))
 	write_chunks 0 2 1 block=1m
 	move 1 1 1
@@ -390,7 +390,7 @@ flush_error_copy()
 	make_wrapped
 	tier b flushes
 	msg migrate 0 3 1
-	# The first one that fails closes the tier, which ends the others.
+	# The first failed flush closes the tier, which ends the other moves.
 	wait_for 20 closed 1
 	wait_for 10 settled
 	[ "$(info failed)" -gt 0 ] || fail "no move failed"
@@ -406,8 +406,8 @@ flush_error_copy()
 }
 test_case "a copy whose flush fails leaves the chunk where it was" flush_error_copy
 
-# The flush that is to carry a new chunk to its commit takes longer than the timer of
-# commits, then fails.  Nobody asks for another one, and it comes.
+# The flush that a new chunk needs for its commit takes longer than the commit timer, then fails.
+# Nobody asks for another flush, and the set sends one.
 flush_error_late()
 {
 	local below=/dev/mapper/tt_f size
@@ -468,7 +468,7 @@ copy_read_error()
 	same AF "${S[state1]}${S[state0]}" "states: only the source is blamed"
 	io check "$dev" at="$(at_chunk 3)" len=8k block=4k seed=1
 	io_fails 5 io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k block=4k seed=1
-	# A write mends what it overwrites, then the chunk can go.
+	# A write mends the bad sectors it overwrites, then the chunk can leave.
 	mend
 	move 3 1 1
 	check_chunks 0 10 1
@@ -479,7 +479,7 @@ copy_write_error()
 {
 	make_set
 	write_chunks 0 10 1
-	# The slow tier's first places; the fourth is bad.
+	# The first places of the slow tier; the fourth is bad.
 	bad=$(((16 + 3) * chunk + 16)) bad_disk=$slow
 	bad_sectors "$slow" "$bad" 8
 	core=(migration_depth 1)
@@ -506,7 +506,7 @@ copy_write_error()
 }
 test_case "a destination with a bad sector is closed, and all data stays" copy_write_error
 
-# More chunks than the reasons that are remembered: each is tried once.
+# More chunks than the reasons that are remembered: each chunk is tried once.
 many_unreadable()
 {
 	core=(migration_bandwidth 0)
@@ -557,7 +557,7 @@ lost_running()
 	status
 	same F "${S[state1]}" "state"
 	same rw "${S[mode]}" "mode"
-	# The way on: the set without it, by a reload, while it is in use.
+	# The way out: a reload without the tier, while the set is in use.
 	io sync "$dev" || note "a FLUSH fails until the lost tier is left out"
 	tiers=("$a" -)
 	reload
@@ -569,7 +569,7 @@ lost_running()
 	tier b good
 	tiers=("$a" "$b")
 	reload
-	# It is still the tier that had errors; nothing is placed there until admit.
+	# The tier still has its errors; nothing is placed there until admit.
 	same F "$(info state1)" "state after its return"
 	msg admit 1
 	same A "$(info state1)" "state after admit"
@@ -581,8 +581,8 @@ lost_running()
 }
 test_case "a tier is lost while the set runs, left out, and comes back" lost_running
 
-# New chunks on the lost tier that no flush covered: nothing can save them, and
-# no FLUSH has promised them.
+# New chunks on the lost tier that no flush covered: nothing can save them, and no FLUSH has
+# confirmed them.
 lost_unflushed()
 {
 	make_wrapped
@@ -596,7 +596,7 @@ lost_unflushed()
 	tiers=("$a" -)
 	refused 'tier 1 cannot be flushed; what was first written there would be lost' load
 	check_chunks 0 10 1
-	# The way is down and up.
+	# The way out is to deactivate and activate the set.
 	deactivate
 	activate
 	check_chunks 0 10 1
@@ -611,7 +611,8 @@ lost_unflushed()
 }
 test_case "a tier is lost with first writes that no flush covered" lost_unflushed
 
-# They cannot leave it either, and an evacuation says so; once it flushes again, it goes on.
+# New chunks cannot leave the tier either, and the evacuation says so; once the tier flushes
+# again, the evacuation goes on.
 evacuated_unflushed()
 {
 	length=$((140 * chunk))
@@ -631,7 +632,7 @@ evacuated_unflushed()
 	wait_for 60 all_left 1
 	check_chunks 0 20 1
 	check_chunks 30 3 2
-	# As the failed flush had to be told, so it was.
+	# The failed flush had to be reported, and was.
 	io sync "$dev"
 	deactivate
 	activate
@@ -640,7 +641,7 @@ evacuated_unflushed()
 three_left() { [ "$(info used1)" = 3 ]; }
 test_case "an evacuation of first writes that no flush covers" evacuated_unflushed
 
-# All of them.
+# All tiers are lost.
 lost_all()
 {
 	make_wrapped
@@ -650,7 +651,7 @@ lost_all()
 	io_fails 5 check_chunks 10 1 1
 	io_fails 5 write_chunks 0 1 2
 	io_fails 5 write_chunks 10 1 2
-	# The first tier tried may be one that has not failed a write yet.
+	# The first tier tried may not have failed a write yet.
 	io_fails 28 write_chunks 30 1 1
 	status
 	same FF "${S[state0]}${S[state1]}" "states"
