@@ -48,7 +48,7 @@
 #define WRONG_USAGE	201
 #define BLOCK_MAX	(1U << 20)
 
-/* A sector of the model: what it holds, and whether it may be zero instead. */
+/* A sector of the model: its data, and whether it may be zero instead. */
 #define MAYBE_ZERO	(1U << 31)
 #define MAX_REPORTS	8
 
@@ -272,7 +272,7 @@ static void set_model(uint32_t *model, uint64_t offset, uint64_t count, uint32_t
 		model[(offset - at + i) / SECTOR] = value;
 }
 
-/* A whole chunk reads as zeroes afterwards; of a part nothing is promised. */
+/* Afterwards a whole chunk reads as zeroes; for a part nothing is promised. */
 static void discard(uint32_t *model, uint64_t offset, uint64_t count)
 {
 	uint64_t range[2] = { offset, count }, i;
@@ -331,7 +331,7 @@ static void on_term(int sig)
 	asked_to_end = 1;
 }
 
-/* What it does not write is taken for zeroes. */
+/* Sectors that are not written count as zeroes. */
 static void do_scatter(void)
 {
 	uint32_t *model = new_model();
@@ -384,8 +384,8 @@ static void do_scatter(void)
 }
 
 /*
- * Starts on unwritten space, which reads as zeroes, or with again=1 on what the
- * model says.  SIGTERM ends it early, in order.
+ * Starts on unwritten space, which reads as zeroes, or with again=1 on the state that the model
+ * has. SIGTERM ends it early, in order.
  */
 static void do_torture(void)
 {
@@ -401,7 +401,7 @@ static void do_torture(void)
 		die_io("BLKSSZGET", 0);
 	if (again)
 		read_model(model);
-	/* What is written now differs from all that was. */
+	/* New data differs from all older data. */
 	for (i = 0; i < len / SECTOR; i++)
 		if ((model[i] & ~MAYBE_ZERO) > written)
 			written = model[i] & ~MAYBE_ZERO;
@@ -423,7 +423,7 @@ static void do_torture(void)
 		} else if (op < 82) {
 			check_model(model, offset, count);
 		} else if (op < 90) {
-			/* Half of them from a chunk border, so that whole chunks occur. */
+			/* Half of the ranges begin at a chunk, so that whole chunks occur. */
 			if (draw(2) && offset / chunk * chunk >= at)
 				offset = offset / chunk * chunk;
 			if (!discards)
@@ -455,7 +455,7 @@ static void do_recheck(void)
 	}
 }
 
-/* Any change shows; nobody forges anything here. */
+/* A sum that shows any change; it need not resist forgery. */
 static void do_sum(const char *path)
 {
 	uint64_t sum = 0, offset = 0, word;
@@ -584,7 +584,7 @@ int main(int argc, char **argv)
 		if (fsync(fd))
 			die_io("fsync", 0);
 	} else if (!strcmp(command, "hold")) {
-		/* A shell that runs this for its function in the background is what a test kills. */
+		/* A test kills the shell that runs this in the background. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		puts("held");
 		fflush(stdout);

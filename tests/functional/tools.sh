@@ -18,7 +18,7 @@ for tool in "${tools[@]}"; do
 	[ -x "$bin/$tool" ] || skip_all "$tool is not built"
 done
 
-# tool CODE NAME ARGUMENT...: exits with CODE; $output and $errors are what it said
+# tool CODE NAME ARGUMENT...: the tool exits with CODE; $output and $errors are its output
 tool()
 {
 	local want=$1 rc=0
@@ -28,7 +28,7 @@ tool()
 	[ "$rc" = "$want" ] || fail "$*: exit status $rc instead of $want: $output $errors"
 }
 
-# complains NAME REGEX ARGUMENT...: fails with one line on stderr, nothing on stdout
+# complains NAME REGEX ARGUMENT...: the tool fails with one line on stderr, and nothing on stdout
 complains()
 {
 	tool 1 "$1" "${@:3}"
@@ -47,7 +47,7 @@ number()
 		od -An -tu8 -j $(($2 % 4096)) -N 8 | tr -d ' '
 }
 
-# spoil DEVICE BLOCK: one bit
+# spoil DEVICE BLOCK: flips one bit
 spoil()
 {
 	dd if="$1" of="$tmp/block" bs=4096 skip="$2" count=1 iflag=direct status=none
@@ -55,7 +55,7 @@ spoil()
 	dd if="$tmp/block" of="$1" bs=4096 seek="$2" oflag=direct conv=notrunc status=none
 }
 
-# What a set can have: chunks on both tiers, pins, holes, tunables, a pause.
+# Everything a set can have: chunks on both tiers, pins, holes, tunables, a pause.
 used_set()
 {
 	make_set
@@ -147,7 +147,7 @@ live_dump()
 }
 test_case "a live set is dumped by its metadata snapshot" live_dump
 
-# A snapshot that somebody left tells of the past, and whoever uses it says so.
+# A snapshot that somebody left shows an old state; each command that uses it says so.
 stale_snapshot()
 {
 	used_set
@@ -180,7 +180,7 @@ stale_snapshot()
 }
 test_case "a metadata snapshot that was left behind" stale_snapshot
 
-# restored FORMAT: onto another device, with which the set works as before
+# restored FORMAT: restores a dump to another device; the set works there as before
 restored()
 {
 	used_set
@@ -200,7 +200,7 @@ restored()
 	same 7 "${V[tier1.reserve]}"
 	same 12 "${S[pinned]}"
 	data_is_there
-	# And takes changes of every kind.
+	# Changes of every kind work, too.
 	write_chunks 300 100 5
 	move 300 100 1
 	discard_chunks 310 10
@@ -262,7 +262,7 @@ repaired_tiers()
 	disk meta2 8
 	complains tier_repair 'tiers' -q -i "$meta" -o "$meta2"
 	complains tier_check 'is blank' -i "$meta2"
-	# Their labels are what the records are made of.
+	# The records are made of the labels.
 	unchanged "$fast" "$slow" -- ctl_code 1 destroy -y "$fast" "$slow"
 	matches "$fast: is a tier of .*, whose metadata cannot be read.*--force" "$errors"
 	matches "$slow: is a tier of .*, whose metadata cannot be read.*--force" "$errors"
@@ -274,7 +274,7 @@ repaired_tiers()
 }
 test_case "damaged records of tiers: made anew from the labels" repaired_tiers
 
-# A tier that is forgotten is not given up without a word, however much room there is.
+# A tier that was not named is not given up silently, however much room there is.
 forgotten_tier()
 {
 	make_disks
@@ -294,7 +294,7 @@ forgotten_tier()
 	complains tier_check 'is blank' -i "$meta2"
 	ctl_code 1 repair -qy "$meta" "$meta2" --tiers "$fast" "$slow"
 	one_line 'name all tiers'
-	# --force, which what lies on the other device may want as well, is not enough.
+	# --force alone is not enough, as it could also mean the contents of the other device.
 	ctl_code 1 repair -q --force "$meta" "$meta2" --tiers "$fast" "$slow"
 	one_line "$meta: give up 5 chunks on tiers that are not named\?"
 	complains tier_check 'is blank' -i "$meta2"
@@ -325,7 +325,7 @@ stale_labels()
 }
 test_case "labels and metadata of different times" stale_labels
 
-# What is minor: the space map counts one reference more to the superblock than there is.
+# Minor damage: the space map counts one reference more to the superblock than there is.
 lose_space()
 {
 	local index byte bits
@@ -340,8 +340,8 @@ lost='space map: blocks 0 to 0 have count 2, but are referenced 1 times; space i
 
 flag_is_set() { [ "$(info check)" = needs_check ]; }
 
-# An inactive set whose last commit failed: the superblock could be written, nothing else,
-# and all could be read, so that it says so.
+# An inactive set whose last commit failed: only the superblock could be written, and everything
+# could be read, so needs_check is recorded.
 make_flagged()
 {
 	disk meta 4
@@ -380,14 +380,14 @@ needs_check()
 }
 test_case "needs_check, until a check has passed" needs_check
 
-# attention CODES: what tierctl status names, all of it
+# attention CODES: the codes in tierctl status, all of them
 attention() { same "$1" "$(json '[.sets[0].attention[].code] | join(" ")' status "$set")" "attention"; }
 
 cleared_by_activation()
 {
 	make_flagged
 	attention needs_check
-	# Nobody has checked, so the kernel does not write.
+	# The metadata was not checked, so the kernel does not write.
 	ctl_code 0 activate --no-check "$set"
 	same "$set: active as $dev." "$output"
 	same "ro needs_check" "$(status; echo "${S[mode]} ${S[check]}")"
@@ -406,7 +406,7 @@ cleared_by_activation()
 }
 test_case "an activation clears needs_check if nothing is wrong" cleared_by_activation
 
-# The flag says that a check is due; one that finds anything, however minor, has not passed.
+# The flag means that a check is due; a check that finds anything, however minor, has not passed.
 kept_by_activation()
 {
 	make_flagged
@@ -448,7 +448,7 @@ lost_space()
 }
 test_case "lost space alone is no obstacle" lost_space
 
-# Something that a check complains of and the kernel does not look at.
+# An error that a check finds and the kernel does not look for.
 unchecked()
 {
 	make_set
@@ -517,7 +517,7 @@ by_tierctl()
 }
 test_case "tierctl drives them" by_tierctl
 
-# A state that damage has made: what is there has the last word.
+# Damage has changed the state: the labels and the data decide.
 wrong_state()
 {
 	local named
@@ -529,7 +529,7 @@ wrong_state()
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 activate "$set"
 	matches "$set: says of itself that it went back to one device.* state \"live\"" "$errors"
 	unchanged "$meta" "$fast" "$slow" -- ctl activate --auto
-	# Nor if a tier comes late.
+	# Nor if a tier appears late.
 	echo 0 >"$configfs/${slow#/dev/}/power"
 	unchanged "$meta" "$fast" -- ctl activate --auto
 	echo 1 >"$configfs/${slow#/dev/}/power"
@@ -559,7 +559,7 @@ wrong_state()
 	ctl_code 0 activate "$set"
 	same "rw -" "$(status; echo "${S[mode]} ${S[check]}")"
 	data_is_there
-	# When it is so, and the device has another name now, its user has the last word.
+	# In that state the device has another name, so the user has to decide.
 	deactivate
 	ctl dump "$set" -o "$tmp/newer"
 	sed 's/state="live"/state="retired" home="0"/' "$tmp/newer" >"$tmp/retired"
@@ -585,13 +585,13 @@ read_only_file()
 }
 test_case "a file that cannot be written to is checked" read_only_file
 
-# What restore writes over: it asks of files, and knows old metadata from new.
+# Outputs of restore: it asks before it overwrites a file, and distinguishes old metadata from new.
 overwriting()
 {
 	local rc=0 command
 	used_set
 	deactivate
-	rm -f "$tmp/old"	# an image, perhaps, which no dump replaces
+	rm -f "$tmp/old"	# it may be an image, which no dump replaces
 	ctl dump "$set" -o "$tmp/old"
 	activate
 	write_chunks 640 5 9
@@ -603,7 +603,8 @@ overwriting()
 	one_line "overwrite the file .*/file \(metadata of that set, generation 2, .*nobody to ask"
 	cmp "$tmp/before" "$tmp/file"
 	ctl_code 0 restore -y "$tmp/old" "$tmp/file"
-	# --force is about what a device carries, or chunks to be given up; an image of a tier stays.
+	# --force allows to overwrite the contents of a device, or to give up chunks; an image of
+	# a tier stays.
 	cp "$slow" "$tmp/tier"
 	for command in "restore -f -y $tmp/newer" "repair -f -y $tmp/file" "restore -f -t $tmp/newer"; do
 		# shellcheck disable=SC2086	# a command and its arguments
@@ -616,7 +617,7 @@ overwriting()
 	one_line '/dev/tt_misspelt: no such device'
 	[ ! -e /dev/tt_misspelt ] || fail "it made a file in /dev"
 
-	# A device is never taken for the file that is to be written over.
+	# A device is never taken for the file to overwrite.
 	cd /dev
 	unchanged "$meta" -- ctl_code 1 restore -y "$tmp/newer" "${meta##*/}"
 	one_line "${meta##*/}: is a block device\. its path begins with /"
@@ -633,7 +634,7 @@ overwriting()
 	ctl_code 0 restore -y "$tmp/newer" "$meta"
 	good "$meta"
 
-	# A pipe is as good as a file, and its set is known, too.
+	# A pipe works like a file, and its set is recognised, too.
 	"$tierctl" restore -y - "$meta" < <(cat "$tmp/old") 2>"$tmp/stderr" || rc=$?
 	same 1 "$rc" "exit status of an old dump from a pipe"
 	matches 'is newer than -' "$(<"$tmp/stderr")"
@@ -643,7 +644,7 @@ overwriting()
 	good "$meta"
 	activate
 	disk meta2 8
-	# Wherever in the dump its set is named
+	# The set is found wherever the dump names it
 	{ printf '<!-- %5000s -->\n' ''; cat "$tmp/newer"; } >"$tmp/commented"
 	unchanged "$meta2" -- ctl_code 1 restore -f -y "$tmp/commented" "$meta2"
 	one_line "$set: is active"
@@ -655,7 +656,7 @@ overwriting()
 }
 test_case "restore asks, and tells old metadata from new" overwriting
 
-# What was restored has been activated since, so only that fits the labels; a dump of the
+# The restored metadata has been activated since, so only it fits the labels; a dump of the
 # metadata before may have more transactions.
 older_generation()
 {
@@ -680,7 +681,7 @@ older_generation()
 }
 test_case "restore: what has been activated since is newer, whatever its transaction" older_generation
 
-# A disk that does not give its label just now
+# A disk whose label cannot be read now
 no_label_read()
 {
 	local sectors bad=/dev/mapper/tt_bad
@@ -698,7 +699,8 @@ no_label_read()
 }
 test_case "what cannot be read is not written over" no_label_read
 
-# Two that share a snapshot, and do not know of each other, would read what is used anew.
+# Two commands that share a snapshot, and do not know of each other, would read blocks that are
+# reused.
 no_lock()
 {
 	local uuid
@@ -714,7 +716,7 @@ no_lock()
 }
 test_case "a live set is not read without a lock" no_lock
 
-# The dump is whole; that its set keeps the snapshot is for somebody to mend.
+# The dump is whole; the snapshot that is left in the set is for the user to release.
 snapshot_stays()
 {
 	modprobe dm-flakey
@@ -740,7 +742,7 @@ same_name()
 	ctl deactivate -q "$set"
 	disk meta2 4
 	disk third 16
-	# tierctl does not make a second one.
+	# tierctl does not make a second snapshot.
 	metadata=$meta2 tiers=("$third") length=$((100 * chunk))
 	activate
 	deactivate
@@ -749,7 +751,7 @@ same_name()
 		unchanged "$meta" "$meta2" -- ctl_code 1 $command "$set"
 		one_line "$set: two sets have this name\. name it by uuid"
 	done
-	# The active one is meant, but not to be destroyed.
+	# The active set is meant, but is not to be destroyed.
 	activate
 	ctl_code 0 check "$set"
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 1 destroy -y "$set"
@@ -760,7 +762,7 @@ same_name()
 }
 test_case "two sets of one name" same_name
 
-# One set with two of them: which is meant is not for the tool to choose.
+# One set with two metadata devices: the tool must not choose one.
 two_metadata()
 {
 	local command
@@ -792,7 +794,7 @@ failure_leaves_output()
 	printf 'precious' | dd of="$meta2" conv=notrunc,fsync status=none
 	before=$(checksums "$meta2")
 
-	# Too small for the 800,000 chunks that the dump speaks of now.
+	# Too small for the 800,000 chunks that the dump has now.
 	sed 's/nr_chunks="731"/nr_chunks="800000"/' "$tmp/dump" >"$tmp/large"
 	complains tier_restore 'need at least' -i "$tmp/large" -o "$meta2"
 	sed 's/place="[0-9]*"/place="16"/' "$tmp/dump" >"$tmp/twice"
@@ -802,7 +804,7 @@ failure_leaves_output()
 	complains tier_restore 'line' -i "$tmp/torn" -o "$meta2"
 	complains tier_restore 'is empty' -i /dev/null -o "$meta2"
 
-	# What a JSON reader takes without a word: the last of two, the largest, the beginning.
+	# Values that a JSON reader accepts silently: the last of two, the largest, the beginning.
 	tool 0 tier_dump --format json -i "$meta" -o "$tmp/json"
 	sed 's/"maps": \[/"maps": [], &/' "$tmp/json" >"$tmp/twice"
 	complains tier_restore 'two members of one name' -i "$tmp/twice" -o "$meta2"
@@ -867,7 +869,7 @@ wrong_arguments()
 	complains tier_metadata_size 'larger ones' --size 8e
 	tool 0 tier_metadata_size -n --size 64t
 	same 2151677952 "$output"
-	# What tierctl create accepts, and whole blocks.
+	# The size that tierctl create accepts, in whole blocks.
 	tool 0 tier_metadata_size -n --minimum --size 1t
 	same 27787264 "$output"
 	tool 0 tier_metadata_size -n --minimum --size 1g

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: it looks at tierctl
 #
-# Two names for one disk, as two paths to it have, or a loop device and what it shows:
-# what is done to it by one name is not lost by the other.
+# Two names for one disk, like two paths to it, or a loop device and the file that it shows: a
+# change by one name is not lost by the other.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@
 # shellcheck source=lib-loop.sh
 . "$(dirname "$0")/lib-loop.sh"
 
-# second_name N: of ${loops[N]}, in $second
+# second_name N: a second loop device of ${loops[N]}, in $second
 second_name()
 {
 	second=$(losetup -f --show "$tmp/file$1")
@@ -44,13 +44,13 @@ destroy_second()
 	done
 	ctl_code 0 activate "$set"
 	check_chunks 0 10 1
-	# What is in use is not changed to find out.
+	# A device in use is not changed to find out.
 	second_name 2
 	ctl_code 1 destroy -y "$second"
 	one_line "$second: may be the same disk as ${loops[2]}, which is in use\. deactivate"
 	ctl_code 0 destroy -y --test --force "$second"
 	check_chunks 0 10 1
-	# A copy is one.
+	# A copy is recognised as a copy.
 	ctl deactivate -q "$set"
 	losetup -d "$second"
 	dd if="${loops[2]}" of="${loops[3]}" bs=1M oflag=direct status=none
@@ -60,7 +60,7 @@ destroy_second()
 }
 test_case "destroy of a second name is refused" destroy_second
 
-# What both begin with is changed at that moment.
+# The common beginning is changed at that moment.
 interrupted()
 {
 	make_loops 4 16
@@ -73,7 +73,7 @@ interrupted()
 	kill -TERM "$stopped_pid"
 	go_on 143
 	md5sum --quiet -c "$tmp/sums"
-	# As if the power went: what was changed is not missed.
+	# A power cut leaves the changed bytes, which do no harm.
 	stopped twins-changed destroy -y "$second"
 	kill -KILL "$stopped_pid"
 	go_on 137
@@ -85,7 +85,7 @@ interrupted()
 }
 test_case "interrupted as it compares two names" interrupted
 
-# What would be wiped first is a part of a set that is in use.
+# The device that would be wiped first is a part of a set in use.
 add_second()
 {
 	local n refused
@@ -111,7 +111,7 @@ add_second()
 	ctl deactivate -q "$set"
 	ctl_code 0 activate "$set"
 	check_chunks 0 10 1
-	# A copy that is not the same any more is none.
+	# A copy that has changed since is no copy.
 	dd if="${loops[2]}" of="${loops[3]}" bs=1M oflag=direct status=none
 	ctl set -q "$set" migration_depth=3
 	dd if=/dev/zero of="${loops[3]}" bs=4k seek=1 count=1 oflag=direct conv=notrunc status=none
@@ -120,7 +120,7 @@ add_second()
 }
 test_case "add, replace, create and convert with a second name of what is in use" add_second
 
-# refused_twins REGEX ARGUMENT...: nothing is left of it, and the disk is as it was
+# refused_twins REGEX ARGUMENT...: refused; the disk is unchanged, and nothing is left behind
 refused_twins()
 {
 	ctl_code 1 convert "${loops[0]}" --name "$set" -c 64k --policy static "${@:2}"
@@ -140,13 +140,13 @@ convert_second()
 	refused_twins "$fast: is the same disk as $second\. Name it once" --fast "$fast" --metadata "$second"
 	second_name 0
 	refused_twins "$second: carries something unknown" --fast "$second" --metadata "$meta"
-	# It begins as a blank one does.
+	# The device begins like a blank one.
 	dd if=/dev/zero of="${loops[0]}" bs=1M count=1 oflag=direct conv=notrunc status=none
 	ctl_code 1 convert "${loops[0]}" --name "$set" -c 64k --fast "$second" --metadata "$meta"
 	matches "$second: is the same disk as ${loops[0]}\. Name it once" "$errors"
 	io check "${loops[0]}" at=1m len=31m seed=8
 	same "" "$(head -c 1M "$tmp/file0" | tr -d '\0')" "what it begins with"
-	# Nor is anything wiped before.
+	# Nothing is wiped before either.
 	mkfs.ext4 -q -F "${loops[0]}"
 	md5sum "$tmp"/file[0-2] >"$tmp/sums"
 	ctl_code 1 convert -y --force "${loops[0]}" --name "$set" -c 64k --fast "$second" --metadata "$meta"
@@ -165,7 +165,7 @@ convert_second()
 }
 test_case "convert with two names for one disk" convert_second
 
-# A loop device holds nothing, and no process has what it shows.
+# A loop device does not hold its device exclusively, and no process has the device open.
 loop_is_use()
 {
 	local loop by="in use by /dev/loop[0-9]+\. (free|close) it first"
@@ -198,7 +198,7 @@ loop_is_use()
 }
 test_case "what a loop device shows is in use" loop_is_use
 
-# btrfs has a number of its own, and each of its subvolumes.
+# btrfs has a device number of its own, and so has each of its subvolumes.
 on_btrfs()
 {
 	local loop file
@@ -225,7 +225,7 @@ on_btrfs()
 }
 test_case "a loop device on a file on btrfs on the set" on_btrfs
 
-# Metadata in a file, of a set that is active
+# Metadata in a file, of an active set
 file_in_use()
 {
 	local file=$tmp/file0 tools command
@@ -240,7 +240,7 @@ file_in_use()
 	fails "$tools/tier_restore" -i "$tmp/dump" -o "$file"
 	cp "$file" "$tmp/copy"
 	fails "$tools/tier_repair" -i "$tmp/copy" -o "$file"
-	# Nor read, as if it were not live.
+	# Nor is it read as if the set were inactive.
 	for command in "check $file" "dump $file" "repair -y $file $tmp/new"; do
 		# shellcheck disable=SC2086	# a command and its arguments
 		ctl_code 1 $command

@@ -4,8 +4,8 @@
 # timeout=600
 # long
 #
-# The udev rules, with the udevd of the guest: members are hidden and come back, the last
-# one that appears assembles the set, links of sets in the place of logical volumes.
+# The udev rules, with the udevd of the guest: members are hidden and come back, the last member
+# that appears assembles the set, and links of sets replace those of logical volumes.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -40,7 +40,7 @@ trap without_rules EXIT
 
 # property DEVICE KEY: what udev has stored
 property() { udevadm info --query=property --property="$2" --value "$(readlink -f "$1")"; }
-# An event is over before the activation that it has started is.
+# An event is over before the activation that it has started.
 settle()
 {
 	udevadm settle --timeout=$((60 * patience))
@@ -58,7 +58,7 @@ is_hidden()
 		[[ $'\n'$said$'\n' == *$'\n'"$word"$'\n'* ]] || return 1
 	done
 }
-# is_plain DEVICE: nothing of all that, nor anything of ours
+# is_plain DEVICE: udev treats the device as any other
 is_plain()
 {
 	local said word
@@ -88,7 +88,7 @@ make_mixed()
 
 active() { [ -e "/dev/mapper/$set" ]; }
 
-# away DISK / back DISK: unplugged, and plugged in with what it held
+# away DISK: unplugs the disk; back DISK: plugs it in with its old contents
 away()
 {
 	echo 0 >"$configfs/${1#/dev/}/power"
@@ -112,7 +112,7 @@ members_hide()
 	same "$set" "$(property "$fast" DM_TIER_NAME)"
 	same "$(property "$meta" ID_FS_UUID)" "$(property "$mapped" ID_FS_UUID)"
 	same "$(dmsetup info -c --noheadings -o uuid "$set")" "TIER-$(property "$fast" DM_TIER_SET)"
-	# The set itself is for everybody.
+	# The device of the set is shown as any other.
 	same "" "$(property "$dev" DM_TIER_ROLE)"
 	same tier-deactivate.service "$(property "$dev" SYSTEMD_WANTS)"
 	mkfs.ext4 -q -F "$dev"
@@ -141,7 +141,7 @@ taken_back()
 	local disk
 	make_mixed
 	ctl destroy -q -y "$set"
-	# udevd hears of a device that was written when it is closed.
+	# When a written device is closed, udevd gets an event.
 	for disk in "$meta" "$fast" "$mapped"; do
 		wait_for 20 is_plain "$disk"
 	done
@@ -183,7 +183,7 @@ dm_last()
 	wrap mapped "0 $(sectors_of "$meta") linear $meta 0"
 	wait_for 20 active
 	check_chunks 0 20 1
-	# The resume of a member is its coming, too.
+	# The resume of a member counts as its appearance, too.
 	settle
 	ctl deactivate -q "$set"
 	settle
@@ -216,7 +216,7 @@ loop_last()
 }
 test_case "so does a loop device that gets its file" loop_last
 
-# A device that was there before is to be looked at first.
+# A device that was there before must be checked first.
 restored()
 {
 	local loop
@@ -296,7 +296,7 @@ at_once()
 }
 test_case "four calls at once" at_once
 
-# As a virtual machine does, in which the set may be active: without O_EXCL.
+# Like a virtual machine, in which the set may be active: open for writing without O_EXCL.
 hold()
 {
 	background bash -c "exec 5$1$mapped; touch $tmp/held; exec sleep 900"
@@ -332,7 +332,7 @@ held_elsewhere()
 }
 test_case "a member that somebody may write to" held_elsewhere
 
-# LVM resumes the legs of a mirror before the mirror, and their names alone say what they are.
+# LVM resumes the legs of a mirror before the mirror, and only their names show that they are legs.
 leg_alone()
 {
 	local uuid=LVM-0123456789abcdefghijklmnopqrstuv0123456789abcdefghijklmnopqrstuv name table
@@ -350,14 +350,14 @@ leg_alone()
 		fails active
 		remove "tt_vg-$name"
 	done
-	# Names of volume groups are free.
+	# The name of a volume group may look like that of a leg.
 	dmsetup create tt_vg_rimage-meta --uuid "$uuid" --table "$table"
 	ctl_code 0 activate --auto "$fast"
 	wait_for 20 active
 }
 test_case "the leg of a mirrored volume is not taken for the volume" leg_alone
 
-# up_and_down NAME TABLE: often
+# up_and_down NAME TABLE: activates and deactivates a set many times
 up_and_down()
 {
 	local i
@@ -367,7 +367,7 @@ up_and_down()
 	done
 }
 
-# As at boot.  The kernel's slab caches, made and destroyed all the time, are shared.
+# As at boot. The kernel's slab caches, made and destroyed all the time, are shared.
 together()
 {
 	local other pids=()
@@ -398,7 +398,7 @@ lv_links()
 	remove tt_vg-data
 	settle
 	[ ! -e /dev/tt_vg/data ]
-	# Taken apart: its links, until somebody else has them.
+	# The set was reverted: its links stay until another device has them.
 	dmsetup create tt_vg-data_trevert --uuid "TIER-$hex-lv" --table "0 64 linear $spare 0"
 	settle
 	same "$(readlink -f /dev/mapper/tt_vg-data_trevert)" "$(readlink -f /dev/tt_vg/data)"
@@ -413,8 +413,8 @@ lv_links()
 }
 test_case "a set in the place of a logical volume has its links" lv_links
 
-# Volumes come back, and their events finish what convert left.  That waits for events,
-# and they must not wait for it: udev would kill it after three minutes.
+# Volumes appear, and their events finish an interrupted convert. That waits for events, which
+# must not wait for it: udev would kill it after three minutes.
 left_by_convert()
 {
 	make_vg

@@ -5,9 +5,9 @@
 # long
 # stock kernels only: it looks at the tools
 #
-# tierctl and the tools under valgrind, through the life of a set and some mistakes:
-# nothing is read that was not written, nothing used that was freed, nothing lost.
-# Emulated, valgrind takes seconds to start; so this is a selection.
+# tierctl and the tools under valgrind, through the life of a set and some mistakes: no read of
+# uninitialised memory, no use after free, no leak. On an emulated processor valgrind takes
+# seconds to start, so this is a selection.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,18 +24,18 @@ keep_dm=$set
 log=$tmp/valgrind.log
 found=99		# no exit status of ours
 
-# under_valgrind COMMAND...: its exit status, or $found
+# under_valgrind COMMAND...: returns its exit status, or $found
 under_valgrind()
 {
 	valgrind -q --error-exitcode="$found" --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
 		--log-file="$log" "$@" </dev/null
 }
 
-# findings: what valgrind said; that it does not know libblkid's question to a CD drive
-# (CDROM_LAST_WRITTEN) is none
+# findings: valgrind's complaints, without one about an unknown ioctl of libblkid to a CD drive
+# (CDROM_LAST_WRITTEN)
 findings() { sed '/unhandled ioctl 0x5395/,+2d' "$log"; }
 
-# right CODE COMMAND...: ends with CODE, and valgrind says nothing
+# right CODE COMMAND...: COMMAND exits with CODE, and valgrind does not complain
 right()
 {
 	local want=$1 rc=0
@@ -81,8 +81,7 @@ run_row()
 	right "$@"
 }
 
-# stage COMMAND ARGUMENT...: what has to be so before it.  What a case has mounted does
-# not outlive it.
+# stage COMMAND ARGUMENT...: prepares a set for COMMAND. Mounts of a case end with it.
 stage()
 {
 	case $* in

@@ -9,12 +9,13 @@
 . "$(dirname "$0")/lib.sh"
 need fio
 
-# make_odd_set [ATTRIBUTE=VALUE]...: a length that ends inside a chunk, without a policy
-# of its own; the slow disk gets the attributes
+# make_odd_set [ATTRIBUTE=VALUE]...: a set whose length ends inside a chunk, without moves by a
+# policy; the slow disk gets the attributes
 fast_mib=16 slow_mib=32
 make_odd_set()
 {
-	# Larger than the disks: a null_blk that makes room in its cache may spin for ever.
+	# The cache is larger than the disk: a null_blk that must make room in its cache may spin
+	# for ever.
 	disk meta 4 cache_size=64
 	disk fast "$fast_mib" cache_size=64
 	disk slow "$slow_mib" cache_size=64 "$@"
@@ -25,7 +26,7 @@ make_odd_set()
 
 chunks=731
 
-# Where the case works: only chunks that are mapped can move.
+# The region of the case: only mapped chunks can move.
 base=0
 region=$chunks
 
@@ -39,7 +40,7 @@ disturb_by_moves()
 		if msg migrate "$first" "$count" $((RANDOM % 2)) 2>"$tmp/refused"; then
 			n=$((n + 1))
 		else
-			# Between a suspend and its resume.
+			# Refused between a suspend and its resume.
 			matches 'busy' "$(<"$tmp/refused")" "answer to migrate"
 		fi
 		nap 0.05
@@ -47,8 +48,8 @@ disturb_by_moves()
 	note "$n ranges asked to move"
 }
 
-# disturb_by_tables: suspend, resume, reload, all kinds.  Each ends the moves under way,
-# so every other one waits for a move to arrive, however long that takes on this machine.
+# disturb_by_tables: suspend, resume, reload, all kinds. Each ends the moves under way, so every
+# second one waits until a move has arrived, however long that takes here.
 disturb_by_tables()
 {
 	local n=0 moved
@@ -78,7 +79,7 @@ disturb()
 	tables=$last_pid
 }
 
-# The first chunk has arrived where it was to go.  How long that takes is the machine's affair.
+# The first chunk has arrived. How long that takes depends on the machine.
 moves_succeed() { wait_for 120 some_moved; }
 some_moved() { [ "$(info migrated)" -gt 0 ]; }
 
@@ -154,7 +155,7 @@ fio_end()
 }
 test_case "fio crc32c on the last, partial chunk" fio_end
 
-# Trims among writes: what is trimmed is not verified, the rest is.
+# Trims among writes: trimmed sectors are not verified, all others are.
 fio_trim()
 {
 	make_odd_set
@@ -167,8 +168,8 @@ fio_trim()
 }
 test_case "fio crc32c with trims" fio_trim
 
-# Four workers whose regions share chunks with their neighbours; each knows what
-# every sector of its own must hold, discards and write-zeroes included.
+# Four workers whose regions share chunks with their neighbours; each knows the data of every
+# sector of its region, discards and write-zeroes included.
 torture()
 {
 	local n pid workers=()
@@ -180,7 +181,7 @@ torture()
 		workers+=("$last_pid")
 	done
 	nap 14
-	# Only what they have written can move, so they go on until something has.
+	# Only written chunks can move, so the workers go on until a chunk has moved.
 	moves_succeed
 	kill "${workers[@]}" || true
 	for pid in "${workers[@]}"; do wait "$pid" || fail "$(cat "$tmp"/worker?)"; done
@@ -191,7 +192,7 @@ torture()
 	deactivate
 	activate
 	recheck
-	# Some are unmapped.  A policy at work would take the hot ones back.
+	# Some chunks are unmapped. An active policy would take the hot chunks back.
 	policy=static
 	reload
 	msg migrate 0 "$region" 1
@@ -213,7 +214,7 @@ heat_policy()
 	policy=heat
 	reload
 }
-# Their 24 MiB in chunks of several pieces, on disks so slow that they write to what moves.
+# The workers' 24 MiB in chunks of several pieces, on disks so slow that writes meet moving chunks.
 large_chunks()
 {
 	fast_mib=48 slow_mib=64 chunk=$1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What fuzztools and the reader's fuzzer share. */
+/* Shared by fuzztools and the reader's fuzzer. */
 #ifndef CONTENT_RAW_H
 #define CONTENT_RAW_H
 
@@ -14,7 +14,7 @@ void make_content(struct md_content *c);
 /* A file in memory; the caller closes it. */
 int write_content(const struct md_content *c);
 
-/* Calls note for each entry of the mapping; false if there is no way through. */
+/* Calls note for each entry of the mapping; false if the mapping cannot be read. */
 bool raw_walk(const uint8_t *image, size_t len, void (*note)(uint64_t chunk, uint64_t entry));
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A set whose metadata is damaged, and its mapping read by other means than the library's. */
+/* A set whose metadata is damaged, and a reader of its mapping that does not use the library. */
 #include "content-raw.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ int write_content(const struct md_content *c)
 	return fd;
 }
 
-/* ---- the mapping, read by other means ---- */
+/* ---- the mapping, read without the library ---- */
 
 struct raw {
 	const uint8_t *image;
@@ -73,7 +73,7 @@ static uint64_t get(const uint8_t *p, unsigned int bytes)
 	return v;
 }
 
-/* Byte by byte as dm-tier.rst has it; false if there is no way through. */
+/* Byte by byte as dm-tier.rst describes it; false if the mapping cannot be read. */
 static bool walk(const struct raw *raw, uint64_t block, unsigned int depth, uint64_t nr_chunks)
 {
 	uint64_t flags, nr, max, key, child, i, j;

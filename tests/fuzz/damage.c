@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Random changes to an image of metadata, whose checksums are made right again more
- * often than not.
- */
+/* Random changes to an image of metadata; most of the time the checksums are corrected. */
 #include "fuzz.h"
 
 #include <endian.h>
@@ -16,9 +13,9 @@
 #define KIND_NODE	121107		/* of a btree */
 #define KIND_ARRAY	595846735	/* a block of values */
 #define KIND_BITMAP	240779		/* of the space map */
-#define KIND_INDEX	160478		/* of its bitmaps */
+#define KIND_INDEX	160478		/* of the bitmaps of the space map */
 
-/* What kinds of block there are, by what their checksum is mixed with. */
+/* The kinds of block, by the value that their checksum is mixed with. */
 static const uint32_t kinds[] = {
 	KIND_SUPER,
 	KIND_NODE,
@@ -136,7 +133,7 @@ static void damage_block(struct rng *r, uint8_t *image, const struct block *b)
 	case 3:		/* the header */
 		put32(block + 4 + 4 * rng_below(r, 9), odd_number(r));
 		break;
-	case 4:		/* where superblock, nodes and space maps have what counts */
+	case 4:		/* where superblock, nodes and space maps have important fields */
 		put64(block + 8 * rng_below(r, 64), odd_number(r));
 		break;
 	case 5:		/* another block's content */
@@ -162,7 +159,7 @@ static void seal_block(uint8_t *image, const struct block *b)
 	put32(block, checksum(block, b->kind));
 }
 
-/* ---- what is known to be dangerous ---- */
+/* ---- changes that are known to be dangerous ---- */
 
 static uint32_t get32(const uint8_t *p)
 {
@@ -208,7 +205,7 @@ static const struct block *bitmap_of(const uint8_t *image)
 	return b;
 }
 
-/* The two bits that count a block. */
+/* The two bits with the count of a block. */
 static uint8_t *count_of(uint8_t *image, const struct block *b, uint8_t *mask)
 {
 	*mask = 3 << (b->number % 4 * 2);
@@ -222,7 +219,7 @@ static bool in_use(uint8_t *image, const struct block *b)
 	return *count & mask;
 }
 
-/* A leaf that says it is none; a bitmap of counts above 2, which are to be elsewhere. */
+/* A leaf marked as no leaf; a bitmap with counts above 2, which must be looked up elsewhere. */
 static bool mistake(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK;
@@ -250,7 +247,7 @@ static bool reshape(uint8_t *image, const struct block *b, uint32_t value_size, 
 	return true;
 }
 
-/* All values lie behind the block: the library reads on. */
+/* All values lie behind the block: the library reads beyond it. */
 static bool values_outside(uint8_t *image, const struct block *b)
 {
 	if (!reshape(image, b, 0, 508, 508))
@@ -259,7 +256,7 @@ static bool values_outside(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* The same at a node that is none of values, where it fetches ahead what they name. */
+/* The same in an inner node, whose children the library reads ahead. */
 static bool blocks_outside(uint8_t *image, const struct block *b)
 {
 	if (!values_outside(image, b))
@@ -269,7 +266,7 @@ static bool blocks_outside(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* A node that has room for no more than it has, and so is divided when a value is put in. */
+/* A node that is full, and so is split when a value is added. */
 static bool no_room(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK, *values;
@@ -284,7 +281,7 @@ static bool no_room(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* Counts a block that was free as in use, once. */
+/* Marks a free block as in use, once. */
 static void take(uint8_t *image, const struct block *b)
 {
 	const struct block *index = index_of(image);
@@ -299,7 +296,7 @@ static void take(uint8_t *image, const struct block *b)
 	seal_block(image, block_at(0));
 }
 
-/* The same above a leaf that is in order, which gets the place of a node that was freed. */
+/* The same above a good leaf, which gets the place of a freed node. */
 static bool no_room_above(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK, *leaf;
@@ -327,7 +324,10 @@ static bool no_room_above(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* Half of them would; the others name each block of values once, whosever it is. */
+/*
+ * In half of these nodes the values are too small. The others name each block of values once,
+ * also another array's.
+ */
 static bool values_too_small(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK;
@@ -351,7 +351,9 @@ static bool counted_as_free(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* A leaf of block numbers has those of the next one: one of the two may be a snapshot's. */
+/*
+ * A leaf of block numbers gets the numbers of the next leaf: one of the two may be a snapshot's.
+ */
 static bool same_values(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK, *other;
@@ -375,7 +377,7 @@ static bool same_values(uint8_t *image, const struct block *b)
 	return false;
 }
 
-/* Blocks that are free and are not found when they are needed. */
+/* Free blocks that are marked as used, so that they are missing when needed. */
 static bool few_free(uint8_t *image, const struct block *b)
 {
 	uint8_t *block = image + (size_t)b->number * BLOCK;
@@ -398,7 +400,7 @@ static bool none_free_before(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* The root of the space map promises more than there is. */
+/* The root of the space map claims more blocks than there are. */
 static bool few_allocated(uint8_t *image, const struct block *b)
 {
 	if (b->kind != KIND_SUPER)
@@ -408,7 +410,7 @@ static bool few_allocated(uint8_t *image, const struct block *b)
 	return true;
 }
 
-/* A count that is in the tree of large ones, whose root leads to itself. */
+/* A count that must be looked up in the tree of large counts, whose root points to itself. */
 static bool endless_counts(uint8_t *image, const struct block *b)
 {
 	uint64_t root = get64(image + 64 + 24);
@@ -458,7 +460,7 @@ void damage(struct rng *r, const uint8_t *good, uint8_t *bad, size_t len)
 
 	memcpy(bad, good, len);
 	while (n--) {
-		/* The superblock is one among many, and everything hangs on it. */
+		/* The superblock is one block among many, and all others depend on it. */
 		b = rng_chance(r, 6) ? &blocks[0] : &blocks[rng_below(r, nr_blocks)];
 		damage_block(r, bad, b);
 		if (seal)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of tierfuzz share. */
+/* Shared by the parts of tierfuzz. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -64,7 +64,7 @@ struct devices {
 	unsigned int nr;
 };
 
-/* What follows "tier" in a table line, and the message's words. */
+/* The text behind "tier" in a table line, and the words of the message. */
 void make_table(struct rng *r, const struct devices *d, char *line);
 void make_message(struct rng *r, char *line);
 /* A length for that line, in sectors. */
@@ -82,12 +82,12 @@ bool kernel_tainted(void);
 
 /* ---- damage.c ---- */
 
-/* The image that is to be damaged; blocks of metadata in it. */
+/* The image to damage; blocks of metadata in it. */
 void damage_init(const uint8_t *image, size_t len);
 unsigned int damage_blocks(void);
 /*
- * What has stopped kernels, or had them count down what is in use; each of it is done to
- * each block that is in use.  False: that block cannot have number n of it.
+ * Damages that have stopped kernels, or made them free used blocks; each is done to each block
+ * in use. False: damage n is not possible in that block.
  */
 unsigned int damage_known_kinds(void);
 bool damage_known(unsigned int n, const uint8_t *good, uint8_t *bad, size_t len);

@@ -3,9 +3,9 @@
 # timeout=3600 (ci/test/fuzz: as N has it)
 # expects: block manager: recursive lock detected in metadata
 #
-# Nonsense that nearly makes sense: table lines, messages and damaged metadata.
-# Nothing may crash, warn or hang; what is refused changes nothing.  N= is how
-# many lines and messages, with one image for 20 of them, half of which hold a snapshot; SEED= is where to begin.
+# Table lines, messages and metadata that are nearly right. Nothing may crash, warn or hang; a
+# refusal changes nothing. N= is how many lines and messages, with one image for 20 of them, half
+# of which hold a snapshot; SEED= is the first seed.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -14,7 +14,7 @@ tierfuzz=$here/../../build/fuzz/tierfuzz
 
 : "${N:=1000}" "${SEED:=1}"
 
-# fuzz COMMAND...: its last line is for the reader
+# fuzz COMMAND...: shows the last line of its output
 fuzz()
 {
 	local rc=0
@@ -26,7 +26,7 @@ fuzz()
 	}
 }
 
-# A refusal is a line in the kernel log, which need not go to the console.
+# A refusal writes a line to the kernel log, which need not go to the console.
 quietly()
 {
 	local level
@@ -36,7 +36,7 @@ quietly()
 	dmesg -n 1
 }
 
-# A set that is not active, another one's worth of blank disks.
+# An inactive set, and as many blank disks as for another set.
 tables()
 {
 	local disks=("$meta" "$fast" "$slow" "$meta2" "$third" "$spare") sums counts
@@ -73,7 +73,7 @@ live_tables()
 	fuzz tables "$set" $((N / 4)) $((SEED + N)) "$length" "$meta" "$fast" "$slow"
 	still_works
 }
-# The I/O that was going on met no error, and there is none.
+# The I/O meanwhile met no error, and there is none now.
 still_works()
 {
 	kill -0 "$last_pid" || fail "the I/O has ended"
@@ -109,8 +109,8 @@ messages()
 	background io torture "$dev" at=0 len=2m chunk=64k seconds=$((3000 + N / 2)) seed=5 model="$tmp/model"
 	fuzz messages "$set" "$N" "$SEED" "$tmp/refused"
 	still_works
-	# Those that are refused once more, and nothing but those, one after the other.
-	# A round drops those it finds accepted, so this ends; soon, if each is there once.
+	# Sends the refused messages once more, and only these, one after the other. A round
+	# drops messages that are accepted, so this ends.
 	sort -zu -o "$tmp/refused" "$tmp/refused"
 	while :; do
 		settle
@@ -131,7 +131,7 @@ test_case "messages, with I/O going on; those refused change nothing" messages
 # udevd runs for few of the tests.
 udev_queue() { [ ! -e /run/udev/control ] || udevadm control "--$1-exec-queue"; }
 
-# images [snapshot]: of a set that holds a metadata snapshot, which differs from it
+# images [snapshot]: images of a set, which holds a metadata snapshot that differs from it
 images()
 {
 	local name
@@ -156,12 +156,12 @@ images()
 		dd if="/dev/tt_$name" of="$tmp/$name" bs=1M iflag=direct status=none
 	done
 	dmsetup create tt_fuzz --table "0 $length error"
-	# Nobody else is to look at the device that comes and goes.
+	# No other process may open the device that comes and goes.
 	udev_queue stop
 	trap 'udev_queue start; dmesg -n 8' EXIT
 	fuzz images tt_fuzz $(((N + 39) / 40)) "$SEED" "$length" "$meta" "$fast" "$slow" \
 		"$tmp/meta" "$tmp/fast" "$tmp/slow"
-	# The sound one is one still.
+	# The undamaged set is still good.
 	for name in meta fast slow; do
 		dd if="$tmp/$name" of="/dev/tt_$name" bs=1M oflag=direct status=none
 	done

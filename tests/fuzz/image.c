@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Damaged metadata: an image of a set's metadata with random changes, whose
- * checksums are made right again more often than not, is activated, read,
- * written and taken down.  The kernel may refuse it, or give errors, but must
- * not show the data of one chunk as another's: two chunks on one place.
+ * Damaged metadata: an image of a set's metadata with random changes, most of the time with
+ * correct checksums, is activated, read, written and removed. The kernel may refuse the image,
+ * or give errors, but must not show the data of one chunk as another's: two chunks on one place.
  *
- * The images were taken from a set each of whose chunks was written by tierio
- * with seed 1 and never moved, so that the first sector of each place says
- * whose it is.
+ * In the set of the images tierio wrote each chunk with seed 1, and no chunk moved. So the first
+ * sector of each place names its chunk.
  */
 #include "fuzz.h"
 
@@ -132,7 +130,7 @@ static void check_written(int fd, uint64_t seed)
 
 static unsigned int refused, failed_resume, served;
 
-/* All that changes the metadata; it may fail. */
+/* Makes every kind of change to the metadata; each may fail. */
 static void make_changes(const char *name, int fd)
 {
 	static const char * const messages[] = {
@@ -147,7 +145,7 @@ static void make_changes(const char *name, int fd)
 	ioctl(fd, BLKDISCARD, range);
 }
 
-/* Whether what was written has to be there from now on. */
+/* True if the written data must be there from now on. */
 static bool write_all(const char *name, int fd, uint64_t seed)
 {
 	bool kept;
@@ -179,7 +177,7 @@ static void take_down(const char *name, uint64_t length, uint64_t seed)
 		die("seed %" PRIu64 ": the set cannot be taken down", seed);
 }
 
-/* It was used, and said that all was well. */
+/* The set was used, and reported no error. */
 static void try_again(const char *name, const char *line, uint64_t length, uint64_t seed)
 {
 	int fd;
@@ -196,7 +194,7 @@ static void try_again(const char *name, const char *line, uint64_t length, uint6
 enum use {
 	READ,
 	WRITE,
-	WORK,	/* it is refused, or can be written */
+	WORK,	/* the set is refused, or can be written */
 };
 
 static void try_image(const char *name, const char *line, uint64_t length, uint64_t seed,
@@ -284,7 +282,7 @@ int fuzz_images(int argc, char **argv)
 		write_image(&images[0], images[0].bad);
 		write_image(&images[1], images[1].good);
 		write_image(&images[2], images[2].good);
-		/* Where a guest that dies or hangs was. */
+		/* The last line tells where a guest died or hung. */
 		printf("%s %" PRIu64 "\r", i < known ? "known" : "seed", number);
 		fflush(stdout);
 		try_image(argv[0], line, length, number, use);

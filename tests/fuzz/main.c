@@ -79,7 +79,7 @@ static int fuzz_tables(int argc, char **argv)
 		count(r);
 		if (kernel_tainted())
 			die("seed %" PRIu64 ": the kernel has complained: %s", seed + i, line);
-		/* Nothing in a line may ask for so much memory. */
+		/* No line may ask for so much memory. */
 		if (r == -ENOMEM || r == -EFAULT)
 			die("seed %" PRIu64 ": %s: %s", seed + i, strerror(-r), line);
 		if (!r && dm_clear(name))

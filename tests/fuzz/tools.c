@@ -32,7 +32,7 @@
 #include "../unit/userspace/reseal.h"
 #include "../unit/userspace/same-content.h"
 
-/* The tools go through all that a superblock claims: seconds, if it is a billion. */
+/* The tools read as many chunks as a superblock claims: seconds, if it claims a billion. */
 #define MAX_CHUNKS	(1U << 20)
 #define SECONDS		20	/* for one image */
 
@@ -63,7 +63,7 @@ static void check_fd(int fd, struct md_problems *p, struct md_check *check)
 	md_source_free(&src);
 }
 
-/* ---- the mapping, read by other means ---- */
+/* ---- the mapping, read without the library ---- */
 
 static uint32_t shown_by[256][1024];	/* chunk + 1, by tier id and place */
 static bool doubled, misplaced;
@@ -84,7 +84,7 @@ static void note_entry(uint64_t chunk, uint64_t entry)
 	shown_by[id][place] = chunk + 1;
 }
 
-/* Whether the whole mapping could be read, with what is wrong in doubled and misplaced. */
+/* Whether the whole mapping could be read; errors are counted in doubled and misplaced. */
 static bool read_raw(const uint8_t *image, size_t len)
 {
 	memset(shown_by, 0, sizeof(shown_by));
@@ -93,11 +93,11 @@ static bool read_raw(const uint8_t *image, size_t len)
 	return raw_walk(image, len, note_entry);
 }
 
-/* ---- what the tools make of an image ---- */
+/* ---- results of the tools ---- */
 
 static unsigned int sound, damaged, nr_doubled, saved, refused, nr_kept;
 
-/* What is behind the end of a name counts for nothing and is not kept. */
+/* Bytes behind the end of a name mean nothing and are not kept. */
 static void tidy(char *name, size_t size)
 {
 	size_t len = strnlen(name, size);
@@ -105,7 +105,7 @@ static void tidy(char *name, size_t size)
 	memset(name + len, 0, size - len);
 }
 
-/* What a dump of c makes when it is restored is c. */
+/* A dump of c, restored, must give c again. */
 static void check_dump(struct md_content *c, bool json)
 {
 	struct md_content again = { 0 };
@@ -164,7 +164,10 @@ static void check_sound(int fd, const uint8_t *image, size_t len)
 	md_source_free(&src);
 }
 
-/* What the one damaged block may cost; known: there is just one, with a checksum that tells. */
+/*
+ * Losses that one damaged block explains; known: just one block is damaged, and its checksum
+ * shows it.
+ */
 struct harm {
 	bool known;
 	uint64_t first, end;	/* mapping of these chunks */
@@ -173,7 +176,7 @@ struct harm {
 static const uint8_t *good_image;
 static const struct md_content *good_content;
 
-/* Of the good image: where its mapping is. */
+/* For the good image: the place of its mapping. */
 static struct harm harm_of_block(uint64_t number)
 {
 	const struct tier_superblock *sb = (const void *)good_image;
@@ -210,14 +213,14 @@ static struct harm harm_of(const uint8_t *image, size_t len)
 	if (hit == blocks)
 		return (struct harm){ .known = true };
 	memcpy(block, image + hit * MD_BLOCK, MD_BLOCK);
-	/* Sealed it would be the same: then nothing is to be noticed. */
+	/* With a correct checksum the block would be the same: then no damage shows. */
 	if (reseal(block, good_image + hit * MD_BLOCK, hit) &&
 	    !memcmp(block, image + hit * MD_BLOCK, sizeof(__le32)))
 		return (struct harm){ 0 };
 	return harm_of_block(hit);
 }
 
-/* Nothing is lost but what the harm explains. */
+/* Only losses that the harm explains are allowed. */
 static void check_kept(const struct md_content *c, const struct harm *harm)
 {
 	uint64_t i;
@@ -281,7 +284,7 @@ static void try_image(int fd, const uint8_t *image, size_t len)
 	struct md_problems p;
 	struct md_check check;
 
-	/* For who is woken, who may call little. */
+	/* For the signal handler, which may call few functions. */
 	snprintf(woken, sizeof(woken), "fuzztools: seed %" PRIu64 ": takes longer than %u s\n", seed, SECONDS);
 	if (pwrite(fd, image, len, 0) != (ssize_t)len)
 		die("cannot write the image");
@@ -338,7 +341,7 @@ int main(int argc, char **argv)
 		struct rng rng = { .state = first + i };
 
 		seed = first + i;
-		/* As the kernel's images begin. */
+		/* The kernel's images begin in the same way. */
 		rng_chance(&rng, 2);
 		damage(&rng, good, bad, len);
 		try_image(fd, bad, len);
@@ -349,6 +352,6 @@ int main(int argc, char **argv)
 	close(fd);
 	printf("%" PRIu64 " images of %u blocks for the tools: %u sound, %u damaged, %u of them with two chunks on one place; %u saved, %u refused; %u judged by what was lost\n",
 	       n, damage_blocks(), sound - 1, damaged, nr_doubled, saved - 1, refused, nr_kept - 1);
-	/* Few images say nothing. */
+	/* A few images prove nothing. */
 	return n >= 1000 && !(sound > 1 && nr_doubled && saved > 1 && refused && nr_kept > 1);
 }

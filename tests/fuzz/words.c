@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Table lines and messages: right ones first, as the grammar has them, then
- * with a few words changed, lost, doubled or blown up.
+ * Table lines and messages: right ones first, by the grammar, then with a few words changed,
+ * dropped, doubled or made longer.
  */
 #include "fuzz.h"
 
@@ -36,7 +36,7 @@ static const char * const core_keys[] = {
 	"tier.reserve", "tier0.", "tier0", "tier00.reserve", "tier-1.landing", "headroom",
 };
 
-/* A name that no module has costs the start of a process, so it is rare. */
+/* A name without a module costs the start of a process, so it is rare. */
 static const char * const policies[] = { "static", "heat", "default" };
 
 static const char * const others[] = {
@@ -326,7 +326,7 @@ void make_message(struct rng *r, char *line)
 	}
 	if (!rng_chance(r, 4))
 		spoil(r, NULL, &w);
-	/* What begins with @ is for the device-mapper core. */
+	/* Words that begin with @ are for the device-mapper core. */
 	if (w.nr && w.word[0][0] == '@')
 		w.word[0][0] = 'a';
 	join(r, &w, line);

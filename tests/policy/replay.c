@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a block trace through the heat engine, against a model of two
- * exclusive tiers, and prints what it costs.  The engine is the very file that
- * the kernel module is built from.
+ * Replays a block trace through the heat engine, against a model of two exclusive tiers, and
+ * prints the cost. The engine is the same file that the kernel module is built from.
  *
  * A trace is gzip'd text: a header line, then one request a line,
  * timestamp_ns,op(R|W),offset_sectors,len_sectors.
@@ -36,7 +35,7 @@ struct model {
 	double bytes_per_s;
 };
 
-/* A move on its way: its data arrives at that request. */
+/* A move under way: its data arrives at that request. */
 struct transit {
 	struct tier_move move;
 	unsigned int from;
@@ -163,7 +162,7 @@ static void read_trace(struct replay *r, const char *path)
 	r->trace = path;
 }
 
-/* ---- what the engine is offered ---- */
+/* ---- the target, as the engine sees it ---- */
 
 static unsigned int where(void *context, u32 chunk)
 {
@@ -219,7 +218,7 @@ static void set_up(struct replay *r, double fast_percent)
 			r->rank[c] = TIER_NOWHERE;
 		}
 	}
-	/* What the trace never touches is not mapped either. */
+	/* Chunks that the trace never touches are not mapped. */
 	memset(r->rank, TIER_NOWHERE, r->nr_chunks);
 
 	k = fast_percent * r->distinct / 100;
@@ -270,7 +269,7 @@ static void first_touch(struct replay *r, size_t request, uint64_t chunk, bool w
 	place(r, request, chunk, rank);
 }
 
-/* Of several streams that a request may continue, it is the oldest. */
+/* If a request continues several streams, the oldest counts. */
 static bool continues_stream(struct replay *r, const struct request *q)
 {
 	bool found = false;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# test-replay.sh [TRACES]: what the heat policy makes of block traces, as TAP.
-# TRACES is the folder of the real ones (cloudphysics.csv.gz, arc_P3.csv.gz);
-# without it those tests are skipped.
+# test-replay.sh [TRACES]: results of the heat policy for block traces, as TAP. TRACES is the
+# folder of the real traces (cloudphysics.csv.gz, arc_P3.csv.gz); without it those tests are
+# skipped.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,8 +33,8 @@ at_most() { # VALUE BOUND
 	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a <= b) }'
 }
 
-# Scores a run from its log alone, by the model, and checks the budget:
-# prints promotions, demotions, pieces on fast, ms per request.
+# Computes the result of a run only from its log and the model, and checks the budget: prints
+# promotions, demotions, pieces on fast, ms per request.
 score() { # TRACE LOG
 	gzip -dc "$1" | awk -F, -v log_file="$2" '
 	function ms(fast, stream, sectors) {
@@ -124,7 +124,7 @@ refused 'a log that cannot be written' "$tmp/good.csv.gz" --log "$tmp/no/log"
 "$replay" "$tmp/good.csv.gz" --json >/dev/null
 ok $? 'one request is a trace'
 
-# ---- loads without anything to gain: never 1% worse than never to migrate ----
+# ---- loads without gain: never 1% worse than without migrations ----
 
 # awk statements that print request i over 1000 chunks
 load_of() {

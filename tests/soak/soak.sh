@@ -3,12 +3,11 @@
 # shellcheck disable=SC2317	# the cases are called by name
 # timeout=4500
 #
-# Everything at once, for long: verified I/O, migrations, messages, suspends,
-# reloads, power cuts.  Nothing may go wrong, and nothing may grow: memory and
-# metadata are looked at after each round, and the last third of the rounds is
-# held against the first.
+# Everything at once, for long: verified I/O, migrations, messages, suspends, reloads, power
+# cuts. Nothing may fail, and nothing may grow: memory and metadata are measured after each
+# round, and the last third of the rounds is compared with the first.
 #
-# SOAK in the environment: seconds, 3600 if it is not there.  ci/test/soak runs this in a guest.
+# SOAK in the environment: seconds, 3600 if it is not set. ci/test/soak runs this in a guest.
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
@@ -19,15 +18,15 @@ seconds=${SOAK:-3600}
 round_seconds=5
 cut_every=4		# rounds
 
-# ---------------------------------------------------------------- what must not grow
+# ---------------------------------------------------------------- values that must not grow
 
-# What is looked at, and by how much the means of two thirds of the rounds may differ
-# though nothing grows: CPUs keep a few free objects and pages of their own.
+# The values that are measured, and by how much the means of two thirds of the rounds may differ
+# although nothing grows: CPUs keep a few free objects and pages.
 series=(slab_kib kernel_kib arrays_kib used_kib metadata_blocks)
 declare -A tolerance=([slab_kib]=512 [kernel_kib]=3072 [arrays_kib]=64 [used_kib]=24576
 		      [metadata_blocks]=12)
 
-# What null_blk leaves behind each time a disk is switched on again; see on_cost().
+# Memory that null_blk loses each time a disk is switched on again; see on_cost().
 on_bytes=0 times_on=0
 
 # slab: bytes of the objects of dm_tier* and kmalloc-*, in use
@@ -37,10 +36,10 @@ slab()
 }
 
 # sample: one value for each series, on one line
-#   slab_kib         what slab() says, without what null_blk has left behind
+#   slab_kib         the result of slab(), less the memory that null_blk lost
 #   kernel_kib       all slab that cannot be reclaimed, percpu memory, dm-bufio's blocks
-#   arrays_kib       what our modules have from vmalloc
-#   used_kib         what the kernel does not call available
+#   arrays_kib       memory of our modules from vmalloc
+#   used_kib         memory that the kernel does not call available
 #   metadata_blocks  of the set
 sample()
 {
@@ -61,8 +60,8 @@ sample()
 		/proc/meminfo /proc/vmallocinfo
 }
 
-# on_cost DISK...: the kernel does not free all that null_blk and the block layer took
-# when a disk was switched on.  How much is measured before the set is there.
+# on_cost DISK...: the kernel does not free all memory that null_blk and the block layer took
+# when a disk was switched on. The loss is measured before the set is made.
 on_cost()
 {
 	local before n cycles=40
@@ -87,7 +86,7 @@ thirds()
 		}' "$2"
 }
 
-# flat FILE: nothing grew
+# flat FILE: no value grew
 flat()
 {
 	local i name first last grown=()
@@ -112,7 +111,7 @@ samples()
 			print "" } }'
 }
 
-# The judge is no better than what it has been seen to reject.
+# Shows that the check rejects a series that grows.
 judge()
 {
 	local i
@@ -130,7 +129,7 @@ judge()
 silently() { ("$@" 3>/dev/null); }
 test_case "what grows is noticed" judge
 
-# Memory of the kernel's that somebody holds: 6000 pipes, each with a buffer from kmalloc.
+# Kernel memory that is held: 6000 pipes, each with a buffer from kmalloc.
 held_memory()
 {
 	local before after
@@ -155,13 +154,14 @@ hold_pipes()
 }
 test_case "memory of the kernel's that is held is seen" held_memory
 
-# ---------------------------------------------------------------- what goes on
+# ---------------------------------------------------------------- the load
 
-chunks=400		# what the slow tier can hold alone, so that the fast one can be emptied
+chunks=400		# the slow tier can hold all of them, so the fast tier can be emptied
 worker_mib=4
 disks=("$meta" "$fast" "$slow")
 running() { [ ! -e "$tmp/done" ]; }
-# refusable WORD...: a message that may be refused: there is no room, the tier is closed, it is suspended
+# refusable WORD...: sends a message that may be refused: no room, the tier is closed, the set is
+# suspended
 refusable() { msg "$@" >/dev/null 2>&1 || true; }
 
 moves()
@@ -174,7 +174,7 @@ moves()
 	done
 }
 
-# Each undoes what it did.
+# Each function undoes its change.
 messages()
 {
 	local n=0
@@ -192,7 +192,7 @@ messages()
 	done
 }
 
-# Ends before the others: what it does must not fail, and would without power.
+# Ends before the others: its steps must not fail, and would without power.
 tables()
 {
 	local n=$RANDOM
@@ -209,7 +209,7 @@ tables()
 	done
 }
 
-# worker N SECONDS SEED: on what is there from the round before
+# worker N SECONDS SEED: works on the data of the round before
 worker()
 {
 	local again=0
@@ -227,8 +227,8 @@ recheck()
 	done
 }
 
-# The chunks above those of the workers, whose last ends a little way into one: written, moved and discarded as well, but of
-# them nobody knows what a power cut leaves.
+# The chunks above those of the workers, whose last region ends a little way into a chunk:
+# written, moved and discarded as well, but nobody knows their contents after a power cut.
 scribble()
 {
 	local first=$((4 * worker_mib * 16 + 1))
@@ -260,8 +260,7 @@ work()
 	ops=$((ops + $(awk '{ n += $1 } END { print n }' "$tmp"/worker?)))
 }
 
-# round: what goes on, then perhaps a cut in the midst of migrations and other
-# people's writes, then silence
+# one_round: the load, then perhaps a cut in the middle of migrations and writes, then silence
 one_round()
 {
 	local pid cut=''
@@ -272,7 +271,7 @@ one_round()
 	moved=$(info migrated)
 	if [ $((round % cut_every)) = 0 ]; then
 		io sync "$dev"
-		# Something to be at when it happens.
+		# Migrations are under way at the cut.
 		refusable migrate 0 "$chunks" $((round / cut_every % 2))
 		nap "0.$((RANDOM % 9))"
 		cut_power "${disks[@]}"
@@ -307,7 +306,8 @@ soak()
 	disk fast 16 cache_size=2
 	disk slow 32 cache_size=2
 	on_cost "${disks[@]}"
-	# null_blk takes memory when it is written to: all at once, not in the course of time.
+	# null_blk allocates memory at writes: all sectors are written now, not in the course of
+	# time.
 	for line in "${disks[@]}"; do
 		dd if=/dev/zero of="$line" bs=1M oflag=direct status=none 2>/dev/null || true
 	done
@@ -318,7 +318,7 @@ soak()
 	activate
 	: >"$tmp/samples"
 	end=$((SECONDS + seconds))
-	# With fewer rounds there is nothing to compare.
+	# With fewer rounds there are no thirds to compare.
 	while [ "$SECONDS" -lt "$end" ] || [ "$round" -lt 10 ]; do
 		round=$((round + 1))
 		one_round

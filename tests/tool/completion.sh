@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each command and each option of --help is completed, by bash, zsh and fish; and
-# what commands and options take, where it can be known.
+# Each command and each option of --help is completed by bash, zsh and fish, and so are arguments
+# and values, if they can be known.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ export PATH=$bin:$PATH
 
 # Called by the name of the shell.
 # shellcheck disable=SC2317
-# bash_offers WORD...: what it offers for the last word after $program
+# bash_offers WORD...: prints bash's completions of the last word after $program
 bash_offers()
 {
 	bash --norc -c '
@@ -53,7 +53,7 @@ fish_offers()
 		"$folder/tierctl.fish" "$program $*" | cut -f1
 }
 
-# A tierctl that knows three sets, one of them with a name made to be expanded.
+# A tierctl that knows three sets; one name would do harm if a shell expanded it.
 cat >"$bin/tierctl" <<EOF
 #!/bin/sh
 case \$* in
@@ -65,11 +65,11 @@ EOF
 printf '#!/bin/sh\necho "  vg/slow"\n' >"$bin/lvs"
 chmod +x "$bin/tierctl" "$bin/lvs"
 
-# missing WANTED OFFERED: those that are not there
+# missing WANTED OFFERED: prints the words that are not offered
 missing() { comm -23 <(sort -u <<<"$1") <(sort -u <<<"$2") | paste -sd' ' -; }
 
-# offers KIND WORD...: a set, a file, a rank, a key, a format and so on is among what $shell offers,
-# or, with "no KIND", none is.
+# offers KIND WORD...: $shell offers a set, a file, a rank, a key, a format and so on; with "no
+# KIND", it offers none.
 offers()
 {
 	local no="" kind regex want got
@@ -108,7 +108,7 @@ for shell in bash zsh fish; do
 		[ -z "$left" ]
 		point $? "$shell completes the options of $command${left:+, but not $left}"
 	done
-	# And nothing that is not there.
+	# And nothing that does not exist is offered.
 	left=$(missing "$("${shell}_offers" status -- | grep '^-')" "$(options status)")
 	[ -z "$left" ]
 	point $? "$shell offers no option that status does not have${left:+: $left}"
@@ -127,7 +127,8 @@ for shell in bash zsh fish; do
 		offers set $command ''
 		offers file $command photos ''
 		offers no set $command photos ''
-		# What is no option and no value of one counts, wherever it stands.
+		# Only words that are no option and no value of an option count, wherever they
+		# stand.
 		offers set $command -q ''
 		offers no file $command -q ''
 		offers file $command photos -q ''

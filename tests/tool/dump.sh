@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A dump that cannot be written leaves the one that was there, which may be the last.
+# A dump that cannot be written leaves the old dump, which may be the last one.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -44,7 +44,7 @@ point $? "a dump to a link replaces what it leads to"
 "$tools/tier_dump" -i "$work/meta" -o /dev/null && [ -c /dev/null ]
 point $? "a dump to /dev/null"
 
-# A name like that of the file is nobody's: it may be the metadata.
+# A file with a similar name is not overwritten: it may be the metadata.
 cp "$work/meta" "$work/set.new"
 "$tools/tier_dump" -i "$work/set.new" -o "$work/set" && cmp "$work/meta" "$work/set.new" && cmp -s "$work/dump" "$work/set"
 point $? "a dump takes no other file away"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Lists that a change has to keep complete: the places that name each tunable, and those
-# that name each test file of tests/functional.
+# Lists that must be complete: the places that name each tunable, and the places that name each
+# test file of tests/functional.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# keys PREFIX: the tunables whose place in the modules' tables begins so, as in
+# keys PREFIX: the tunables whose index in the modules' tables begins with PREFIX, as in
 # [TIER_TUNABLE_DEPTH] = { "migration_depth", ...
 keys() { grep -rhoE --include='*.c' "\[$1_[A-Z_]+\] = \{ \"[a-z_]+\"" "$top/dm-tier" | sed 's/.*"\(.*\)"/\1/'; }
 
-# named KEY WHERE TEXT WORD: KEY is there in the TEXT, spelt as WORD
+# named KEY WHERE TEXT WORD: the TEXT of WHERE names KEY, spelt as WORD
 named()
 {
 	grep -qF -- "$4" <<<"$3"
@@ -47,11 +47,11 @@ for key in $(keys HEAT_KEY); do
 	named "$key" tunable.c "$source" "\"$key\""
 	named "$key" tests/fuzz/words.c "$fuzzed" "\"$key\""
 done
-# A search that finds nothing is no proof.
+# An empty list would prove nothing.
 [ "$(keys TIER_TUNABLE | wc -l)" -ge 3 ] && [ "$(keys TIER_TIER | wc -l)" -ge 3 ] && [ "$(keys HEAT_KEY | wc -l)" -ge 3 ]
 point $? "the tunables were found"
 
-# words VARIABLE: what the Makefile of tests/functional gives it
+# words VARIABLE: its value in the Makefile of tests/functional
 words() { echo " $(sed -n "/^$1/,/[^\\\\]\$/{s/\\\\\$//;p}" "$top/tests/functional/Makefile" | tr -s ' \t\n' ' ') "; }
 programs=$(words TEST_PROGS) files=$(words TEST_FILES)
 for file in "$top"/tests/functional/*.sh; do

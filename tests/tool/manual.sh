@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each command has a manual page, of which the table of commands makes a part, which has
-# examples and is well-formed; and a schema, if it reports as JSON.
+# Each command has a manual page, which is well-formed and has examples, and of which the table
+# of commands makes a part; and a schema, if it reports as JSON.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 man=$top/man
 
-# What help, pages and completion have in common is generated.
+# The common text of help, pages and completion is generated.
 complaint=$(make -s -C "$top/userspace" generated 2>&1 | sed "/^make:/d")
 point $? "pages and completion say what the table of commands does${complaint:+: $complaint}"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The metadata tools on files: what they refuse to write over, labels, and metadata
-# that is not for this version to write.
+# The metadata tools on files: outputs that they refuse to overwrite, labels, and metadata that
+# this version must not write.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -33,7 +33,8 @@ xml()
 	END
 }
 
-# root_point DESCRIPTION COMMAND...: a point that COMMAND decides; for root, as tierctl is
+# root_point DESCRIPTION COMMAND...: a point that COMMAND decides; only for root, which tierctl
+# needs
 root_point()
 {
 	if [ "$(id -u)" != 0 ]; then
@@ -66,7 +67,7 @@ le64() { le32 "$1"; le32 0; }
 bytes() { local hex; read -r hex; printf "$(sed 's/../\\x&/g' <<<"$hex")"; }
 zeroes() { printf "%0$((2 * $1))d" 0; }
 
-# label FILE ID UUID GENERATION [SECTORS]: in both slots
+# label FILE ID UUID GENERATION [SECTORS]: writes a label to both slots
 label()
 {
 	local slot
@@ -81,21 +82,21 @@ label()
 	bytes <<<"$slot" | dd of="$1" bs=4096 seek=1 conv=notrunc status=none
 }
 
-# seal FILE BLOCK XOR: its checksum is right then
+# seal FILE BLOCK XOR: corrects the checksum
 seal()
 {
 	od -An -v -tx1 -j$(($2 * 4096 + 4)) -N4092 "$1" | tr -d ' \n' | crc "$3" | bytes |
 		dd of="$1" bs=4096 seek="$2" conv=notrunc status=none
 }
 
-# word FILE BYTE VALUE: a word of the superblock, which is whole then
+# word FILE BYTE VALUE: writes a word of the superblock and corrects the checksum
 word()
 {
 	le32 "$3" | bytes | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 	seal "$1" 0 0x7e12a5c3
 }
 
-# says REGEX TOOL ARGUMENT...: fails, and says why
+# says REGEX TOOL ARGUMENT...: TOOL fails, and its message matches
 says()
 {
 	local regex=$1 rc=0
@@ -135,7 +136,7 @@ says "^tier_dump: $many. Try: tier_dump --help$" tier_dump -i meta other && says
 	says "^tier_dump: $many" tier_dump meta other
 point $? "so it is for tier_dump, which takes no tiers"
 
-# What is written over
+# Outputs that are overwritten
 label other 1 $slow 1
 cksum t0 t1 other meta >before
 says 'other: is a tier of the set "photos"' tier_restore -i dump -o other &&
@@ -152,7 +153,7 @@ says "$missing: no such device" tier_restore -i dump -o "$missing" &&
 	says "$missing: no such device" tier_dump -i meta -o "$missing" && [ ! -e "$missing" ]
 point $? "no file is made in /dev"
 
-# What follows a dump is found, also if it is not read along with the end
+# Text behind a dump is found, also if it is not read together with the end
 "$tools/tier_dump" --format json -i meta -o json
 object=$(<json)
 for more in 0 1; do
@@ -214,22 +215,22 @@ tierctl_repairs()
 }
 root_point "by tierctl repair, too" tierctl_repairs
 
-# What each of the three checks looks at
+# The scope of each of the three checks
 cp meta whole
 mapping=$(od -An -tu8 -j192 -N8 whole)
 heat=$(od -An -tu8 -j200 -N8 whole)
 index=$(od -An -tu8 -j80 -N8 whole)
 bitmap=$(od -An -tu8 -j$((index * 4096 + 16)) -N8 whole)
 
-# spoil BLOCK: of a copy of the metadata, which is spoilt then
+# spoil BLOCK: makes a copy of the metadata, spoilt, in which this block is damaged
 spoil()
 {
 	cp whole spoilt
 	printf '\x5a' | dd of=spoilt bs=1 seek=$(($1 * 4096 + 2000)) conv=notrunc status=none
 }
 
-# checks WHOLE SKIP SUPERBLOCK: what a whole check of spoilt complains of, what one without
-# mappings does and one of the superblock alone; - for nothing
+# checks WHOLE SKIP SUPERBLOCK: the complaints about spoilt of a whole check, of a check without
+# mappings, and of a check of only the superblock; - for none
 checks()
 {
 	local option i=0
@@ -251,7 +252,7 @@ spoil "$mapping" && checks 'mapping: chunks 0 to 89' - -
 point $? "a damaged mapping: a whole check finds it"
 spoil "$heat" && checks 'heat: chunks 0 to 89' - -
 point $? "so it does damaged heat"
-# The bits of the superblock: one reference more than there is
+# The bits of the superblock in the space map: one reference more than there is
 cp whole spoilt
 [ "$(od -An -tx1 -j$((bitmap * 4096 + 16)) -N1 spoilt)" = " aa" ] &&
 	printf '\xa9' | dd of=spoilt bs=1 seek=$((bitmap * 4096 + 16)) conv=notrunc status=none &&
@@ -266,7 +267,7 @@ wrong='superblock: metadata superblock is damaged: checksum'
 spoil 0 && checks "$wrong" "$wrong" "$wrong"
 point $? "a damaged superblock is found by all"
 
-# What this version may only read
+# Metadata that this version may only read
 xml 90 4 >later
 says 'features that only allow' tier_restore -i later -o new
 point $? "a dump of metadata that is only to be read"
@@ -283,12 +284,13 @@ word later 40 2
 says 'unknown format version' tier_repair -i later -o meta2 && [ ! -e meta2 ]
 point $? "metadata of a newer version is not repaired"
 
-# One that wants more memory than there is room for on the output
+# A dump that needs more memory than the output has room
 xml 300000000 | sed 's/<map.*/<map chunk="0" chunks="300000000" pin="0"\/>/' >large
 (ulimit -v 1000000; says '300000000 chunks need at least' tier_restore -i large -o meta)
 point $? "a dump that is too large for its output is refused at once"
 
-# sparse [SHIFT]: 40000 chunks far from each other on a tier of half a Ti places; two on one with SHIFT
+# sparse [SHIFT]: 40000 chunks far from each other on a tier of half a Ti places; with SHIFT two
+# chunks on one place
 sparse()
 {
 	xml 40000 | sed "s/length=\"[0-9]*\"/length=\"81920000\"/; s/size=\"204800\"/size=\"$(((2 ** 39 + 1) * 2048))\"/

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Standard output that cannot be written is an error, and is told.
+# If standard output cannot be written, the tool fails and says so.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ said=$("$tierctl" --version 2>&1 >/dev/null) || rc=$?
 [ "$rc$said" = 0 ]
 point $? "else nothing is said"
 
-# Whatever fails, a report as JSON is one object.
+# Whatever fails, a report as JSON stays one object.
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 chmod 755 "$bin"

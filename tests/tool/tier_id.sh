@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# tier_id on files: labels and metadata, whole, damaged, cut short, with names that
-# would end a line; each under AddressSanitizer.
+# tier_id on files: labels and metadata, whole, damaged, cut short, with names that would break a
+# line of the output; each under AddressSanitizer.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -12,8 +12,8 @@ restore=$top/userspace/tier_restore
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# labels KIND FILE: both slots of a tier.  A number as KIND: so many with random
-# changes, FILE.1 and so on.
+# labels KIND FILE: writes both slots of a tier. With a number as KIND: so many copies with
+# random changes, FILE.1 and so on.
 labels()
 {
 	python3 - "$@" <<'END'
@@ -55,7 +55,7 @@ elif kind.isdigit():
         bent = data[:]
         for _ in range(r.randint(1, 6)):
             bent[r.randrange(512) + 4096 * r.randrange(2)] = r.randrange(256)
-        # The checksums are made good again more often than not.
+        # Most of the time the checksums are corrected.
         for slot in 0, 4096:
             if r.random() < 0.7:
                 bent[slot:slot + 4] = struct.pack("<I", crc32c(bent[slot + 4:slot + 512]) ^ 0x3d90b64e)
@@ -74,7 +74,7 @@ metadata()
 		'</tier_metadata>' | "$restore" -q -i - -o "$1"
 }
 
-# says STATUS FILE: its exit status, and what it says in $said; it never complains
+# says STATUS FILE: checks its exit status; $said is its output; it never prints an error
 says()
 {
 	local rc=0

@@ -25,7 +25,7 @@ static inline bool ok(bool passed, const char *name, ...)
 	return passed;
 }
 
-/* Ends the output; what main() returns. */
+/* Ends the output; returns main()'s exit status. */
 static inline int tap_done(void)
 {
 	printf("1..%u\n", tap_run);

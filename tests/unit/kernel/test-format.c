@@ -113,7 +113,7 @@ static void *pack_superblock(const struct tier_meta_info *info)
 	return block;
 }
 
-/* Takes the block, which is sealed again: its contents alone are at fault. */
+/* Takes the block and corrects its checksum: only its contents are wrong. */
 static int judge_sealed(void *block)
 {
 	struct tier_meta_info info;
@@ -133,7 +133,7 @@ static int judge_info(const struct tier_meta_info *info)
 	int valid = tier_meta_info_valid(info);
 	int r = judge_sealed(pack_superblock(info));
 
-	/* Both ways of asking must agree. */
+	/* Both functions must agree. */
 	return valid == !r ? r : 1;
 }
 
@@ -483,7 +483,7 @@ static void seal_label(struct tier_label *label)
 						TIER_LABEL_CSUM_XOR));
 }
 
-/* Takes both slots.  The generation that was chosen, or the error. */
+/* Takes both slots. Returns the generation that was chosen, or the error. */
 static long long choose(void *slot0, void *slot1)
 {
 	struct tier_label_info info;
@@ -559,7 +559,9 @@ static void test_label_choice(void)
 	ok(choose(foreign(), NULL) == -EIO, "unreadable and foreign");
 }
 
-/* Whoever finds the label too old has to know that another may have been there. */
+/*
+ * A caller that finds the label too old must know that the other slot may have held a newer one.
+ */
 static void test_label_lost_slot(void)
 {
 	struct tier_label_info info;
@@ -663,7 +665,7 @@ static void test_label_ranges(void)
 	BAD_LABEL(id, cpu_to_le32(256));
 	BAD_LABEL(chunk_sectors, 0);
 	BAD_LABEL(chunk_sectors, cpu_to_le64(3000));
-	BAD_LABEL(chunk_sectors, cpu_to_le64(4096));	/* above the area */
+	BAD_LABEL(chunk_sectors, cpu_to_le64(4096));	/* above the label area */
 	BAD_LABEL(label_area, cpu_to_le64(TIER_LABEL_AREA_MIN - 1));
 	BAD_LABEL(label_area, cpu_to_le64((1 << 21) + 1));
 	BAD_LABEL(size, 0);
@@ -705,7 +707,7 @@ static void test_label_flips(void)
 	}
 	ok(!missed, "random flips of a label are noticed (%u missed)", missed);
 
-	/* A torn sector: the first n bytes new, the rest of the label before. */
+	/* A torn sector: the first n bytes are new, the rest is the old label. */
 	missed = 0;
 	for (n = 1; n < TIER_LABEL_SIZE; n++) {
 		bad = pack_label(9);

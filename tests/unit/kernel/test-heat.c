@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of the heat engine, TAP on stdout.  A small set of tiers stands in
- * for the target: moves happen when the test says so.
+ * Unit tests of the heat engine, TAP on stdout. A small set of tiers takes the target's place:
+ * moves happen when the test says so.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static u32 roll(struct set *s, u32 ceiling)
 	return set_random(s, ceiling);
 }
 
-/* A policy made anew: of another array, or for other tiers. */
+/* A new policy: for an array of another size, or for other tiers. */
 static void init_engine(struct set *s, u32 *heat, u32 nr_chunks)
 {
 	struct tier_policy_env env = {
@@ -121,7 +121,7 @@ static void access_chunk(struct set *s, u32 chunk, bool write)
 	heat_engine_observe(&s->engine, &a, 1);
 }
 
-/* Random reads that no stream detection takes for a sequence. */
+/* Random reads that the stream detection does not take for a sequence. */
 static void hammer(struct set *s, u32 chunk, unsigned int times)
 {
 	unsigned int i;
@@ -145,7 +145,7 @@ static void apply(struct set *s, const struct tier_move *m)
 	heat_engine_done(&s->engine, m, true);
 }
 
-/* Carry out all that is proposed; the number of moves. */
+/* Carries out all proposed moves; returns their number. */
 static unsigned int settle(struct set *s)
 {
 	struct tier_move m;
@@ -158,7 +158,7 @@ static unsigned int settle(struct set *s)
 	return nr;
 }
 
-/* The chunk proposed next if it is to go to that rank, else -1. */
+/* The next proposed chunk if its move is to that rank, else -1. */
 static long proposed(struct set *s, unsigned int to, struct tier_move *m)
 {
 	return heat_engine_next(&s->engine, 1, 0, m) && m->to == to ? (long)m->chunk : -1;
@@ -426,7 +426,7 @@ static void test_price(void)
 	free_set(s);
 }
 
-/* Nothing on the fast tier: the first chunks need no victim. */
+/* The fast tier is empty: the first chunks need no victim. */
 static void test_room(void)
 {
 	struct set *s = make_pair(1000, 100);
@@ -504,7 +504,7 @@ static void test_headroom(void)
 	struct set *s = make_pair(2000, 500);
 	u32 i, k;
 
-	/* First writes that are used afterwards. */
+	/* First writes of chunks that are used afterwards. */
 	for (i = 0; i < 500; i++)
 		put_heat(s, i, i < 60 ? 0 : 30);
 	ok(!settle(s), "no headroom is made before first writes have been seen");
@@ -535,7 +535,7 @@ static void test_headroom(void)
 	   (unsigned long long)s->tiers[0].free);
 	free_set(s);
 
-	/* First writes in a stream, never used again. */
+	/* First writes in a stream; the chunks are never used again. */
 	s = make_pair(2000, 500);
 	for (i = 0; i < 500 * 32; i++) {
 		struct tier_access a = {
@@ -552,7 +552,7 @@ static void test_headroom(void)
 	free_set(s);
 }
 
-/* What the policy must not do: move the same chunks back and forth. */
+/* The policy must not move the same chunks back and forth. */
 static void test_quiet(void)
 {
 	const u64 places[] = { 50, 150, 300, 1000 };
@@ -595,7 +595,7 @@ static void test_uniform(void)
 		access_chunk(s, roll(s, 1000), false);
 		moves += settle(s);
 	}
-	/* 20 moves in 1000 accesses are what a budget allows. */
+	/* The budget allows 20 moves in 1000 accesses. */
 	ok(moves < 400, "uniform accesses are not chased (%u moves in 200000)", moves);
 	ok(s->engine.audits.wariness > 4 * HEAT_WARINESS_ONE,
 	   "because audits taught it (%u/256)", s->engine.audits.wariness);
@@ -695,7 +695,7 @@ static void test_full_below(void)
 	struct set *s = make_set(108, 2, places);
 	struct tier_move m;
 
-	/* The slow tier is full, two places of the fast one are all there is. */
+	/* The slow tier is full; the fast tier has the only two free places. */
 	ok(s->tiers[0].free == 2 && s->tiers[1].free == 0, "a set as full as can be");
 	hammer(s, 100, 5);
 	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 50);
@@ -806,7 +806,7 @@ static void test_idle(void)
 	   (unsigned long long)s->wheres);
 	free_set(s);
 
-	/* Headroom is wanted, but nothing on the fast tier is cold. */
+	/* Headroom is wanted, but no chunk on the fast tier is cold. */
 	s = make_pair(10000, 1000);
 	for (i = 0; i < 1000; i++)
 		put_heat(s, i, 100);
@@ -833,7 +833,7 @@ static void test_idle(void)
 
 /* ---- life ---- */
 
-/* The set was changed: a new policy takes over the heat, in an array of another size. */
+/* The set has changed: a new policy takes over the heat, in an array of another size. */
 static void test_another_size(void)
 {
 	struct set *s = make_pair(1000, 100);
@@ -934,8 +934,8 @@ static void test_latencies(void)
 }
 
 /*
- * Two minutes from cold: a zipf working set that fits the fast tier ends up
- * there, at the speed of a disk, with 64 chunks a second for moves.
+ * Two minutes after a cold start, a zipf working set that fits the fast tier has moved there, at
+ * the speed of a disk, with 64 moves a second.
  */
 static void test_two_minutes(void)
 {

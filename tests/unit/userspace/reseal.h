@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Checksums of metadata blocks that agree with what was changed. */
+/* Corrects checksums of metadata blocks that were changed. */
 #ifndef RESEAL_H
 #define RESEAL_H
 
@@ -7,7 +7,10 @@
 
 #include "format/pd.h"
 
-/* Seals a block for number, as whatever kind the block before was, which was sealed for was; false: of none. */
+/*
+ * Seals a block for number, as the kind of the block before, which was sealed for was; false:
+ * before has no kind.
+ */
 static inline bool reseal_as(void *block, const void *before, u64 was, u64 number)
 {
 	const char *reason;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether metadata that was written and read again is what it was. */
+/* Compares metadata that was written and read again with the original. */
 #ifndef SAME_CONTENT_H
 #define SAME_CONTENT_H
 

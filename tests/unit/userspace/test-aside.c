@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Readings in processes of their own: more than run at a time, and one that ends without an answer. */
+/*
+ * Reading in processes of their own: more of them than run at a time, and one that ends without
+ * an answer.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +23,7 @@ static void square(const struct device *dev, void *result)
 {
 	struct answer *a = result;
 
-	/* Nobody waits for what a reader says, nor sees it. */
+	/* The output of a reader must not appear. */
 	puts("not ok 1 - a reader has our output");
 	fflush(stdout);
 	if (dev->dev == DIES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is a device without a label the one that a set is to give its place to?  Files
- * in memory stand in for devices.
+ * Is a device without a label the device that takes a set's place? Files in memory take the
+ * place of devices.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,7 +55,10 @@ static void write_chunk(const struct device *d, uint64_t place, int of)
 	write_at(d, place * BYTES, data, BYTES);
 }
 
-/* All chunks are at home but those of the label area; the second of these is unmapped. */
+/*
+ * All chunks are in their own places, except those in the label area; the second of these is
+ * unmapped.
+ */
 static void make_set(struct set *s)
 {
 	struct tier_meta_info info = {
@@ -103,7 +106,7 @@ static void write_label(const struct device *d, uint64_t at)
 	write_at(d, at, slot, TIER_LABEL_SIZE);
 }
 
-/* Both have the same in the label area. */
+/* Both have the same contents in the label area. */
 static void written(struct set *s, const struct device *home)
 {
 	char *command;

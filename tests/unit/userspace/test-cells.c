@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Heat in cells and the search for the hottest, on a set that is made up here. */
+/* Heat in cells and the search for the hottest chunks, on a fake set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static unsigned int heat[CHUNKS_MAX], rank[CHUNKS_MAX];	/* rank 9: unmapped */
 static uint64_t nr_chunks;
 static unsigned int messages;
 
-/* In place of device-mapper: the answer to the heat message. */
+/* Replaces device-mapper: answers the heat message. */
 int dm_message(const char *name, const char *message, char **answer, char **reason)
 {
 	unsigned long long first, count, buckets, b, i;
@@ -105,7 +105,7 @@ static void test_cells(void)
 				 cell[i].count <= ranges_total(&list) / nr + 1;
 			places &= ranges_have(&list, cell_chunk(&p, i));
 			places &= cell_level(&p, i) < LEVELS;
-			/* Of one chunk: exactly its. */
+			/* A cell of one chunk has exactly the numbers of that chunk. */
 			if (cell[i].count == 1 && nr == ranges_total(&list))
 				sums &= cell[i].heat == heat[cell_chunk(&p, i)];
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What tierctl events tells, and to whom, of a set that is made up here. */
+/* Events that tierctl events reports, and to whom, on a fake set. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "context.h"
 
 static unsigned int looks;
-/* At which look: it has another name, device-mapper does not answer. */
+/* The number of the look at which the set has another name, or device-mapper does not answer. */
 static unsigned int renamed_at, error_at, evacuated_at, full_at, end_at;
-/* At which look it has no status; from which on it is not there. */
+/* The look at which the set has no status, and the look from which on it is gone. */
 static unsigned int down_at, gone_at;
-/* From which look on a tier with chunks on it is being emptied, has errors. */
+/* The look from which on a tier with chunks is being emptied, or has errors. */
 static unsigned int emptied_at, failing_at;
 static int event_pipe[2];
 
@@ -78,7 +78,7 @@ bool need_known(struct tier_context *ctx, struct set_list *list, const char *nam
 	return sets_find(list, name);
 }
 
-/* There is always something to look at. */
+/* Always ready: every poll finds an event. */
 int dm_events_open(void) { return dup(event_pipe[0]); }
 int dm_events_arm(int fd) { (void)fd; return 0; }
 void json_is_a_stream(void) { }
@@ -87,7 +87,7 @@ void put_rank(json_object *o, const char *key, int rank) { (void)o; (void)key; (
 
 static char said[2000];
 
-/* What goes to stdout is in said[]; broken: it cannot be written. */
+/* Output is collected in said[]; broken: the output cannot be written. */
 static int watch(const char *set, const char *command, bool broken)
 {
 	const char *words[] = { set };

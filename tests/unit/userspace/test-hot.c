@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which files lie in a chunk, of places that overlap, against asking each of them. */
+/* The files in a chunk, found by the index of overlapping places, compared with asking each file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "../tap.h"
 #include "base/util.h"
 
-/* What fills an index is not tried here. */
+/* The functions that fill an index are not tested here. */
 void finder_init(struct tier_context *ctx, struct finder *f, const struct set_list *sets, bool sync) { (void)ctx; (void)f; (void)sets; (void)sync; }
 void finder_free(struct finder *f) { (void)f; }
 struct set *stack_find_set(struct stack *s, dev_t dev) { (void)s; (void)dev; return NULL; }

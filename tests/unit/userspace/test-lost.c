@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ranges that lie on a missing tier, of a set that is made up here. */
+/* The ranges that lie on a missing tier, of a fake set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "context.h"
 #include "base/util.h"
 
-/* In order, with gaps between them; what lies on rank 0, which is missing. */
+/* In order, with gaps between them; the chunks on rank 0, which is missing. */
 static struct range *range;
 static unsigned int nr_ranges;
 static uint64_t nr_chunks;
@@ -50,7 +50,7 @@ static uint64_t lost_between(uint64_t first, uint64_t end)
 	return n;
 }
 
-/* In place of device-mapper: the answer to the heat message. */
+/* Replaces device-mapper: answers the heat message. */
 int dm_message(const char *name, const char *message, char **answer, char **reason)
 {
 	unsigned long long first, count, buckets, b, start;
@@ -83,7 +83,7 @@ int dm_message(const char *name, const char *message, char **answer, char **reas
 	return 0;
 }
 
-/* Whether just what is lost is found. */
+/* Whether exactly the lost ranges are found. */
 static bool all_found(uint64_t chunks, bool *complete)
 {
 	struct set s = { .ctx = test_context(), .nr_tiers = 2, .name = "x", .dm.name = "x" };
@@ -106,7 +106,7 @@ static void add(uint64_t first, uint64_t count)
 	range[nr_ranges++] = (struct range){ .first = first, .count = count };
 }
 
-/* Every so many chunks one that is lost. */
+/* In each step of chunks one chunk is lost. */
 static void scattered(uint64_t chunks, uint64_t step, unsigned int most)
 {
 	bool found, complete;

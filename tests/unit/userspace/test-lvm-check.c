@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is refused before a commit point, by what LVM says of its groups and of lvm.conf. */
+/* Refusals before a commit point, by LVM's reports on its groups and lvm.conf. */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "context.h"
 
-/* What LVM says: of the groups a and b, by lvmconfig, and to --test. */
+/* LVM's answers: on the groups a and b, by lvmconfig, and to --test. */
 static const char *group_a, *config, *test;
 static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n";
 
@@ -72,7 +72,7 @@ static void usual(struct lvm_steps *s)
 	s->ctx = test_context();
 }
 
-/* want is a part of the one error, NULL if there is to be none. */
+/* want is a part of the one error; NULL: no error is expected. */
 static void outcome(const char *name, struct lvm_steps *s, const char *want)
 {
 	bool possible = lvm_steps_possible(s);
@@ -91,7 +91,7 @@ static char *letters(unsigned int n, char c)
 	return s;
 }
 
-/* As long as can be, and longer by one. */
+/* The longest allowed name, and one longer by one. */
 static void length(const char *what, const char *vg, const char *lv, unsigned int most, char c)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The metadata tools' library, on metadata that it wrote into memory: whole, with
- * bits flipped, with checksums that agree with the flipped bits.
+ * The metadata tools' library, on metadata that it wrote into memory: whole, with flipped bits,
+ * and with flipped bits under correct checksums.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static bool is_good(int fd)
 	return !p.errors && !p.minor;
 }
 
-/* Whichever fails, that is said; the first one before anything is written. */
+/* Each failed fsync is reported; the first one before anything is written. */
 static void failing_fsync(const struct md_content *c)
 {
 	u64 blocks = md_build_needs(c->info.nr_chunks) + 10;
@@ -215,13 +215,16 @@ static void dumps(const struct md_content *c, bool json)
 	free(text);
 }
 
-/* What damage to a block may cost. */
+/* The losses that damage to a block may cause. */
 struct harm {
 	bool refused;		/* all of it */
 	u64 first, end;		/* mapping of these chunks */
 };
 
-/* By where the blocks are: those of the mapping come first, the others are found by their roots. */
+/*
+ * Judged by where the blocks are: those of the mapping come first, the others are found by their
+ * roots.
+ */
 static struct harm harm_of(const struct tier_meta_roots *roots, u64 number)
 {
 	u64 per_block = md_array_max(sizeof(u64)), blocks = DIV_ROUND_UP_ULL(NR_CHUNKS, per_block);
@@ -230,7 +233,7 @@ static struct harm harm_of(const struct tier_meta_roots *roots, u64 number)
 	if (number == TIER_SUPERBLOCK_LOCATION || number == roots->tiers) {
 		harm.refused = true;
 	} else if (number == roots->mapping) {
-		/* A leaf: nothing else says which of the chunks a block is for. */
+		/* A leaf: nothing else says to which chunks a block belongs. */
 		harm.end = NR_CHUNKS;
 	} else if (number <= blocks) {
 		harm.first = (number - 1) * per_block;
@@ -239,7 +242,10 @@ static struct harm harm_of(const struct tier_meta_roots *roots, u64 number)
 	return harm;
 }
 
-/* What was saved obeys all rules, and is what was there but for the harm.  NULL: anything. */
+/*
+ * The saved metadata obeys all rules, and equals the original except for the harm. NULL: any
+ * loss is allowed.
+ */
 static bool repair_is_good(int fd, const struct md_content *original, const struct harm *harm)
 {
 	struct md_problems p = { 0 };
@@ -337,7 +343,7 @@ static void make_big(struct md_content *big)
 	md_content_free(&c);
 }
 
-/* A large array's root is damaged: its leaves are still there. */
+/* The root of a large array is damaged: its leaves are still there. */
 static void orphaned_leaves(void)
 {
 	struct md_problems p = { 0 };
@@ -363,7 +369,7 @@ static void orphaned_leaves(void)
 	md_content_free(&big);
 }
 
-/* What was named as lost of a large array, and in how many lines. */
+/* The losses that were named for a large array, and in how many lines. */
 static struct {
 	bool chunk[BIG];
 	unsigned int lines, more;
@@ -383,7 +389,7 @@ static void note_lost(void *context, const char *text)
 	}
 }
 
-/* More blocks than a check has lines for; each second one, and two side by side. */
+/* More damaged blocks than a check has lines for: every second block, and two side by side. */
 static void many_losses(void)
 {
 	unsigned int per_block = md_array_max(sizeof(u64)), i, wrong = 0;
