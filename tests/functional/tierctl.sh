@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # udev
 #
-# Each command of tierctl in right use: what it says, what it does, and what it
-# leaves alone.
+# Each command of tierctl in right use: its messages, its effect, and everything that it must
+# leave alone.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -52,7 +52,7 @@ create_options()
 	same 2048 "${V[migration_bandwidth]}"
 	same 2 "${V[tier1.reserve]}"
 	same 0 "${V[tier0.landing]}"
-	# They last.
+	# The tunables survive a deactivation.
 	ctl deactivate -q "$set"
 	ctl activate -q "$set"
 	status
@@ -73,7 +73,7 @@ create_over_signature()
 	mke2fs -q -F -L photos "$fast"
 	unchanged "${everything[@]}" -- ctl_code 1 create "$set" -m "$meta" -c 64k "$fast" "$slow"
 	one_line 'tt_fast: carries ext2.*photos.*wipefs.*--force'
-	# --force goes on, but asks; without a terminal that is a no.
+	# --force asks all the same; without a terminal the answer is no.
 	unchanged "${everything[@]}" -- ctl_code 1 create "$set" --force -m "$meta" -c 64k "$fast" "$slow"
 	matches 'tierctl: ' "$errors"
 	unchanged "${everything[@]}" -- ctl_code 0 create "$set" --force -t -m "$meta" -c 64k "$fast" "$slow"
@@ -85,7 +85,7 @@ create_over_signature()
 }
 test_case "create refuses a device that carries something, unless forced" create_over_signature
 
-# What is refused at the end must not have been wiped before.
+# If the last device is refused, no other device may have been wiped.
 create_too_many()
 {
 	make_disks
@@ -129,27 +129,27 @@ destroy_inactive()
 	same 0 "$(json '.sets | length' list)" "sets left"
 	create_set
 	ctl deactivate -q "$set"
-	# What is left of a set: without a tier by name, without metadata by device.
+	# The rest of a set is destroyed: by name without a tier, by device without the metadata.
 	disk_gone slow
 	ctl_code 0 destroy -y "$set"
 	same 0 "$(json '.sets | length' list)" "sets left"
 	disk slow 32
 	create_set
 	ctl deactivate -q "$set"
-	# Its name is not another's.
+	# The name is not free for another set.
 	disk meta2 8
 	disk third 16
 	unchanged "$meta2" "$third" -- ctl_code 1 create "$set" -m "$meta2" "$third"
 	one_line "^tierctl: $set: a set that is not active has that name \([0-9a-f]{32}\)\. choose another\.$"
 	disk_gone meta
-	# Unless it is made of what is left of that.
+	# Except for a set that is made of the rest of that set.
 	ctl_code 0 create --dry-run --force "$set" -m "$meta2" "$fast" "$slow"
 	ctl_code 0 destroy -y "$fast" "$slow"
 	same 0 "$(json '.sets | length' list)" "sets left"
 }
 test_case "destroy a set that is inactive, and remains of one" destroy_inactive
 
-# A copy of a tier lies behind it or before it in the order of devices.
+# A copy of a tier comes before the tier or behind it in the order of devices.
 destroy_copies()
 {
 	local copy
@@ -165,7 +165,7 @@ destroy_copies()
 	matches "$slow.*$spare|$spare.*$slow" "${output//$'\n'/ }" "both"
 	unchanged "${everything[@]}" "$spare" -- ctl_code 1 destroy -y "$fast"
 	one_line 'is tier 0 of'
-	# Either can be the copy.
+	# Either device can be the copy.
 	for copy in "$spare" "$slow"; do
 		unchanged "${everything[@]}" "$spare" -- ctl_code 0 destroy --dry-run "$copy"
 	done
@@ -178,7 +178,7 @@ destroy_copies()
 }
 test_case "destroy of a set of which a tier is there twice" destroy_copies
 
-# Copies that are older, before what they are a copy of or behind it.
+# Older copies, before the original or behind it.
 destroy_old_copies()
 {
 	local newest copy old new another=/dev/tt_another
@@ -206,7 +206,7 @@ destroy_old_copies()
 			unchanged "${everything[@]}" "$another" -- ctl_code 0 destroy --dry-run "$old"
 			dd if="$tmp/new" of="$old" bs=1M oflag=direct status=none
 		done
-		# Now they are equal, and either may go, but not both.
+		# Now both are equal, and either may be wiped, but not both.
 		unchanged "${everything[@]}" "$another" -- ctl_code 1 destroy -y "$another" "${!newest}"
 		one_line 'say that they are the same part of a set'
 		ctl_code 0 destroy -q -y "$another"
@@ -217,7 +217,7 @@ destroy_old_copies()
 }
 test_case "destroy of an old copy, and not of what is newer" destroy_old_copies
 
-# Metadata that was restored has fewer transactions than what it was restored in place of.
+# Restored metadata has fewer transactions than the metadata that it replaces.
 destroy_replaced()
 {
 	local n another=/dev/tt_another
@@ -260,7 +260,7 @@ destroy_used_otherwise()
 	ctl deactivate -q "$set"
 	unchanged "${everything[@]}" "$third" -- ctl_code 0 destroy --dry-run "$set"
 	matches "$third carries swap.*, too, and stays as it is" "$output"
-	# The same of a tier
+	# The same with a tier
 	label_in_second_slot "$slow"
 	printf '\125\252' | dd of="$slow" bs=1 seek=510 conv=notrunc status=none
 	unchanged "${everything[@]}" "$third" -- ctl_code 1 destroy -y "$set"
@@ -273,7 +273,7 @@ destroy_used_otherwise()
 }
 test_case "destroy of what is used otherwise by now" destroy_used_otherwise
 
-# An active set's parts are there once more, newer than those it was activated with.
+# There are copies of an active set's parts, newer than the parts it was activated with.
 destroy_newer()
 {
 	local another=/dev/tt_another third=/dev/tt_third
@@ -292,7 +292,7 @@ destroy_newer()
 	for disk in "${everything[@]}"; do
 		dd if="$tmp/old.${disk##*/}" of="$disk" bs=1M oflag=direct status=none
 	done
-	# As read-only it stays as old as it was.
+	# A read-only activation does not change the generation.
 	ctl activate -q --read-only "$set"
 	dd if="$tmp/new.meta" of="$another" bs=1M oflag=direct status=none
 	dd if="$tmp/new.slow" of="$third" bs=1M oflag=direct status=none
@@ -352,7 +352,7 @@ killed_activation()
 		[[ $words != --auto* ]] || same "" "$output$errors" "what --auto says"
 		check_chunks 0 10 1
 	done
-	# One that is still at it has the lock.
+	# An activation that still runs has the lock.
 	ctl deactivate -q "$set"
 	dmsetup create "$set" --notable -u "TIER-$uuid"
 	ctl_code 0 activate --dry-run "$set"
@@ -367,7 +367,7 @@ killed_activation()
 	wait "$last_pid"
 	same "$set: is active already." "$(<"$tmp/second")"
 	check_chunks 0 10 1
-	# It is no set that has nothing, and is destroyed with what it has.
+	# It is not taken for an empty set, and is destroyed with all its parts.
 	ctl deactivate -q "$set"
 	dmsetup create "$set" --notable -u "TIER-$uuid"
 	unchanged "${everything[@]}" -- ctl_code 0 destroy --dry-run "$set"
@@ -376,7 +376,7 @@ killed_activation()
 	matches "Wipe the metadata on $meta" "$output"
 	fails dmsetup info "$set"
 	same 0 "$(json '[.devices[] | select(.role == "tier" or .role == "metadata")] | length' scan)" "what is left"
-	# It was a creation.
+	# The set was being created.
 	for words in 'activate 1' 'destroy 0'; do
 		dmsetup create "$set" --notable -u "TIER-$uuid"
 		ctl_code "${words#* }" "${words% *}" "$set"
@@ -391,7 +391,7 @@ table_line_of_two()
 }
 test_case "activate, where an activation was killed" killed_activation
 
-# What is on the disk is no name: it needs one from somebody.
+# The name on the disk is not allowed: the user has to give one.
 nameless()
 {
 	local uuid
@@ -410,7 +410,7 @@ nameless()
 }
 test_case "activate, of a set whose name is none" nameless
 
-# When its turn comes the set has another name, and another device has the one it had.
+# When the waiting deactivate runs, the set has another name, and another device has its old name.
 deactivate_waits()
 {
 	local rc=0
@@ -428,7 +428,7 @@ deactivate_waits()
 	same 0 "$rc" "exit status ($(<"$tmp/second"))"
 	dmsetup info "$set" >/dev/null
 	fails dmsetup info tt_other
-	# And once more, with nothing left of it
+	# Once more, when nothing is left of the set
 	dmsetup remove "$set"
 	ctl activate -q "$set"
 	exec 9>"/run/dm-tier/$(json '.sets[0].uuid' list).change"
@@ -497,7 +497,7 @@ degraded()
 }
 test_case "activate --degraded, and what status says of it" degraded
 
-# The set is another one, of the same name, by the time that a report looks again.
+# When a report looks again, another set has that name.
 degraded_meanwhile()
 {
 	local pid top rc=0
@@ -559,7 +559,7 @@ list()
 }
 test_case "list sets, active and inactive" list
 
-# no_dm CODE ARGUMENT...: as ctl_code, where device-mapper cannot be asked
+# no_dm CODE ARGUMENT...: as ctl_code, without device-mapper
 no_dm()
 {
 	local want=$1 rc=0
@@ -588,7 +588,7 @@ without_dm()
 	no_dm 1 scan
 	matches "$fast" "$output"
 	matches 'cannot ask device-mapper' "$errors"
-	# With files nobody needs it.
+	# Commands on files do not need device-mapper.
 	no_dm 0 restore "$tmp/dump" "$tmp/meta"
 	no_dm 0 check "$tmp/meta"
 	no_dm 0 dump "$tmp/meta" -o "$tmp/again"
@@ -620,7 +620,7 @@ scan()
 }
 test_case "scan devices" scan
 
-# at_end DISK BYTES TEXT: it lies so many bytes before the end of the disk
+# at_end DISK BYTES TEXT: writes TEXT so many bytes before the end of the disk
 at_end()
 {
 	local at=$(($(sectors_of "$1") * 512 - $2))
@@ -629,8 +629,8 @@ at_end()
 roles() { echo "$(role "$meta") $(role "$fast") $(role "$slow")"; }
 role() { json '.devices[] | select(.device == "'"$1"'") | .role' scan --all; }
 
-# An array that is smaller than its legs has its metadata behind what the set knows of; what
-# lies within that is what somebody has put on the set.
+# An array that is smaller than its legs has its metadata behind the end of the set; metadata
+# before that end belongs to an array that lies on the set.
 legs()
 {
 	local kind
@@ -752,7 +752,7 @@ tunables()
 	done
 	same 3072 "$(json '.sets[0].tunables.migration_bandwidth' get "$set")"
 	same 9 "$(json '.sets[0].tunables.migration_depth' get "$set" migration_depth)"
-	# Those of the policy, each to its value.
+	# Sets each tunable of the policy to its present value.
 	read -ra words <<<"${S[args]}"
 	for ((i = 0; i < ${#words[@]}; i += 2)); do
 		ctl_code 0 set "$set" "${words[i]}=${words[i + 1]}"
@@ -760,7 +760,7 @@ tunables()
 }
 test_case "set and get" tunables
 
-# All or nothing.
+# All values are set, or none.
 set_partly_wrong()
 {
 	make_disks
@@ -842,7 +842,7 @@ pins()
 	same 0 "$(info pinned)"
 	ctl_code 0 unpin "$set" 0-730
 	same "$set: 0 chunks may move again." "$output"
-	# More than there is room for
+	# More chunks than the tier has places
 	ctl_code 0 pin "$set" 0-399 --tier 0
 	matches 'tier 0 has room for 240 chunks, not for 400 chunks' "$errors"
 	ctl_code 0 pin "$set" 0-10 --tier 0

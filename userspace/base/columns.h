@@ -13,9 +13,9 @@ struct columns {
 void columns_init(struct columns *c, const char *align);
 /* One argument a column, NULL for an empty cell. */
 void columns_row(struct columns *c, ...);
-/* Prints and empties. */
+/* Prints the table and empties it. */
 void columns_print(struct columns *c, FILE *to);
-/* The same to a text. */
+/* The same, into a text. */
 struct text;
 void columns_text(struct columns *c, struct text *t);
 

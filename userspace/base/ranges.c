@@ -13,7 +13,7 @@ void ranges_add(struct ranges *list, uint64_t first, uint64_t count)
 
 	if (!count)
 		return;
-	/* What comes in order, as extents do, stays short. */
+	/* Ranges that come in order, as extents do, are joined, so the list stays short. */
 	if (last && first >= last->first && first <= last->first + last->count) {
 		if (first + count > last->first + last->count)
 			last->count = first + count - last->first;
@@ -48,7 +48,7 @@ void ranges_settle(struct ranges *list)
 	if (!nr)
 		return;
 	qsort(list->range, nr, sizeof(*list->range), by_first);
-	/* Adding in order joins; the list never grows beyond what was read. */
+	/* Added in order, ranges are joined; the list never grows beyond its length before. */
 	list->nr = 0;
 	for (i = 0; i < nr; i++)
 		ranges_add(list, list->range[i].first, list->range[i].count);

@@ -12,7 +12,7 @@ struct range {
 	uint64_t first, count;	/* count is never 0 */
 };
 
-/* Sorted and disjoint once ranges_settle() has been called; the owner frees. */
+/* Sorted and disjoint after ranges_settle(); the owner frees the list. */
 struct ranges {
 	unsigned int nr, room;
 	struct range *range;
@@ -20,19 +20,19 @@ struct ranges {
 
 void ranges_add(struct ranges *list, uint64_t first, uint64_t count);
 void ranges_add_all(struct ranges *list, const struct ranges *more);
-/* Sorts, and joins what overlaps or touches. */
+/* Sorts the ranges, and joins those that overlap or touch. */
 void ranges_settle(struct ranges *list);
 void ranges_free(struct ranges *list);
 
-/* These take settled lists. */
+/* These functions take settled lists. */
 uint64_t ranges_total(const struct ranges *list);
 bool ranges_have(const struct ranges *list, uint64_t n);
-/* What is in list and not in taken. */
+/* Removes from list all chunks that are in taken. */
 void ranges_subtract(struct ranges *list, const struct ranges *taken);
-/* What is below end. */
+/* Removes all chunks from end on. */
 void ranges_cut(struct ranges *list, uint64_t end);
 
-/* "5,7-12", "-" for an empty list; to *t, and back: false if it is no such text. */
+/* "5,7-12", "-" for an empty list; to *t, and back: false if the text is no such list. */
 void ranges_to_text(const struct ranges *list, struct text *t);
 bool ranges_from_text(const char *s, struct ranges *list);
 

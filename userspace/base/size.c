@@ -35,7 +35,7 @@ int parse_number(const char *s, uint64_t *result)
 	return *s ? -EINVAL : 0;
 }
 
-/* The power of two that a unit stands for, or a negative error. */
+/* The exponent of the power of two that a unit stands for, or a negative error. */
 static int unit_shift(const char *unit)
 {
 	static const char letters[] = "kmgtpe";

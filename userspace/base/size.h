@@ -22,7 +22,7 @@ int parse_number(const char *s, uint64_t *result);
  * 1024-based.  -EINVAL: not a size; -ENODATA: no unit; -ERANGE.
  */
 int parse_size(const char *s, uint64_t *bytes);
-/* What is wrong, for a message that names the text. */
+/* The text of an error, for a message that names the argument. */
 const char *size_error(int error);
 
 /* "N" or "N-M", both ends included.  -EINVAL, -ERANGE. */

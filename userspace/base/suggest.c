@@ -14,8 +14,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 }
 
 /*
- * How many letters must be put in, left out, changed, or swapped with their
- * neighbour to make b of a.
+ * The number of letters that must be inserted, removed, changed, or swapped with their neighbour
+ * to turn a into b.
  */
 static unsigned int distance(const char *a, const char *b)
 {
@@ -49,7 +49,7 @@ void suggestion_init(struct suggestion *g, const char *typed)
 	g->distance = UINT_MAX;
 }
 
-/* A third of the letters may be wrong; or the word was cut short. */
+/* A third of the letters may be wrong; or the word may be cut short. */
 void suggestion_offer(struct suggestion *g, const char *known)
 {
 	size_t len = strlen(g->typed);

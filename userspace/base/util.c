@@ -98,7 +98,7 @@ void copy_string(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-/* Bytes of the character of UTF-8 that s begins with, 0 if it is none. */
+/* Bytes of the UTF-8 character that s begins with, 0 if there is none. */
 static size_t utf8_length(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
@@ -107,7 +107,10 @@ static size_t utf8_length(const char *s)
 	for (i = 1; i < len; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	/* Spelt too long, half of a pair of UTF-16, beyond the last one, or none for ever. */
+	/*
+	 * Spelt too long, half of a UTF-16 pair, beyond the last character, or never a
+	 * character.
+	 */
 	if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f) || (*c == 0xf0 && c[1] < 0x90) ||
 	    (*c == 0xf4 && c[1] > 0x8f) || (*c == 0xef && c[1] == 0xbf && c[2] > 0xbd))
 		return 0;

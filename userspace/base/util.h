@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What every room needs: memory, text, signals, exit codes.
- */
+/* Needed by all folders: memory, text, signals, exit codes. */
 #ifndef TIERCTL_UTIL_H
 #define TIERCTL_UTIL_H
 
@@ -31,7 +29,7 @@ char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Text that grows; .s is NUL-terminated once something was added, else NULL. */
+/* Text that grows; .s is NUL-terminated once anything was added, else NULL. */
 struct text {
 	char *s;
 	size_t len, room;
@@ -43,12 +41,14 @@ void text_free(struct text *t);
 void copy_string(char *to, size_t size, const char *from);
 
 
-/* A disk may say anything: what a terminal would obey, or is no UTF-8, becomes underscores. */
+/*
+ * A disk may hold any bytes: control characters and bytes that are no UTF-8 become underscores.
+ */
 void make_printable(char *s);
 
 /*
- * A file may have any name, JSON and XML take UTF-8 alone: what is none becomes the
- * character for that, U+FFFD.  The caller frees.
+ * A file may have any name, but JSON and XML take only UTF-8: bytes that are no UTF-8 become the
+ * replacement character, U+FFFD. The caller frees the result.
  */
 char *to_utf8(const char *s);
 
@@ -62,13 +62,13 @@ uint64_t now_ms(void);
 void hold_signals(sigset_t *before);
 void release_signals(const sigset_t *before);
 
-/* Ctrl-C while detach_on_interrupt() is in force sets interrupted instead of ending the tool. */
+/* While detach_on_interrupt() is in force, Ctrl-C sets interrupted and does not end the tool. */
 extern volatile sig_atomic_t interrupted;
 void detach_on_interrupt(void);
 /* Returns early when interrupted. */
 void sleep_ms(unsigned int ms);
 
-/* All of it, or an error: 0 or -errno. */
+/* Writes all bytes: 0, or -errno. */
 int write_fully(int fd, uint64_t offset, const void *buf, size_t len);
 
 #endif

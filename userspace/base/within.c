@@ -14,7 +14,7 @@
 
 #include "base/util.h"
 
-/* Processes that were left behind, at most */
+/* The most processes that are left behind */
 #define MOST	8
 
 struct shared {
@@ -24,7 +24,10 @@ struct shared {
 
 static pid_t left[MOST];
 
-/* Where one more may be noted that is left behind, or NULL: the kernel ends those as devices answer. */
+/*
+ * An entry for one more process that is left behind, or NULL. The kernel ends these processes
+ * when their devices answer.
+ */
 static pid_t *place_for_one(void)
 {
 	pid_t *place = NULL;
@@ -40,8 +43,8 @@ static pid_t *place_for_one(void)
 }
 
 /*
- * The process may outlive the tool: whoever waits for the end of the tool's output, or for
- * a lock of it, must not wait for that.
+ * The process may outlive the tool: a program that waits for the end of the tool's output, or
+ * for its lock, must not wait for this process.
  */
 static void leave_files(int pipe)
 {

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "base/util.h"
 
-/* A longer list is none that a target prints. */
+/* No target prints a longer list. */
 #define LIST_MAX	1024
 
 void words_init(struct words *w, const char *line)

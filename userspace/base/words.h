@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reading a line of blank-separated words, as device-mapper speaks. */
+/* Reads lines of blank-separated words, the format of device-mapper. */
 #ifndef TIERCTL_WORDS_H
 #define TIERCTL_WORDS_H
 
@@ -9,14 +9,14 @@
 struct words {
 	char *copy;		/* what the words point into */
 	char *next;
-	bool failed;		/* a word was missing or no number */
+	bool failed;		/* a word was missing or was no number */
 };
 
 void words_init(struct words *w, const char *line);
 void words_free(struct words *w);
 /* The next word, NULL (and failed) if there is none. */
 const char *words_next(struct words *w);
-/* A number, 0 (and failed) if it is none. */
+/* The next number, 0 (and failed) if the word is none. */
 uint64_t words_number(struct words *w);
 /* A number no larger than max: a count that is safe to allocate for. */
 unsigned int words_count(struct words *w, unsigned int max);

@@ -39,7 +39,7 @@ static void flush(struct build *b)
 	b->filled = 0;
 }
 
-/* A zeroed block, to be filled and sealed for b->next before done() is called. */
+/* A zeroed block, which the caller fills and seals for b->next before done(). */
 static void *fresh(struct build *b)
 {
 	u8 *block;
@@ -63,7 +63,7 @@ static void done(struct build *b)
  * Trees
  */
 
-/* What a level of a tree points to, in order of key. */
+/* The entries of a level of a tree, in order of key. */
 struct entries {
 	size_t nr;
 	u64 *key;
@@ -125,7 +125,7 @@ static void write_level(struct build *b, const struct entries *e, struct entries
 	}
 }
 
-/* Frees the entries; the root's block. */
+/* Frees the entries; returns the root's block. */
 static u64 write_tree(struct build *b, struct entries *e)
 {
 	u32 flags = MD_BTREE_LEAF;
@@ -146,7 +146,7 @@ static u64 write_tree(struct build *b, struct entries *e)
  * Arrays
  */
 
-/* The mapping or, of values of 4 bytes, heat. */
+/* Writes the mapping, or heat (values of 4 bytes). */
 static u64 write_array(struct build *b, const struct md_content *c, u32 value_size)
 {
 	u32 per_block = md_array_max(value_size), j;

@@ -5,15 +5,15 @@
 
 #include "format/content.h"
 
-/* 4 KiB blocks: what the kernel wants at least for so many chunks. */
+/* 4 KiB blocks that the kernel wants at least for so many chunks. */
 u64 md_build_needs(u64 nr_chunks);
-/* Whether metadata, which has no room for more than so many blocks, can hold so many chunks. */
+/* Whether metadata, which has at most a fixed number of blocks, can hold so many chunks. */
 bool md_build_fits(u64 nr_chunks);
 
 /*
- * Writes to fd, open for writing, with so many blocks, at least md_build_needs() of
- * them.  The superblock comes last, when all else is on stable storage; the one
- * that was there is wiped first.  0 or -errno, after which no superblock is there.
+ * Writes metadata to fd, which has nr_blocks blocks, at least md_build_needs(). The old
+ * superblock is wiped first. The new superblock is written last, when all else is on stable
+ * storage. Returns 0, or -errno, after which there is no superblock.
  */
 int md_build(int fd, u64 nr_blocks, const struct md_content *c);
 

@@ -15,7 +15,7 @@ static bool check_small(struct md_image *image, struct md_tiers *tiers)
 	return whole;
 }
 
-/* Entries are judged only if all tiers are known: one lost record is told once. */
+/* Entries are checked only if all tiers are known, so one lost record is reported once. */
 static void check_arrays(struct md_image *image, const struct md_tiers *tiers, bool have_tiers)
 {
 	struct md_places places;
@@ -79,7 +79,7 @@ void md_check(struct md_check *check, struct md_source *src, struct md_problems 
 	md_count(&counts, TIER_SUPERBLOCK_LOCATION);
 	check_live(check, &image);
 	image.broken |= !md_spacemap_read(src, image.roots.space_map, &counts, &said, p);
-	/* What is behind a damaged block was not counted. */
+	/* Blocks below a damaged block were not counted. */
 	if (!image.broken && !check->skip_mappings)
 		md_spacemap_compare(&said, &counts, p);
 	md_counts_free(&said);

@@ -8,16 +8,16 @@
 struct md_check {
 	bool superblock_only;
 	bool skip_mappings;	/* neither mapping nor heat, and no reference counts */
-	bool snapshot;		/* what the metadata snapshot holds, nothing else */
+	bool snapshot;		/* only the contents of the metadata snapshot */
 
-	/* Filled in as far as they could be read. */
+	/* Set, as far as the metadata could be read. */
 	bool have_info;
 	struct tier_meta_info info;
 	bool have_tiers;
 	struct md_tiers tiers;
 };
 
-/* Tells and counts in p what is wrong. */
+/* Reports and counts all errors in p. */
 void md_check(struct md_check *check, struct md_source *src, struct md_problems *p);
 
 #endif

@@ -39,7 +39,7 @@ bool md_image_open(struct md_image *image)
 	return good;
 }
 
-/* Like a superblock, but sealed for its own block and without a space map. */
+/* As a superblock, but sealed for its own block and without a space map. */
 static bool unpack_held(struct md_image *snapshot, u8 *block, u64 number)
 {
 	const char *reason;
@@ -196,10 +196,10 @@ bool md_image_tunables(struct md_image *image, struct md_tunables *tunables)
  * Arrays
  */
 
-/* Chunks first to end - 1 cannot be had. */
+/* Chunks first to end - 1 cannot be read. */
 struct loss {
 	u64 first, end;
-	u64 blocks, block;	/* how many are damaged, and the first of them; none: 0 */
+	u64 blocks, block;	/* number of damaged blocks, and the first of them; none: 0 */
 	const char *why;
 };
 
@@ -212,7 +212,7 @@ struct scan {
 	size_t nr_lost, room;
 };
 
-/* Blocks do not come in the order of what they hold. */
+/* Blocks are not read in the order of their chunks. */
 static void note_lost(void *context, u64 first, u64 end, u64 block, const char *why)
 {
 	struct scan *s = context;
@@ -271,7 +271,7 @@ static void tell_lost(struct scan *s, const char *array)
 	free(s->lost);
 }
 
-/* Neighbours that are told in one line. */
+/* Neighbours that are reported in one line. */
 struct same {
 	u64 first, end;		/* none: equal */
 	bool minor;
@@ -289,7 +289,7 @@ static void tell_same(struct same *same, struct md_problems *p)
 	same->end = same->first;
 }
 
-/* They come in order. */
+/* Called in order of chunks. */
 static void note_same(struct same *same, struct md_problems *p, u64 chunk, bool minor, const char *why)
 {
 	if (same->end != same->first && same->end == chunk && same->minor == minor && !strcmp(same->why, why)) {
@@ -301,7 +301,7 @@ static void note_same(struct same *same, struct md_problems *p, u64 chunk, bool 
 	copy_string(same->why, sizeof(same->why), why);
 }
 
-/* What remains of an entry when what is wrong with it is gone; the last line remains in same. */
+/* Returns the entry without its bad parts; the last line stays pending in same. */
 static u64 judge_entry(struct md_places *places, struct md_problems *p, struct same *same, u64 chunk, u64 entry)
 {
 	enum md_entry_verdict verdict;
@@ -313,7 +313,7 @@ static u64 judge_entry(struct md_places *places, struct md_problems *p, struct s
 	if (verdict == MD_ENTRY_DOUBLE)
 		return 0;
 	note_same(same, p, chunk, verdict == MD_ENTRY_PIN, why);
-	/* Left by a tier that was removed. */
+	/* A pin to a tier that was removed. */
 	return verdict == MD_ENTRY_PIN ? entry & ~MD_ENTRY_PIN_MASK : 0;
 }
 
@@ -331,7 +331,7 @@ static void take_entries(void *context, u64 first, u32 nr, const void *values)
 		entry = le64_to_cpu(value);
 		if (s->places && entry) {
 			entry = judge_entry(s->places, s->image->p, &same, first + i, entry);
-			/* Each counts. */
+			/* Each of these is an error of its own. */
 			tell_same(&same, s->image->p);
 		}
 		if (s->entries && entry)
@@ -378,7 +378,7 @@ void md_image_mapping(struct md_image *image, struct md_places *places, u64 *sto
 	tell_lost(&scan, "mapping");
 	if (!places || !places->doubles.nr)
 		return;
-	/* Once more, so that both of two are known. */
+	/* A second pass, so that both chunks of a place are named. */
 	array.counts = NULL;
 	array.values = look_for_doubles;
 	array.lost = nothing_lost;
@@ -421,8 +421,8 @@ void md_image_heat(struct md_image *image, u32 *store)
 }
 
 /*
- * Contents in memory.  Pages that are never written cost nothing, and chunks that
- * were never written are zero.
+ * Contents in memory. Pages that are never written cost nothing, and chunks that were never
+ * written are zero.
  */
 
 static void *zeroes(u64 len)

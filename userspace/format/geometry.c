@@ -28,8 +28,8 @@ uint64_t geometry_reserve(uint64_t places)
 }
 
 /*
- * A little more than the kernel asks for: mapping and heat, and one more copy of
- * them for changing them.
+ * A little more than the kernel asks for: mapping and heat, and one more copy of both for
+ * changes.
  */
 uint64_t geometry_metadata_min(uint64_t chunks)
 {

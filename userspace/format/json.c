@@ -16,13 +16,13 @@
 
 #define ROOT	"tier_metadata"
 
-/* Where the records of a kind are; all but the first are lists. */
+/* The section of each kind of record; all but the first are lists. */
 static const char *const section[MD_NR_RECORDS] = { "set", "tiers", "tunables", "maps", "heat" };
 
 struct writer {
 	FILE *f;
 	unsigned int open;	/* sections begun; the last is the current one */
-	bool first;		/* of the current section */
+	bool first;		/* next is the first of the current section */
 };
 
 /* Text has no control characters: those are spelt \xNN. */
@@ -37,7 +37,7 @@ static void write_text(FILE *f, const char *s)
 	putc('"', f);
 }
 
-/* Closes the current section and opens those up to kind, most of them empty. */
+/* Closes the current section and opens the sections up to kind, most of them empty. */
 static void go_to(struct writer *w, unsigned int kind)
 {
 	while (w->open <= kind) {
@@ -83,13 +83,13 @@ void md_write_json(const struct md_content *c, FILE *f)
 }
 
 /*
- * What json-c says nothing of: of two members of one name it keeps the last, and a number
- * that is too large becomes the largest there is.
+ * Errors that json-c does not report: of two members of one name it keeps the last, and a number
+ * that is too large becomes the largest possible number.
  */
 struct scan {
 	bool text, escaped;	/* within a string; after a backslash there */
-	size_t members;		/* seen in the text of all objects */
-	u64 number;		/* what has been read of the current one */
+	size_t members;		/* counted in the text, for all objects */
+	u64 number;		/* value so far of the current number */
 	bool too_large;
 };
 
@@ -116,7 +116,7 @@ static void scan_text(struct scan *s, const char *buf, size_t len)
 	}
 }
 
-/* How many members all objects have. */
+/* The number of members of all objects together. */
 static size_t count_members(struct json_object *o)
 {
 	size_t i, nr = 0;
@@ -203,7 +203,7 @@ static bool take_all(struct md_undump *u, struct json_object *top)
 	return good;
 }
 
-/* The tokener sees what follows the object only if that was read along with its end. */
+/* The tokener sees text behind the object only if that was read together with its end. */
 static bool at_end(FILE *f)
 {
 	int c;

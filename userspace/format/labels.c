@@ -11,7 +11,7 @@
 #define LL(n)		((unsigned long long)(n))
 #define SECTOR		512ULL
 
-/* *lost: a slot neither has a label nor is empty. */
+/* *lost: a slot is neither empty nor a label. */
 static int read_label(int fd, struct tier_label_info *label, bool *lost, const char **reason)
 {
 	void *slot[TIER_LABEL_SLOTS], *read[TIER_LABEL_SLOTS];
@@ -46,7 +46,7 @@ int md_read_label(int fd, struct tier_label_info *label, const char **reason)
 	return read_label(fd, label, &lost, reason);
 }
 
-/* What a label says of its tier, against the tier's record. */
+/* Compares a tier's label with its record. */
 static void compare(const struct tier_meta_info *info, const struct tier_meta_tier *t,
 		    const struct tier_label_info *label, u64 sectors, const char *name,
 		    struct md_problems *p)
@@ -68,9 +68,9 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 		md_error(p, "%s: its label says %llu sectors are the label area, the metadata %llu", name,
 			 LL(label->label_area), LL(t->first_place * info->chunk_sectors));
 	/*
-	 * The next label has the new size of a tier that has grown, the record has it once all
-	 * are written.  The set's name is no matter: a label that could not be written has the
-	 * one of before.
+	 * The next label of a tier that has grown has the new size; the record has it once all
+	 * labels are written. The set's name is not compared: a label that could not be written
+	 * has the old name.
 	 */
 	if (label->generation == t->generation && !t->next_generation && label->size != t->size)
 		md_minor(p, "%s: its label says %llu sectors, the metadata %llu; the next activation for writing writes it anew",
@@ -110,7 +110,10 @@ const struct tier_meta_tier *md_check_label(const struct tier_meta_info *info, c
 		return NULL;
 	}
 	compare(info, t, &label, size < 0 ? 0 : (u64)size / SECTOR, name, p);
-	/* One that is being converted has data there still, and one that is stale is not activated. */
+	/*
+	 * A tier that is being converted still has data there, and a stale tier is not
+	 * activated.
+	 */
 	if (lost && info->state == TIER_STATE_LIVE &&
 	    tier_label_current(t->generation, t->next_generation, label.generation))
 		md_minor(p, "%s: one of the two copies of its label is lost; the next activation for writing writes both", name);

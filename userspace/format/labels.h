@@ -9,8 +9,8 @@
 int md_read_label(int fd, struct tier_label_info *label, const char **reason);
 
 /*
- * The device fd, called name in messages, is a tier of this set, and neither is stale.
- * Its record; NULL with an error if there is none.
+ * Checks that the device fd, called name in messages, is a tier of this set, and that neither is
+ * stale. Returns its record, or NULL with an error.
  */
 const struct tier_meta_tier *md_check_label(const struct tier_meta_info *info, const struct md_tiers *tiers, int fd,
 					    const char *name, struct md_problems *p);

@@ -139,7 +139,7 @@ int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
 		info.flags |= home << TIER_SB_HOME_SHIFT;
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
-	/* It fits a sector, so it is written or it is not. */
+	/* The superblock fits a sector, so it is written whole or not at all. */
 	if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK || fsync(fd)) {
 		*reason = "metadata cannot be written";
 		r = -EIO;

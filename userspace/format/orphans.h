@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a damaged node leaves behind: leaves that the space map says are in use, but
- * that nothing whole points to.  They carry their keys, so that they can still be
- * read.
+ * Leaves below a damaged node: the space map marks them as in use, but no undamaged node points
+ * to them. They carry their keys, so they can still be read.
  */
 #ifndef TIER_LIB_ORPHANS_H
 #define TIER_LIB_ORPHANS_H
@@ -10,10 +9,9 @@
 #include "format/content.h"
 
 /*
- * Fills *orphans with the blocks that such leaves of arrays point to: ref.first is the
- * key.  Finds none if the space map is damaged, for then free blocks, which hold what
- * was true once, look the same; nor if there is a metadata snapshot, which also has
- * leaves that are out of date.
+ * Fills *orphans with the blocks that such leaves of arrays point to: ref.first is the key.
+ * Finds none if the space map is damaged, since free blocks with old contents look the same; nor
+ * if there is a metadata snapshot, which has out-of-date leaves, too.
  */
 void md_orphans_find(struct md_refs *orphans, const struct md_image *image);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Blocks of dm-persistent-data as they are on disk: nodes of B-trees, blocks of
- * arrays, the space map's index and bitmaps.
+ * Blocks of dm-persistent-data on disk: nodes of B-trees, blocks of arrays, the space map's
+ * index and bitmaps.
  */
 #ifndef TIER_LIB_PD_H
 #define TIER_LIB_PD_H
@@ -70,11 +70,11 @@ struct md_bitmap_block {
 	__u8 bits[MD_BLOCK - 16];
 };
 
-#define MD_BITMAP_BLOCKS	((u64)(MD_BLOCK - 16) * 4)	/* that one bitmap counts */
+#define MD_BITMAP_BLOCKS	((u64)(MD_BLOCK - 16) * 4)	/* blocks of one bitmap */
 #define MD_MAX_BLOCKS		(MD_MAX_BITMAPS * MD_BITMAP_BLOCKS)
 #define MD_COUNT_OVERFLOW	3
 
-/* Values that fit an array's block, entries that fit a node. */
+/* Number of values in a block of an array, number of entries in a node. */
 static inline u32 md_array_max(u32 value_size)
 {
 	return (MD_BLOCK - sizeof(struct md_array_block)) / value_size;
@@ -90,20 +90,20 @@ static inline u64 md_node_key(const struct md_btree_node *n, u32 i)
 	return le64_to_cpu(n->keys[i]);
 }
 
-/* A value of a node that was judged good. */
+/* A value of a node that was checked. */
 static inline const void *md_node_value(const struct md_btree_node *n, u32 i)
 {
 	return (const u8 *)&n->keys[le32_to_cpu(n->max_entries)] +
 	       (size_t)i * le32_to_cpu(n->value_size);
 }
 
-/* How often a bitmap says block i of those it counts is referenced. */
+/* The count in a bitmap for its block i. */
 unsigned int md_bitmap_get(const struct md_bitmap_block *b, unsigned int i);
 void md_bitmap_set(struct md_bitmap_block *b, unsigned int i, unsigned int count);
 
 /*
- * Whether what was read from block is of that kind and whole: NULL, or a few words
- * on what is wrong.  value_size is that of leaves, or of the array.
+ * Checks that the data read from block is of that kind and undamaged: NULL, or a few words about
+ * the error. value_size is the size of a leaf's values, or of the array's.
  */
 const char *md_judge_node(const struct md_btree_node *n, u64 block, u32 value_size);
 const char *md_judge_array(const struct md_array_block *a, u64 block, u32 value_size);

@@ -187,7 +187,7 @@ bool md_undump_fail(struct md_undump *u, const char *fmt, ...)
 	return false;
 }
 
-/* NULL, without an error, if it is not there. */
+/* NULL, without an error, if the field is missing. */
 static const char *find(struct md_record *r, const char *name)
 {
 	unsigned int i;
@@ -321,7 +321,7 @@ static void take_set(struct md_undump *u, struct md_record *r)
 		md_undump_fail(u, "set: values that do not go together");
 		return;
 	}
-	/* Before there is memory for so many. */
+	/* Before memory for so many chunks is allocated. */
 	if (md_build_needs(info.nr_chunks) > max) {
 		md_undump_fail(u, "set: %llu chunks need at least %llu bytes of metadata, there is room for %llu",
 			       LL(info.nr_chunks), LL(md_build_needs(info.nr_chunks) * MD_BLOCK), LL(max * MD_BLOCK));
@@ -378,7 +378,7 @@ static void take_tunable(struct md_undump *u, struct md_record *r)
 		tunables->tunable[tunables->nr++] = t;
 }
 
-/* False if the range is not one of this set. */
+/* False if the range is outside the set. */
 static bool range(struct md_undump *u, struct md_record *r, u64 *chunk, u64 *chunks)
 {
 	*chunk = number(u, r, "chunk", u->content->info.nr_chunks - 1);

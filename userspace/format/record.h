@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A dump is a sequence of records: the set, its tiers, its tunables, runs of the
- * mapping and of heat; each a list of names and values.  Here is what they mean;
- * xml.c and json.c know how they are spelt.
+ * A dump is a sequence of records: the set, its tiers, its tunables, runs of the mapping and of
+ * heat; each is a list of names and values. This file defines their meaning; xml.c and json.c
+ * define the syntax.
  *
  * Bytes of text that are not printable ASCII, and backslashes, are spelt \xNN.
  */
@@ -25,8 +25,8 @@ struct md_field {
 	const char *name;
 	const char *value;
 	bool number;
-	bool used;			/* when a record is read */
-	char buf[MD_FIELD_TEXT];	/* when one is written */
+	bool used;			/* for reading: the field was used */
+	char buf[MD_FIELD_TEXT];	/* for writing */
 };
 
 struct md_record {
@@ -39,10 +39,10 @@ struct md_record {
 void md_dump(const struct md_content *c, void (*fn)(void *context, const struct md_record *r),
 	     void *context);
 
-/* Takes the records of a dump, the set first. */
+/* Reads the records of a dump, the set first. */
 struct md_undump {
 	struct md_content *content;
-	u64 max_blocks;			/* of the metadata it becomes, 0 if that is not known */
+	u64 max_blocks;			/* of the new metadata, 0 if unknown */
 	bool have_set;
 	char *error;			/* the first one; the caller frees */
 };
@@ -50,10 +50,10 @@ struct md_undump {
 /* False with an error. */
 bool md_undump_record(struct md_undump *u, struct md_record *r);
 
-/* Notes what is wrong, unless something was before.  False. */
+/* Keeps the message, unless there is one already. Returns false. */
 bool md_undump_fail(struct md_undump *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Syntax.  What is printed to f may have failed: see ferror(). */
+/* Syntax. Writing to f may have failed: see ferror(). */
 void md_write_xml(const struct md_content *c, FILE *f);
 void md_write_json(const struct md_content *c, FILE *f);
 /* False with u->error set. */

@@ -30,8 +30,8 @@ static bool refuse(struct md_repair *r, const char *fmt, ...)
  */
 
 /*
- * The generation is the set's: of an old copy, which lacks what was written since, the
- * kernel says that it is stale.  So it does of a tier that was missing only.
+ * The record gets the set's generation, so the kernel calls an old copy, which lacks later
+ * writes, stale. The kernel does the same with a tier that was only missing.
  */
 static void tier_from_label(const struct tier_meta_info *info, const struct md_label_source *l,
 			    unsigned int rank, struct tier_meta_tier *t)
@@ -62,7 +62,7 @@ static bool refuse_newer(struct md_repair *r, const struct md_label_source *l, u
 		      LL(l->label.generation), LL(generation));
 }
 
-/* A label whose tier's record is whole, t, or lost, NULL. */
+/* Checks a label; t is the tier's record, NULL if it is lost. */
 static bool judge_label(struct md_repair *r, const struct md_label_source *l, const struct tier_meta_tier *t)
 {
 	const struct tier_meta_info *info = &r->content.info;
@@ -91,7 +91,7 @@ static bool judge_label(struct md_repair *r, const struct md_label_source *l, co
 	return true;
 }
 
-/* Ranks as they were if the records are whole, else in the order of the labels. */
+/* If the records are whole their ranks are kept, else the order of the labels counts. */
 static bool add_tiers(struct md_repair *r, struct md_tiers *tiers, bool whole)
 {
 	unsigned int i, j;
@@ -147,7 +147,10 @@ static bool repair_tiers(struct md_repair *r, struct md_image *image, bool *whol
 	return add_tiers(r, tiers, *whole);
 }
 
-/* With all records lost, a tier that nobody names is one that never was: its chunks are given up, or it is refused. */
+/*
+ * With all records lost, a tier without a name cannot be known: its chunks are given up, or the
+ * repair is refused.
+ */
 static bool give_up_unnamed(struct md_repair *r)
 {
 	u64 i;
@@ -166,15 +169,15 @@ static bool give_up_unnamed(struct md_repair *r)
 	return true;
 }
 
-/* What an administrator has asked of the set, in the flags of its superblock. */
+/* Flags in the superblock that an administrator has set. */
 static u32 lasting_flags(u32 state)
 {
 	return TIER_SB_PAUSED | (md_has_home(state) ? TIER_SB_HOME_MASK : 0);
 }
 
 /*
- * A superblock that is damaged, not gone: if all trees, all places and all counts of
- * references agree with each other to the last block, its roots are right.
+ * The superblock is damaged, but not gone: if all trees, all places and all counts of references
+ * agree with each other to the last block, its roots are right.
  */
 static bool trust_superblock(struct md_repair *r, u8 *block)
 {
@@ -190,7 +193,7 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
 	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | lasting_flags(le32_to_cpu(sb->state)));
 	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
-	/* What labels say has a checksum of its own. */
+	/* Labels have a checksum of their own. */
 	if (label) {
 		memcpy(sb->uuid, label->set_uuid, sizeof(sb->uuid));
 		memcpy(sb->name, label->name, sizeof(sb->name));
@@ -202,7 +205,10 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	return check.have_info && !silent.errors && !silent.minor;
 }
 
-/* What nothing else confirms; features: those that only allow reading, as the damaged one has them. */
+/*
+ * Reports fields that nothing else confirms; features: those that only allow reading, from the
+ * damaged superblock.
+ */
 static void tell_doubts(struct md_repair *r, const struct tier_meta_info *info, u32 features)
 {
 	char policy[TIER_POLICY_NAME_SIZE], home[16] = "";
@@ -220,7 +226,7 @@ static void tell_doubts(struct md_repair *r, const struct tier_meta_info *info, 
 		 features == info->compat_ro_flags ? "" : " (what is unknown of it is cleared; a newer version may have set it)");
 }
 
-/* Of the tiers that an activation finds one, at least, gets the new generation. */
+/* At least one of the tiers present at an activation gets the new generation. */
 static void doubt_generation(struct md_repair *r)
 {
 	u64 newest = 0;
@@ -233,7 +239,7 @@ static void doubt_generation(struct md_repair *r)
 			 LL(r->content.info.generation), LL(newest));
 }
 
-/* A set that has been taken apart has none on the device that it went back to. */
+/* A set that was taken apart has no label on the device that took its place. */
 static bool home_has_label(const struct md_repair *r, const struct tier_meta_info *info)
 {
 	unsigned int i;
@@ -245,7 +251,7 @@ static bool home_has_label(const struct md_repair *r, const struct tier_meta_inf
 	return false;
 }
 
-/* Or false with the reason why not. */
+/* Or returns false with the reason for the refusal. */
 static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 {
 	const struct tier_superblock *sb = (void *)block;
@@ -255,31 +261,34 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 
 	if (!r->src->nr_blocks || md_source_read(r->src, TIER_SUPERBLOCK_LOCATION, block))
 		return refuse(r, "the superblock cannot be read. Restore a dump, or use what is left of a mirror");
-	/* As it was written, by a version that is newer. */
+	/* A superblock that a newer version wrote. */
 	if (!tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, &reason) &&
 	    tier_superblock_unpack(block, &image->info, &reason) == -EINVAL)
 		return refuse(r, "%s; a newer version of this tool may know it", reason);
 	newer = le32_to_cpu(sb->version) != TIER_FORMAT_VERSION ||
 		le32_to_cpu(sb->incompat_flags) & ~TIER_FEATURES_INCOMPAT;
 	features = le32_to_cpu(sb->compat_ro_flags);
-	/* Labels tell what the set is, but nothing tells which of the trees on the device are current. */
+	/*
+	 * Labels identify the set, but nothing tells which of the trees on the device are
+	 * current.
+	 */
 	if (!trust_superblock(r, block) || !md_image_open(image))
 		return refuse(r, "without a superblock it cannot be known where the mapping is. Restore a dump, or use what is left of a mirror");
 	if (newer)
 		return refuse(r, "the superblock is damaged, and says that it is of another version or has unknown features. Restore a dump, or use what is left of a mirror");
-	/* Not to be formatted anew, or taken apart, for the sake of a bit that has changed. */
+	/* One flipped bit must not cause a format, or the end of the set. */
 	if (image->info.state == TIER_STATE_FORMATTING ||
 	    (image->info.state == TIER_STATE_RETIRED &&
 	     (!r->nr_labels || home_has_label(r, &image->info))))
 		image->info.state = TIER_STATE_LIVE;
 	tell_doubts(r, &image->info, features);
-	/* Any policy does; with one that is not there the set could not be activated. */
+	/* Any policy will do; with an unknown policy the set could not be activated. */
 	if (!md_knows_policy(image->info.policy))
 		copy_string(image->info.policy, sizeof(image->info.policy), "default");
 	return true;
 }
 
-/* Names that are there twice or empty: what the kernel would not write. */
+/* Removes names that are double or empty, which the kernel would not write. */
 static void tidy_tunables(struct md_tunables *tunables)
 {
 	unsigned int i, j, nr = 0;
@@ -305,7 +314,7 @@ static bool repair(struct md_repair *r, u8 *block)
 
 	r->refusal = NULL;
 	r->given_up = 0;
-	/* Nothing else tells which chunks read as zeroes. */
+	/* Only these messages tell which chunks read as zeroes. */
 	r->p->all = true;
 	memset(&r->content, 0, sizeof(r->content));
 	damaged = !md_image_open(&image);
@@ -332,7 +341,7 @@ static bool repair(struct md_repair *r, u8 *block)
 	if (!whole && !give_up_unnamed(r))
 		return false;
 	md_content_judge(&r->content, r->p);
-	/* What is written is checked before it is used. */
+	/* The contents are checked before they are used. */
 	r->content.info.flags &= lasting_flags(r->content.info.state);
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Saves what can be read of damaged metadata. */
+/* Saves all that can be read of damaged metadata. */
 #ifndef TIER_LIB_REPAIR_H
 #define TIER_LIB_REPAIR_H
 
@@ -12,16 +12,19 @@ struct md_label_source {
 
 struct md_repair {
 	struct md_source *src;
-	struct md_problems *p;		/* what is found to be wrong: all of it is told */
-	/* Labels on the tiers, fastest first; none: as the metadata says. */
+	struct md_problems *p;		/* all errors, which are all reported */
+	/* Labels on the tiers, fastest first; none: in the order of the metadata. */
 	unsigned int nr_labels;
 	const struct md_label_source *labels;
-	/* Gives up what lies on tiers that have neither a record nor a label, or refuses. */
+	/*
+	 * Chunks on tiers with neither a record nor a label are given up; otherwise the repair
+	 * is refused.
+	 */
 	bool lose_tiers;
 
-	u64 given_up;			/* chunks, so */
+	u64 given_up;			/* number of these chunks */
 	struct md_content content;	/* the result, if it could be saved */
-	char *refusal;			/* why it could not; the caller frees */
+	char *refusal;			/* the reason, otherwise; the caller frees */
 };
 
 /* False with refusal set. */

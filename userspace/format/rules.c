@@ -55,7 +55,7 @@ void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *ti
 	u64 places = 0;
 	unsigned int i, j;
 
-	/* A format that was cut short has none yet. */
+	/* A format that was cut short has no records yet. */
 	if (info->state == TIER_STATE_FORMATTING && !tiers->nr)
 		return;
 	if (!tiers->nr)
@@ -152,7 +152,7 @@ static int by_place(const void *a, const void *b)
 	return x == y ? by_chunk(a, b) : x < y ? -1 : 1;
 }
 
-/* The first that is not before one with this entry and chunk. */
+/* The index of the first element that is not before this entry and chunk. */
 static size_t find_double(const struct md_doubles *doubles, u64 entry, u64 chunk)
 {
 	const struct md_double sought = { .entry = entry, .chunk = chunk };
@@ -176,7 +176,7 @@ static void sort_by_place(struct md_doubles *doubles)
 	doubles->sorted = true;
 }
 
-/* The first of those with one place knows who keeps it. */
+/* The keeper of a place is stored in the first element of that place. */
 void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
 {
 	struct md_doubles *doubles = &places->doubles;
@@ -191,7 +191,7 @@ void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
 		return;
 	d = &doubles->d[i];
 	i = find_double(doubles, entry, chunk);
-	/* Itself one of them? */
+	/* Is this chunk one of the doubles itself? */
 	if (i < doubles->nr && doubles->d[i].chunk == chunk)
 		return;
 	d->found = true;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What must hold between the contents of metadata: superblock, tiers, tunables,
- * entries of the mapping.  The same rules for metadata that is checked, repaired
- * or restored.
+ * Rules for the contents of metadata: superblock, tiers, tunables, entries of the mapping. The
+ * same rules apply to metadata that is checked, repaired or restored.
  */
 #ifndef TIER_LIB_RULES_H
 #define TIER_LIB_RULES_H
@@ -29,7 +28,7 @@ struct md_tunables {
 /* NULL if there is none. */
 const struct tier_meta_tier *md_find_tier(const struct md_tiers *tiers, unsigned int id);
 
-/* 0 is the fastest; what does not fit the records is an error. */
+/* Rank 0 is the fastest; a contradiction to the records is an error. */
 void md_rules_tiers(const struct tier_meta_info *info, const struct md_tiers *tiers,
 		    struct md_problems *p);
 void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p);
@@ -37,32 +36,32 @@ void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p
 /* Whether this version has a policy of that name. */
 bool md_knows_policy(const char *name);
 
-/* Whether the flags have the tier that takes the set's place, or has taken it. */
+/* Whether the flags name the tier that takes the set's place, or has taken it. */
 static inline bool md_has_home(u32 state)
 {
 	return state == TIER_STATE_REVERTING || state == TIER_STATE_RETIRED;
 }
 
-/* That tier's id, in such a state. */
+/* The id of that tier, in such a state. */
 static inline unsigned int md_home(const struct tier_meta_info *info)
 {
 	return (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
 }
 
-/* Bits and bytes of a superblock that must be zero; it was judged good otherwise. */
+/* Checks bits and bytes that must be zero in an otherwise good superblock. */
 void md_rules_superblock(const void *block, struct md_problems *p);
 
-/* Chunks that the length takes; the array may have more, none of them mapped. */
+/* Chunks that the length covers; the array may have more, none of them mapped. */
 u64 md_live_chunks(const struct tier_meta_info *info);
 
-/* A chunk whose place another one has taken. */
+/* A chunk whose place belongs to another chunk. */
 struct md_double {
 	u64 chunk, entry;
 	bool found;
 	u64 keeper;	/* the chunk that has the place, if found */
 };
 
-/* Of them, as many as there are lines for. */
+/* As many doubles as there are lines for. */
 struct md_doubles {
 	bool all;	/* there are lines for all */
 	bool sorted;	/* by place */
@@ -70,7 +69,7 @@ struct md_doubles {
 	struct md_double *d;
 };
 
-/* Which places are taken. */
+/* The taken places. */
 struct md_places {
 	const struct tier_meta_info *info;
 	const struct md_tiers *tiers;
@@ -84,16 +83,21 @@ void md_places_free(struct md_places *places);
 
 enum md_entry_verdict {
 	MD_ENTRY_GOOD,
-	MD_ENTRY_PIN,		/* the pin counts for nothing, the rest is good */
+	MD_ENTRY_PIN,		/* the pin is ignored, the rest is good */
 	MD_ENTRY_BAD,
-	MD_ENTRY_DOUBLE,	/* bad, and noted in doubles */
+	MD_ENTRY_DOUBLE,	/* bad, and added to doubles */
 };
 
 #define MD_WHY	96
-/* Takes the place of a good entry.  Otherwise, unless it is noted, why is filled in. */
+/*
+ * Takes the place of a good entry. Otherwise fills in why, unless the entry is added to doubles.
+ */
 enum md_entry_verdict md_places_take(struct md_places *places, u64 chunk, u64 entry, char why[MD_WHY]);
 
-/* When all are judged: looks with each entry, in the same order, for those that keep the places. */
+/*
+ * Called for each entry, in the same order, after all were checked: finds the keepers of the
+ * places.
+ */
 void md_doubles_look(struct md_places *places, u64 chunk, u64 entry);
 void md_doubles_tell(struct md_doubles *doubles, struct md_problems *p);
 

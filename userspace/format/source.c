@@ -9,7 +9,7 @@
 #include "base/util.h"
 
 #define PIECE_BLOCKS	1024	/* 4 MiB */
-/* A gap of so many blocks is read rather than skipped. */
+/* A gap of at most so many blocks is read, not skipped. */
 #define GAP_BLOCKS	16
 
 int md_source_init(struct md_source *src, int fd)
@@ -78,7 +78,7 @@ void md_refs_free(struct md_refs *refs)
 	memset(refs, 0, sizeof(*refs));
 }
 
-/* The key decides between equals, so that messages come in the same order each time. */
+/* Equal blocks are sorted by key, so that messages have the same order each time. */
 static int by_block(const void *a, const void *b)
 {
 	const struct md_ref *x = a, *y = b;
@@ -88,7 +88,7 @@ static int by_block(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* How many refs, from ref on, one read serves. */
+/* How many refs, from ref on, one read covers. */
 static size_t group(const struct md_source *src, const struct md_ref *ref, size_t nr)
 {
 	size_t i;
@@ -125,7 +125,7 @@ void md_source_read_all(struct md_source *src, struct md_refs *refs,
 		for (j = 0; j < nr; j++) {
 			const u8 *data = src->piece + (ref[j].block - start) * MD_BLOCK;
 
-			/* One bad block among them: each alone. */
+			/* One of the blocks is bad: read each alone. */
 			if (!together) {
 				data = src->piece;
 				if (md_source_read(src, ref[j].block, src->piece))

@@ -6,24 +6,24 @@
 #include "format/pd.h"
 
 struct md_source {
-	int fd;			/* may be O_DIRECT; stays the caller's */
+	int fd;			/* may be O_DIRECT; belongs to the caller */
 	u64 nr_blocks;
-	const void *superblock;	/* read in place of block 0, unless NULL */
+	const void *superblock;	/* used in place of block 0, unless NULL */
 	u8 *piece;
 };
 
-/* 0 or -errno: -EIO if the size cannot be learnt. */
+/* 0 or -errno: -EIO if the size is unknown. */
 int md_source_init(struct md_source *src, int fd);
 void md_source_free(struct md_source *src);
 
 /* Reads one block into data, which is aligned.  -EIO, -ENODATA past the end. */
 int md_source_read(struct md_source *src, u64 block, void *data);
 
-/* A block that something points to, and the keys that are said to be below it. */
+/* A block that a node points to, and the keys below it, as the node says. */
 struct md_ref {
 	u64 block;
 	u64 first, end;		/* keys from first to end - 1 */
-	bool fresh;		/* nothing pointed to it before */
+	bool fresh;		/* the first reference to the block */
 };
 
 struct md_refs {
@@ -35,8 +35,8 @@ void md_refs_add(struct md_refs *refs, const struct md_ref *ref);
 void md_refs_free(struct md_refs *refs);
 
 /*
- * Sorts by block and calls fn for each; data is NULL if the block cannot be read,
- * and good until fn returns.
+ * Sorts by block and calls fn for each block. data is NULL if the block cannot be read, and
+ * valid until fn returns.
  */
 void md_source_read_all(struct md_source *src, struct md_refs *refs,
 			void (*fn)(void *context, const struct md_ref *ref, const void *data),

@@ -41,7 +41,7 @@ static void take_overflow(void *context, u64 block, const void *value, bool fres
 	if (sm->said->count[block] != MD_COUNT_OVERFLOW || le32_to_cpu(count) < MD_COUNT_OVERFLOW)
 		md_error(sm->p, "space map: block %llu has a large count of %u and a small one of %u",
 			 LL(block), le32_to_cpu(count), sm->said->count[block]);
-	/* The mark of those that have had theirs. */
+	/* Marks blocks whose count was read. */
 	sm->said->count[block] = le32_to_cpu(count) | 0x80000000U;
 }
 
@@ -53,7 +53,7 @@ static void overflow_bad(void *context, const struct md_ref *ref, const char *wh
 	sm->whole = false;
 }
 
-/* Counts above 2 are in a tree of their own. */
+/* Counts above 2 are in a separate tree. */
 static void read_overflow(struct sm_read *sm, u64 root)
 {
 	struct md_tree tree = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the states of a set are called, in dumps and in udev's properties. */
+/* Names of a set's states, in dumps and in udev's properties. */
 #ifndef TIER_LIB_STATE_H
 #define TIER_LIB_STATE_H
 

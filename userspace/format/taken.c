@@ -21,11 +21,11 @@ void md_taken_free(struct md_taken *t)
 	*t = (struct md_taken){ 0 };
 }
 
-/* Where the leaf is, or is to be. */
+/* The slot of the leaf, or a free slot for it. */
 static u32 *find(const struct md_taken *t, u64 nr)
 {
 	size_t mask = (1UL << t->bits) - 1;
-	/* 2^64 / golden ratio: what follows each other goes far apart. */
+	/* 2^64 / golden ratio: neighbours are placed far apart. */
 	size_t i = nr * 0x9e3779b97f4a7c15ULL >> (64 - t->bits);
 
 	while (t->hash[i] && t->leaf[t->hash[i] - 1].nr != nr)

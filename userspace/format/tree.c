@@ -23,7 +23,7 @@ bool md_count(struct md_counts *counts, u64 block)
 struct level {
 	struct md_tree *tree;
 	unsigned int depth;
-	u32 kind;		/* of its nodes; 0: none seen yet */
+	u32 kind;		/* of its nodes; 0: not known yet */
 	struct md_refs below;
 };
 
@@ -125,7 +125,7 @@ struct array_walk {
 	u32 per_block;
 	u64 nr_blocks;
 	struct md_refs blocks;
-	u8 *seen;		/* a bit for each block: known, or known to be lost */
+	u8 *seen;		/* a bit for each block: read, or known to be lost */
 };
 
 static bool see(struct array_walk *w, u64 key)
@@ -150,7 +150,7 @@ static void array_node_bad(void *context, const struct md_ref *ref, const char *
 	struct array_walk *w = context;
 	u64 key;
 
-	/* Some of it may be found. */
+	/* Orphans may replace some of these blocks. */
 	if (w->array->orphans)
 		return;
 	for (key = ref->first; key < ref->end; key++)
@@ -226,7 +226,7 @@ static void adopt_orphans(struct array_walk *w)
 				found = &orphans->ref[end];
 				fitting++;
 			}
-		/* Two would be one too many: nothing tells which is right. */
+		/* With two fitting orphans nothing tells which is right. */
 		if (fitting == 1 && !(w->seen[key / 8] >> key % 8 & 1)) {
 			see(w, key);
 			md_refs_add(&w->blocks, found);

@@ -112,7 +112,7 @@ static void on_end(void *context, const char *name)
 	x->depth--;
 }
 
-/* A dump has no use for them, and some are made to exhaust memory. */
+/* A dump needs no document type, and some document types are made to exhaust memory. */
 static void on_doctype(void *context, const char *name, const char *system_id, const char *public_id,
 		       int has_internal_subset)
 {

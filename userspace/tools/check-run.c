@@ -28,7 +28,7 @@ static bool write_superblock(int fd, void *block)
 	return pwrite(fd, block, MD_BLOCK, 0) == MD_BLOCK && !fsync(fd);
 }
 
-/* Through the descriptor of the check: nobody else can have written since. */
+/* Uses the descriptor of the check: nobody else can have written since. */
 static bool clear_flag(const struct check_run *run, int fd, const struct tier_meta_info *info)
 {
 	void *block;

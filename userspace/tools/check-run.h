@@ -11,25 +11,25 @@ struct check_run {
 	const char *input;
 	bool superblock_only;
 	bool skip_mappings;
-	bool snapshot;		/* the metadata snapshot's contents; the set may be live */
+	bool snapshot;		/* only the metadata snapshot; the set may be active */
 	bool ignore_minor;	/* not with clear_needs_check */
 	bool clear_needs_check;	/* if nothing is wrong */
-	bool in_silence;	/* say nothing of what is found: first has it */
+	bool in_silence;	/* print no errors; the first error is in first */
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels are to be compared */
-	void (*was_read)(void *context);	/* if not NULL: all that is to be read is */
+	void (*was_read)(void *context);	/* when all was read; or NULL */
 	void *context;
 
-	/* Filled in. */
+	/* Results. */
 	uint64_t errors, minor;
-	bool needs_check;	/* the flag is set, still */
-	bool cleared;		/* it was, and is no more */
-	char *first;		/* the first thing that is wrong, NULL; the caller frees */
+	bool needs_check;	/* the flag is still set */
+	bool cleared;		/* the flag was cleared */
+	char *first;		/* the first error, or NULL; the caller frees */
 };
 
 /*
- * Whether nothing is wrong.  All that is was said, but for --quiet's sake; that
- * the input cannot be opened is always said.
+ * Whether there is no error. Prints all errors, unless --quiet. Always says if the input cannot
+ * be opened.
  */
 bool check_run(struct check_run *run);
 

@@ -16,7 +16,7 @@
 #include "tools/output.h"
 #include "tools/tool.h"
 
-/* All of it, or false with the errors said. */
+/* Reads all metadata; false with the errors said. */
 static bool read_whole(const struct dump_run *run, struct md_source *src, struct md_content *c)
 {
 	struct tool_input input = { run->ctx, run->input };
@@ -58,7 +58,7 @@ static bool write_dump(const struct dump_run *run, const struct md_content *c, F
 	return !fflush(f) && !ferror(f);
 }
 
-/* Text over metadata would be the end of the set. */
+/* Text written over metadata would destroy the set. */
 static bool may_write(const struct dump_run *run)
 {
 	struct stat in, out;
@@ -93,7 +93,7 @@ static bool write_and_close(const struct dump_run *run, const struct md_content 
 	return good;
 }
 
-/* Of a file that is made anew. */
+/* The usual mode of a new file. */
 static mode_t usual_mode(void)
 {
 	mode_t mask = umask(0);
@@ -102,7 +102,7 @@ static mode_t usual_mode(void)
 	return 0666 & ~mask;
 }
 
-/* So that the name, too, outlasts a power cut, where folders can be synced. */
+/* So that the name, too, survives a power cut, on file systems that can sync a directory. */
 static void sync_folder(const char *path)
 {
 	char *copy = xstrdup(path);
@@ -115,7 +115,7 @@ static void sync_folder(const char *path)
 	free(copy);
 }
 
-/* Beside the file, which may be the only good dump there is, and then in its place. */
+/* Writes a new file and renames it, as the old file may be the only good dump. */
 static bool replace_file(const struct dump_run *run, const struct md_content *c, const char *path, mode_t mode)
 {
 	char *new = xasprintf("%s.XXXXXX", path);
@@ -133,7 +133,7 @@ static bool replace_file(const struct dump_run *run, const struct md_content *c,
 		free(new);
 		return false;
 	}
-	/* Where files have no modes, as on FAT, this fails. */
+	/* This fails on file systems without modes, such as FAT. */
 	fchmod(fd, mode & 0777);
 	good = write_and_close(run, c, new, f);
 	if (good && rename(new, path)) {
@@ -194,7 +194,7 @@ bool dump_run(const struct dump_run *run)
 	return good;
 }
 
-/* By its first character that is no blank. */
+/* Chooses the format by the first character that is no blank. */
 static bool parse(FILE *f, struct md_undump *u)
 {
 	int c;
@@ -208,7 +208,7 @@ static bool parse(FILE *f, struct md_undump *u)
 	return c == '{' ? md_parse_json(f, u) : md_parse_xml(f, u);
 }
 
-/* 0: as many as it needs, or it cannot be told yet. */
+/* 0: as many as needed, or unknown yet. */
 static u64 blocks_of(const char *output)
 {
 	int fd = open(output, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

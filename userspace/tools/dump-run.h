@@ -11,17 +11,17 @@ struct dump_run {
 	const char *input;
 	const char *output;	/* NULL: standard output */
 	bool json;
-	bool snapshot;		/* what the metadata snapshot holds; the set may be live */
-	void (*was_read)(void *context);	/* if not NULL: all that is to be read is */
+	bool snapshot;		/* only the metadata snapshot; the set may be active */
+	void (*was_read)(void *context);	/* when all was read; or NULL */
 	void *context;
 };
 
-/* False with the error said; a file that was there is as it was. */
+/* False with the error said; then an old file is unchanged. */
 bool dump_run(const struct dump_run *run);
 
 /*
- * What is in a dump, in XML or JSON ("-": standard input), that is meant for output and in
- * order.  md_content_free() if true.
+ * Reads a dump for output, XML or JSON ("-": standard input), and checks it. The caller calls
+ * md_content_free() if true.
  */
 bool restore_read(struct tier_context *ctx, const char *input, const char *output, struct md_content *content);
 
@@ -31,13 +31,13 @@ struct repair_run {
 	const char *output;
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */
-	bool lose_tiers;	/* that are not among them and have no record */
-	/* Asked before such are lost; NULL: nobody. */
+	bool lose_tiers;	/* give up chunks of tiers without name and record */
+	/* Asked before chunks are given up; NULL: not asked. */
 	bool (*may_lose)(const struct repair_run *run, unsigned long long chunks);
 	const void *context;
 };
 
-/* The same; what is lost is said on standard output. */
+/* The same; prints to standard output which chunks are lost. */
 bool repair_run(const struct repair_run *run);
 
 #endif

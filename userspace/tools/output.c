@@ -94,7 +94,7 @@ bool output_may_overwrite(struct tier_context *ctx, int fd, const char *path)
 	struct member m = { 0 };
 	struct stat st;
 
-	/* What a device carries was named, and --force was about that. */
+	/* The contents of the device were named, and --force allowed to overwrite them. */
 	if (ctx->force && (fstat(fd, &st) || S_ISBLK(st.st_mode)))
 		return true;
 	member_judge(fd, &m);
@@ -106,7 +106,7 @@ bool output_may_overwrite(struct tier_context *ctx, int fd, const char *path)
 	} else if (m.kind == MEMBER_DAMAGED && m.is_label) {
 		err(ctx, ERR_UNSUITABLE, "%s: %s. Name another device or file.", path, m.reason);
 	} else if (m.kind == MEMBER_UNREADABLE && lseek(fd, 0, SEEK_END) >= MEMBER_HEAD) {
-		/* What is too short for a label is no tier. */
+		/* A file too short for a label is no tier. */
 		err(ctx, ERR_UNSUITABLE,
 		    "%s: %s, so it may be a tier, with its data. Name another device or file.", path,
 		    m.reason);
@@ -155,7 +155,7 @@ static int open_output(struct tier_context *ctx, const char *path, const char *i
 	return fd;
 }
 
-/* Bytes; 0 with the error said. */
+/* Size in bytes; 0 with the error said. */
 static u64 make_room(struct tier_context *ctx, int fd, const char *path, u64 nr_chunks)
 {
 	u64 needed = md_build_needs(nr_chunks) * MD_BLOCK, good = geometry_metadata_good(nr_chunks);

@@ -45,7 +45,7 @@ static bool read_labels(const struct repair_run *run, struct md_label_source *la
 	return true;
 }
 
-/* What was written, as any other metadata. */
+/* Checks the result like any other metadata. */
 static bool check_output(struct tier_context *ctx, const char *output)
 {
 	struct tool_input input = { ctx, output };

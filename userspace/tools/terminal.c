@@ -13,7 +13,7 @@ struct terminal *terminal_of(struct tier_context *ctx)
 	return (struct terminal *)ctx;
 }
 
-/* What is for JSON; without it the errors, which are few. */
+/* Keeps lines for JSON; without --json only the errors, which are few. */
 static void keep(struct terminal *t, enum line_level level, enum error_code code, const char *text)
 {
 	t->line = xrealloc(t->line, t->nr_lines + 1, sizeof(*t->line));
@@ -23,7 +23,7 @@ static void keep(struct terminal *t, enum line_level level, enum error_code code
 	t->nr_lines++;
 }
 
-/* Files and disks may have any name. */
+/* Names of files and disks may contain any bytes. */
 static void print_line(const char *before, const char *line)
 {
 	char *s = xstrdup(line);

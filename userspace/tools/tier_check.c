@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_check: is a set's metadata in order? */
+/* tier_check: checks a set's metadata. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static const char *contradiction(const struct check_run *run, bool tiers)
 	return tool_tiers_wrong(run->nr_tiers, tiers);
 }
 
-/* The arguments that are no options, sorted by where they stand. */
+/* The arguments that are no options, sorted by their position. */
 struct operands {
 	const char *metadata;	/* the first before --tiers */
 	const char *superfluous;	/* the second before --tiers */
@@ -78,7 +78,7 @@ static void add_operand(struct operands *o, const char *word, bool is_tier)
 		o->superfluous = word;
 }
 
-/* The metadata that -i or an operand names; NULL with the error said. */
+/* The metadata named by -i or an operand; NULL with the error said. */
 static const char *choose_input(struct tier_context *ctx, const struct operands *o, const char *option)
 {
 	const char *input = option ? option : o->metadata;
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
-	for (; optind < argc; optind++)		/* those behind -- */
+	for (; optind < argc; optind++)		/* arguments behind -- */
 		add_operand(&operands, argv[optind], tiers);
 	run.tiers = operands.tiers;
 	run.nr_tiers = operands.nr_tiers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_dump: a set's metadata as text. */
+/* tier_dump: writes a set's metadata as text. */
 #include <stdio.h>
 #include <string.h>
 

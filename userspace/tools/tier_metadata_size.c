@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_metadata_size: how large a metadata device should be. */
+/* tier_metadata_size: prints how large a metadata device should be. */
 #include <stdio.h>
 
 #include "base/context.h"
@@ -66,7 +66,7 @@ static int answer(struct tier_context *ctx, uint64_t size, uint64_t chunk, bool 
 	bytes = minimum ? geometry_metadata_min(chunks) : geometry_metadata_good(chunks);
 	if (bytes < needed)
 		bytes = needed;
-	/* Devices have no part of a block. */
+	/* Devices consist of whole blocks. */
 	bytes = DIV_ROUND_UP_ULL(bytes, MD_BLOCK) * MD_BLOCK;
 	if (numeric)
 		printf("%llu\n", (unsigned long long)bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_repair: what can be read of damaged metadata. */
+/* tier_repair: saves what can be read of damaged metadata. */
 #include <stdio.h>
 
 #include "base/context.h"

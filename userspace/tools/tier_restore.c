@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_restore: metadata from a dump. */
+/* tier_restore: makes metadata from a dump. */
 #include <stdio.h>
 
 #include "base/context.h"

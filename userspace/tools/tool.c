@@ -78,7 +78,9 @@ int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared
 		err(ctx, ERR_UNSUITABLE, "%s: neither a block device nor a file.", path);
 		return -1;
 	}
-	/* What a loop device shows may be the live metadata of a set, as well as that of a device. */
+	/*
+	 * The file of a loop device may be the metadata of an active set, like a device in use.
+	 */
 	held = S_ISREG(st.st_mode) && !shared ? file_held(&st) : NULL;
 	if (held) {
 		err(ctx, ERR_IN_USE, "%s: %s. Name that.", path, held);

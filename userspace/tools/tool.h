@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tier_check, tier_dump, tier_restore and tier_repair share. */
+/* Shared by tier_check, tier_dump, tier_restore and tier_repair. */
 #ifndef TIER_TOOLS_TOOL_H
 #define TIER_TOOLS_TOOL_H
 
@@ -11,20 +11,20 @@
 #include "base/util.h"
 #include "tools/terminal.h"
 
-/* What every tool has. */
+/* Options that every tool has. */
 #define TOOL_OPTIONS						\
 	{ "help", no_argument, NULL, 'h' },			\
 	{ "version", no_argument, NULL, 'V' },			\
 	{ NULL, 0, NULL, 0 }
 
 /*
- * The next option, -1 after the last, as getopt_long() but for the messages.  Does
+ * Returns the next option, -1 after the last, like getopt_long(), with our own messages. Does
  * not return from TOOL_OPTIONS, nor from a wrong option, with the error said.
  */
 int tool_option(struct tier_context *ctx, int argc, char **argv, const char *letters,
 		const struct option *options, const char *help);
 
-/* What is wrong with so many devices, given or not given after --tiers; or NULL. */
+/* The error in the number of devices, with or without --tiers; or NULL. */
 const char *tool_tiers_wrong(unsigned int nr, bool announced);
 
 /* Exit codes. */
@@ -32,23 +32,24 @@ const char *tool_tiers_wrong(unsigned int nr, bool announced);
 #define TOOL_FAILED	1
 
 /*
- * Opens metadata; a block device that is in use, and a file that a loop device shows, is
- * refused, unless shared.  flags: O_RDONLY or O_RDWR.  A file descriptor, or -1 with the error said.
+ * Opens metadata. A block device in use, and a file that a loop device shows, are refused,
+ * unless shared. flags: O_RDONLY or O_RDWR. Returns a file descriptor, or -1 with the error
+ * said.
  */
 int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared);
 
-/* The same and its source.  False with the error said. */
+/* Also makes its source. False with the error said. */
 bool tool_open_source(struct tier_context *ctx, const char *path, bool shared, struct md_source *src);
 void tool_close_source(struct md_source *src);
 
-/* Problems are errors of this struct tool_input. */
+/* Errors in the metadata are printed with this input's name. */
 struct tool_input {
 	struct tier_context *ctx;
 	const char *path;
 };
 void tool_say_problem(void *input, const char *text);
 
-/* Closes stdout; TOOL_FAILED with the error said if what was printed got lost. */
+/* Closes stdout; TOOL_FAILED with the error said if output could not be written. */
 int tool_finish(struct terminal *t, int code);
 
 #endif

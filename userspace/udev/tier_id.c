@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tier_id: what a device is to a tiered set, as properties for udev. */
+/* tier_id: prints the role of a device in a tiered set, as properties for udev. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const char help[] =
 "\n"
 "Exit status: 0 done, 1 it cannot be read, 2 usage.\n";
 
-/* What is read from a device must not end a line, nor mean anything to udev or a shell. */
+/* Text from a device must not end a line, nor mean anything to udev or a shell. */
 static bool harmless(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	}
 	member_judge(fd, &m);
 	close(fd);
-	/* What is damaged may be something else by now: nothing is said of it. */
+	/* A damaged label may belong to a device with another use by now: print nothing. */
 	if (m.kind != MEMBER_METADATA && m.kind != MEMBER_TIER)
 		return m.kind == MEMBER_UNREADABLE ? EXIT_FAILED : EXIT_DONE;
 	print_member(&m);

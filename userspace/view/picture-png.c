@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The heat map as PNG, by libpng.  What words it needs are in its text chunks;
- * in the picture there are the tiers' ranks alone.
+ * The heat map as PNG, by libpng. Explanations are in its text chunks; the picture shows only
+ * the tiers' ranks.
  */
 #include <png.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static void draw(const struct picture *p, struct canvas *c)
 	}
 }
 
-/* libpng's own would write to a file. */
+/* Output to memory; libpng itself would write to a file. */
 struct output {
 	unsigned char *bytes;
 	size_t len;

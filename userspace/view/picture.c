@@ -137,7 +137,7 @@ static void print_row(const struct picture *p, unsigned int from, unsigned int t
 
 	printf("%10llu ", (unsigned long long)cell_chunk(p, from));
 	if (depth == DEPTH_NONE) {
-		/* Two lines: where it lies, how hot it is. */
+		/* Two lines: the rank, and the heat. */
 		for (i = from; i < to; i++)
 			putchar(rank_letter(cell_rank(p, i)));
 		printf("\n%11s", "");

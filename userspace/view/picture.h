@@ -13,7 +13,7 @@ struct picture {
 	unsigned int columns;
 	unsigned int nr_cells;
 	const struct heat_bucket *cell;
-	const struct ranges *chunks;	/* what the cells count in */
+	const struct ranges *chunks;	/* the unit of the cells */
 	double hottest;		/* mean heat of a chunk in the hottest cell */
 };
 
@@ -24,18 +24,18 @@ struct rgb {
 void picture_init(struct picture *p, const struct set *s, const struct ranges *chunks,
 		  const struct heat_bucket *cell, unsigned int nr_cells);
 
-/* The tier that most of the cell lies on, -1 if nothing of it is mapped. */
+/* The tier with most chunks of the cell, -1 if no chunk of it is mapped. */
 int cell_rank(const struct picture *p, unsigned int i);
-/* 0 to LEVELS - 1, by the logarithm of the heat of a chunk. */
+/* 0 to LEVELS - 1, by the logarithm of the mean heat of a chunk. */
 unsigned int cell_level(const struct picture *p, unsigned int i);
 /* A hue for each tier, from red for the fastest to blue; the hotter, the brighter. */
 struct rgb tier_colour(const struct picture *p, int rank, unsigned int level);
-/* The chunk that the cell begins with. */
+/* The first chunk of the cell. */
 uint64_t cell_chunk(const struct picture *p, unsigned int i);
 /* "chunks 0-15: tier 0, heat 12" */
 void cell_text(const struct picture *p, unsigned int i, struct text *t);
 
-/* As wide as p->columns; coloured if the terminal may be. */
+/* At most p->columns wide; coloured if the terminal allows it. */
 void picture_print(const struct picture *p);
 /* The document. */
 void picture_svg(const struct picture *p, struct text *t);

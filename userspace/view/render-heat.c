@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* JSON of what is hot and where it lies. */
+/* JSON of the hot chunks and files, and of where they lie. */
 #include "dm/status.h"
 #include "set/hot.h"
 #include "set/set.h"

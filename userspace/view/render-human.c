@@ -105,7 +105,7 @@ static void used_cell(char *buf, size_t size, const struct report *r, unsigned i
 		snprintf(buf, size, "%u%%", percent(r->used[rank], places));
 }
 
-/* In words; the first thing that is wrong with a device comes before what else is not as usual. */
+/* In words; a problem of the device comes before any other state. */
 static const char *tier_state(const struct report *r, unsigned int rank)
 {
 	const struct health *h = &r->tier_health[rank];

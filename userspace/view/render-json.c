@@ -26,7 +26,7 @@ void put_number(json_object *o, const char *key, uint64_t n)
 	json_object_object_add(o, key, json_object_new_uint64(n));
 }
 
-/* Nothing that is known has no size. */
+/* A size of 0 means unknown: null. */
 static void put_size(json_object *o, const char *key, uint64_t bytes)
 {
 	json_object_object_add(o, key, bytes ? json_object_new_uint64(bytes) : NULL);
@@ -64,7 +64,7 @@ json_object *json_new_set(const struct set *s)
 	return o;
 }
 
-/* A tunable as a number where it is one. */
+/* A tunable as a number if its value is one. */
 static void put_value(json_object *o, const char *key, const char *value)
 {
 	uint64_t n;
@@ -251,7 +251,7 @@ static void free_lost(json_object *a, void *lost)
 	free(lost);
 }
 
-/* The report is gone by the time that this is printed. */
+/* Copied, as the report is gone when this is printed. */
 static json_object *lost_array(const struct report *r)
 {
 	json_object *a = json_object_new_array();

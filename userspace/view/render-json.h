@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of what makes JSON. */
+/* Shared by the sources that make JSON. */
 #ifndef TIERCTL_RENDER_JSON_H
 #define TIERCTL_RENDER_JSON_H
 

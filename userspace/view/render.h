@@ -7,33 +7,33 @@
 
 void show_list(const struct report *reports, unsigned int nr);
 void show_status(const struct report *r);
-/* devices: what scan found; sets: the sets they were sorted into. */
+/* devices: found by scan; sets: the sets that they belong to. */
 void show_scan(const struct member_list *devices, const struct set_list *sets);
 void show_tunables(const struct set *s, const char *key);
 
 /*
- * JSON goes out once, when the command has ended: an envelope with the sets, the
- * devices and the errors said by then.
+ * JSON is printed once, at the end of the command: an envelope with the sets, the devices and
+ * the errors.
  */
 void json_start(const char *command);
 void json_add_report(const struct report *r);
 void json_add_scan(const struct member_list *devices, const struct set_list *sets);
 void json_add_tunables(const struct set *s, const char *key);
 struct check_run;
-/* name: of the set, or what was checked. */
+/* name: of the set, or of the device or file that was checked. */
 void json_add_check(const char *name, const struct check_run *run, bool fine);
 struct terminal;
 void json_finish(const struct terminal *t);
 /* The same of a command that changes something and has no report of its own. */
 void json_finish_change(const struct terminal *t, int exit_code);
-/* The command has printed JSON of its own, an object a line: no envelope. */
+/* The command has printed its own JSON, one object a line: no envelope. */
 void json_is_a_stream(void);
 
 struct picture;
 void json_add_heatmap(const struct picture *p);
 
 struct hot;
-/* To the set that was reported last. */
+/* Adds to the set that was reported last. */
 void json_add_hot(const struct hot *hot);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The reader, the check and the repair of metadata under libFuzzer.  An input is an image,
- * but for the free blocks behind it; the mutator makes checksums and block numbers right
- * again most of the time, each by the kind that the block had, so that what lies behind
- * them is reached.  The first input is a small set that is sound.
+ * The reader, the check and the repair of metadata under libFuzzer. An input is an image without
+ * the free blocks at its end. Most of the time the mutator corrects checksums and block numbers,
+ * by the kind that the block had, so that the code behind these checks is reached. The first
+ * input is a small set that is undamaged.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "../../unit/userspace/reseal.h"
 
 #define BLOCK		TIER_METADATA_BLOCK_SIZE
-/* The repair goes through all that a superblock claims: seconds, if it is a billion. */
+/* The repair reads as many chunks as a superblock claims: seconds, if it claims a billion. */
 #define MAX_CHUNKS	(1U << 20)
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
@@ -34,7 +34,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 static struct {
 	uint8_t *image;
 	size_t size;		/* of the blocks in use */
-	size_t whole;		/* what the space map counts; zero behind size */
+	size_t whole;		/* number of blocks in the space map; zero behind size */
 } base;
 
 void die(const char *fmt, ...)
@@ -47,7 +47,7 @@ void die(const char *fmt, ...)
 	abort();
 }
 
-/* What a sound set has. */
+/* The contents of an undamaged set. */
 static void make_base(void)
 {
 	struct md_content content;
@@ -65,7 +65,7 @@ static void make_base(void)
 		base.size -= BLOCK;
 }
 
-/* One of the first entries of a mapping's block, were it one, becomes what another is. */
+/* Copies one of the first entries of a mapping block over another one. */
 static void copy_entry(uint8_t *block)
 {
 	uint8_t *values = block + sizeof(struct md_array_block);
@@ -90,12 +90,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 		block = was = rand() % nr;
 		memcpy(before, data + block * BLOCK, BLOCK);
 		if (rand() % 20 == 0 && size + BLOCK <= max_size) {
-			/* One more, a copy. */
+			/* Adds a copy of a block. */
 			memcpy(data + nr * BLOCK, before, BLOCK);
 			block = nr++;
 			size = nr * BLOCK;
 		}
-		/* The headers and what comes after them count most; sizes stay. */
+		/* The headers and the fields behind them matter most; sizes stay. */
 		if (rand() % 8 == 0)
 			copy_entry(data + block * BLOCK);
 		else if (rand() % 2)
@@ -118,7 +118,7 @@ static int entry_seen(void *context, u64 chunk, u64 entry)
 	return 0;
 }
 
-/* What was reached; said at the end. */
+/* Statistics of the code reached; printed at the end. */
 static struct {
 	unsigned long images, content, repaired, bitmaps, overflow, compared, orphans;
 } seen;
@@ -138,7 +138,7 @@ static void say_seen(void)
 	       seen.images, seen.content, seen.repaired, seen.bitmaps, seen.overflow, seen.compared, seen.orphans);
 }
 
-/* Where the chunks of an image are that the check is content with: tier id and place. */
+/* If the check found no error: the tier id and place of each chunk. */
 static u64 *place;
 static size_t nr_places, room;
 
@@ -163,7 +163,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By other means: two chunks on one place are never missed. */
+/* Without the library: two chunks on one place are never missed. */
 static void check_content(const uint8_t *image, size_t size)
 {
 	size_t i;
@@ -194,7 +194,7 @@ static void check_image(int fd, const uint8_t *data, size_t size)
 		check_content(data, size);
 	repair.src = &src;
 	repair.p = &problems;
-	/* Either there is a result or a reason why not. */
+	/* There must be a result, or a reason for the refusal. */
 	if (md_repair(&repair))
 		seen.repaired++;
 	else if (!repair.refusal)

@@ -402,12 +402,12 @@ static void many_losses(void)
 	int fd;
 
 	make_big(&big);
-	/* Each block has something to lose. */
+	/* Each block holds data that can be lost. */
 	for (i = 0; i < BIG; i++)
 		big.mapping[i] |= 1ULL << TIER_ENTRY_PIN_SHIFT;
 	fd = write_image(&big);
 	for (i = 1; i <= 310; i += i < 309 ? 2 : 1) {
-		/* The mapping is written first. */
+		/* The mapping is the first array that is written. */
 		if (!gone || pwrite(fd, "spoilt", 6, (1 + i) * MD_BLOCK + 100) != 6)
 			exit(1);
 		memset(gone + i * per_block, true, per_block);
@@ -434,7 +434,7 @@ static void many_losses(void)
 	md_content_free(&big);
 }
 
-/* Bits of the superblock flip: saved with all roots, or refused. */
+/* Bits of the superblock flip: the repair saves all roots, or refuses. */
 static void flipped_superblock(const struct md_content *c, int fd)
 {
 	unsigned int i, saved = 0, wrong = 0;
@@ -454,7 +454,7 @@ static void flipped_superblock(const struct md_content *c, int fd)
 		md_source_init(&src, fd);
 		if (md_repair(&r)) {
 			saved++;
-			/* And can be activated for writing. */
+			/* The result can be activated for writing. */
 			wrong += !p.errors || tier_features_read_only(r.content.info.compat_ro_flags) ||
 				 memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
 		} else {
@@ -469,7 +469,7 @@ static void flipped_superblock(const struct md_content *c, int fd)
 	ok(!wrong && saved > 50, "a damaged superblock: %u of 200 saved, the others refused", saved);
 }
 
-/* Repairs what is in fd; the state that comes out, or 0. */
+/* Repairs the metadata in fd; returns the state in the result, or 0. */
 static u32 repaired(int fd, u32 *flags)
 {
 	struct md_problems p = { 0 };
@@ -488,7 +488,7 @@ static u32 repaired(int fd, u32 *flags)
 	return state;
 }
 
-/* Which tier takes the set's place, or has taken it, is known nowhere else. */
+/* Only the state and flags say which tier takes the set's place, or has taken it. */
 static void way_back(u32 state)
 {
 	struct md_content c, read;
@@ -539,7 +539,7 @@ static void flipped_state(int fd)
 		exit(1);
 }
 
-/* What was said, all of it. */
+/* All messages. */
 static char said[4096];
 
 static void note(void *context, const char *text)
@@ -563,7 +563,7 @@ static struct md_label_source label_of(unsigned int i, u64 generation)
 	return l;
 }
 
-/* What becomes of fd with these labels; what is refused is said, too. */
+/* Repairs fd with these labels; a refusal is added to the messages. */
 static bool repair_with(int fd, const struct md_label_source *labels, unsigned int nr, struct md_content *c)
 {
 	struct md_problems p = { .say = note };
@@ -594,7 +594,7 @@ static bool current(const struct md_content *c, unsigned int i, u64 label)
 	return tier_label_current(c->tiers.tier[i].generation, c->tiers.tier[i].next_generation, label);
 }
 
-/* The set is of generation 7 and was about to be of 8, as tier id 3 may be already. */
+/* The set has generation 7 and was changing to 8, as the label of tier id 3 may say already. */
 static void labels_and_records(int fd, bool whole)
 {
 	const char *records = whole ? "whole" : "lost";
@@ -669,7 +669,7 @@ static void labels(int fd)
 		exit(1);
 }
 
-/* What the superblock says of itself, with a checksum that is right or is not. */
+/* A field of the superblock has this value, with a correct checksum or without. */
 static void superblock_says(int fd, bool sealed, size_t member, u64 value, bool saved, const char *says)
 {
 	struct md_label_source l = label_of(0, 8);
@@ -724,7 +724,7 @@ static void note_claim(void *context, const char *text)
 		named[chunk]++;
 }
 
-/* 300 chunks and one more are on one place, which the first keeps. */
+/* 300 chunks and one more have the same place, which the first chunk keeps. */
 static void many_are_named(int fd)
 {
 	struct md_problems p = { .say = note_claim };
@@ -742,7 +742,7 @@ static void many_are_named(int fd)
 	md_source_free(&src);
 }
 
-/* Neither is known to be right, so both are named. */
+/* Either may be the right one, so both are named. */
 static void both_are_named(void)
 {
 	struct md_problems p = { .say = note };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What pin, unpin and --refresh do to the record and to the set; both are made up here. */
+/* Changes to the record and to the set by pin, unpin and --refresh; both are fakes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ bool is_path(const struct set_list *l, const char *w) { (void)l; (void)w; return
 struct set *stack_find_set(struct stack *s, dev_t dev) { (void)s; (void)dev; return &the_set; }
 int wait_for_chunks(struct set *s, const struct ranges *c, unsigned int r) { (void)s; (void)c; (void)r; return 0; }
 
-/* What is named: the one file */
+/* The named file */
 
 int target_parse(const struct args *args, const char *command, unsigned int flags, struct target *t)
 {

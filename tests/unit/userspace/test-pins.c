@@ -60,7 +60,7 @@ static void test_wrong_lines(void)
 	}
 }
 
-/* The root of the file system, in place of what is mounted here. */
+/* The root of the file system; replaces the real mount points. */
 static char root[] = "/tmp/test-pins.XXXXXX";
 
 const struct mount *mounts_find(const struct mounts *list, dev_t dev)
@@ -79,7 +79,7 @@ int mount_open_root(const struct mounts *list, dev_t dev)
 	return open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Who owns the root of a file system can put anything there. */
+/* The owner of the root of a file system can put anything there. */
 static void test_strange_record(void)
 {
 	struct mounts mounts = { 0 };
@@ -91,7 +91,7 @@ static void test_strange_record(void)
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ok(pins_open(test_context(), &pins, &mounts, 0) && !pins.nr, "no record");
 	pins_close(&pins);
-	/* Else it would wait for ever. */
+	/* A failure would wait for ever. */
 	alarm(60);
 	ok(!mkfifoat(fd, PINS_FILE, 0600) && !pins_open(test_context(), &pins, &mounts, 0), "a pipe is no record");
 	alarm(0);

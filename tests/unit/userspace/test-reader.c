@@ -12,7 +12,7 @@
 #define BLOCK		TIER_METADATA_BLOCK_SIZE
 #define NR_BLOCKS	16
 #define NR_CHUNKS	700
-/* Where things lie in the file. */
+/* Places of the blocks in the file. */
 #define TIERS_ROOT	3
 #define MAP_ROOT	4
 #define MAP_LEAF	5
@@ -234,7 +234,7 @@ static void damaged(void)
 	bent("a block written for another place");
 }
 
-/* Whatever the bytes, reading ends and touches nothing it must not. */
+/* Whatever the bytes, reading ends and touches no memory outside. */
 static void random_damage(void)
 {
 	unsigned int i, wrong = 0, good, seed = 1;
@@ -252,7 +252,7 @@ static void random_damage(void)
 		block[byte] ^= 1 << rand_r(&seed) % 8;
 		r = read_all(&good);
 		wrong += r == 2 || r == 0;
-		/* And with a checksum that agrees. */
+		/* And with a correct checksum. */
 		seal(block, xor[which]);
 		r = read_all(&good);
 		wrong += r == 2;
@@ -313,7 +313,7 @@ static void members(void)
 	image[0][0] ^= 1;
 	judge("both slots damaged", MEMBER_DAMAGED, false);
 
-	/* What cannot be read may be the label; what a good label stands next to is known. */
+	/* An unreadable slot may hold the label; beside a good label it does not matter. */
 	tier_label_pack(image[0], &label);
 	bad_block = 1;
 	judge("a tier, and its second slot cannot be read", MEMBER_TIER, false);

@@ -134,7 +134,7 @@ static void check_tunable(const char *text, const char *key, uint64_t value, boo
 	tunable_free(&t);
 }
 
-/* want is NULL if the number says it all. */
+/* want is NULL if the number needs no explanation. */
 static void says(const char *key, uint64_t value, const char *want)
 {
 	char *text = tunable_text(key, value, 128);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may have been meant by a word that is not known. */
+/* Suggestions for an unknown word. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ int main(void)
 	guess("", NULL);
 	memset(longest, 'a', sizeof(longest) - 1);
 	guess(longest, NULL);
-	/* What is offered may be long, too. */
+	/* A known word may be long, too. */
 	suggestion_init(&g, "photos");
 	suggestion_offer(&g, longest);
 	ok(!g.best, "a long one is offered");

@@ -61,7 +61,7 @@ static void built(void)
 	table_free(&t);
 }
 
-/* Every prefix is either refused or, never, something else than it was. */
+/* Every prefix is refused or parsed as itself, never as something else. */
 static void cut(void)
 {
 	unsigned int len, whole = 0;
@@ -88,7 +88,7 @@ static void becomes(struct table *t, const char *wanted)
 	free(line);
 }
 
-/* What names a tier by its rank goes along with the tier. */
+/* Keys that name a tier by its rank follow the tier. */
 static void other_lists(void)
 {
 	struct table t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What arguments name: a set, chunks or files.  Sets and files are made up here. */
+/* Arguments that name a set, chunks or files. Sets and files are fakes. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

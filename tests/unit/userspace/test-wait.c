@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When waiting for a tier to become empty ends, with a set that is made up here. */
+/* The end of waiting for a tier to become empty, with a fake set. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 static struct set the_set = { .name = "photos", .chunk_sectors = 128 };
 static unsigned int polls;
-/* What happens at which poll; 0: never. */
+/* The number of the poll at which this happens; 0: never. */
 static unsigned int empty_at, read_only_at, paused_at, gone_at;
 
 int set_refresh(struct set *s)
@@ -52,7 +52,7 @@ static int wait_on_it(char *said, size_t room)
 
 	dup2(fileno(f), STDERR_FILENO);
 	polls = 0;
-	/* Longer than any of this takes, but not for ever. */
+	/* Longer than any case takes, but not for ever. */
 	code = wait_for(&the_set, 0, 20000);
 	dup2(old, STDERR_FILENO);
 	close(old);

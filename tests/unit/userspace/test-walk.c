@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All files below a directory; what cannot be read of it is told. */
+/* All files below a directory; parts that cannot be read are reported. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,9 @@
 #include "../tap.h"
 #include "base/util.h"
 
-/* The directory with this many entries left gives an I/O error, as does a look at this name. */
+/*
+ * The directory with this many entries left gives an I/O error, and so does a stat of this name.
+ */
 static int entries_left = -1;
 static const char *bad_name = "";
 
