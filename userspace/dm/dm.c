@@ -18,13 +18,13 @@
 #include "base/within.h"
 #include "dm/kmsg.h"
 
-/* More than a set of 16 tiers says. */
+/* More than the status of a set of 16 tiers. */
 #define STATUS_BYTES	65536
 
-/* libdevmapper's levels above this are chatter. */
+/* Messages of libdevmapper above this level are chatter. */
 #define LOG_WARNING_LEVEL	4
 
-/* The callback that libdevmapper takes for its messages is told of no context. */
+/* libdevmapper's callback for messages gets no context. */
 static struct tier_context *dm_context;
 
 __attribute__((format(printf, 5, 6)))
@@ -36,7 +36,7 @@ static void log_libdm(int level, const char *file, int line, int error, const ch
 	(void)file;
 	(void)line;
 	(void)error;
-	/* The high bits say where to print. */
+	/* The high bits choose where to print. */
 	if ((level & 7) > LOG_WARNING_LEVEL)
 		return;
 	va_start(ap, fmt);
@@ -89,13 +89,13 @@ static int run(struct dm_task *task)
 }
 
 /*
- * What udev does when it is there, it does in a moment; at boot, with many devices, it may
- * take longer.  A udevd that hangs does nothing any more.
+ * udev needs only a moment, or more at boot, with many devices. A udevd that hangs does nothing
+ * any more.
  */
 #define UDEV_MS		30000
 #define UDEV_HANGS_MS	1000
 
-/* As dm_udev_wait(), which would wait for ever. */
+/* Like dm_udev_wait(), which would wait for ever. */
 static void wait_for_udev(uint32_t cookie)
 {
 	static unsigned int limit = UDEV_MS;
@@ -121,7 +121,7 @@ static void wait_for_udev(uint32_t cookie)
 		warn(dm_context, "udev has not handled an event within %u s, and is not waited for any more. Does udevd hang? If it does: systemctl restart systemd-udevd",
 		     UDEV_MS / 1000);
 	limit = UDEV_HANGS_MS;
-	/* In its place, or the semaphore would stay in the kernel. */
+	/* Completed in udev's place, or the semaphore would stay in the kernel. */
 	if (!dm_udev_complete(cookie) || !dm_udev_wait(cookie))
 		verbose(dm_context, "waiting for udev failed");
 }
@@ -154,7 +154,7 @@ static int run_explained(struct dm_task *task, int (*how)(struct dm_task *), cha
 	return r;
 }
 
-/* The end of a task that changes devices; task may be NULL. */
+/* Ends a task that changed devices; task may be NULL. */
 static int finish_change(struct dm_task *task, int r, char **reason)
 {
 	if (r && !*reason)
@@ -163,7 +163,7 @@ static int finish_change(struct dm_task *task, int r, char **reason)
 		dm_context->changed = true;
 	if (task)
 		dm_task_destroy(task);
-	/* Nodes are there, or gone, when this returns. */
+	/* Nodes have been made or removed when this returns. */
 	dm_task_update_nodes();
 	return r;
 }
@@ -173,19 +173,19 @@ static bool is_tier(const char *type)
 	return type && !strcmp(type, "tier");
 }
 
-/* What dmsetup's wipe_table, and its remove --force of a device in use, leave. */
+/* The table that dmsetup's wipe_table leaves, and its remove --force of a device in use. */
 static bool is_error(const char *type)
 {
 	return type && !strcmp(type, "error");
 }
 
-/* By its UUID, which a set made by dmsetup need not have. */
+/* Recognised by its UUID, which a set made by dmsetup may lack. */
 static bool is_remains(const char *type, const char *uuid)
 {
 	return (!type || is_error(type)) && uuid && !strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX));
 }
 
-/* 1: *d is a set's device; 0: something else, or gone; or -errno. */
+/* 1: *d is a set's device; 0: another device, or gone; or -errno. */
 static int load_device(const char *name, struct dm_device *d)
 {
 	struct dm_task *task = new_task(DM_DEVICE_TABLE, name);
@@ -237,7 +237,7 @@ int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context
 	names = r ? NULL : dm_task_get_names(task);
 	if (names && names->dev) {
 		do {
-			/* One that does not answer does not hide the others. */
+			/* A device that does not answer must not hide the others. */
 			found = load_device(names->name, &d);
 			if (found > 0)
 				r = fn(context, &d);
@@ -340,7 +340,7 @@ int dm_create(const char *name, const char *uuid, uint64_t length, const char *p
 	return finish_change(task, r, reason);
 }
 
-/* A task of one option that changes a device. */
+/* Runs a task with one option that changes a device. */
 static int change(int type, const char *name, int (*option)(struct dm_task *), int (*how)(struct dm_task *),
 		  char **reason)
 {
@@ -355,7 +355,7 @@ static int change(int type, const char *name, int (*option)(struct dm_task *), i
 
 int dm_remove(const char *name, char **reason)
 {
-	/* udev may just be looking at it: try for a while. */
+	/* udev may have the device open for a moment: try for a while. */
 	return change(DM_DEVICE_REMOVE, name, dm_task_retry_remove, run_with_udev, reason);
 }
 
@@ -364,7 +364,7 @@ int dm_remove_at_last_close(const char *name, char **reason)
 	return change(DM_DEVICE_REMOVE, name, dm_task_deferred_remove, run_with_udev, reason);
 }
 
-/* I/O is held for the moment that a change takes; a file system need not be frozen for that. */
+/* I/O is held only for a moment, so a file system need not be frozen. */
 int dm_suspend(const char *name, char **reason)
 {
 	return change(DM_DEVICE_SUSPEND, name, dm_task_skip_lockfs, run, reason);
@@ -427,13 +427,13 @@ int dm_rename(const char *name, const char *new_name, char **reason)
 	return finish_change(task, r, reason);
 }
 
-/* The answer to a request for the status, as the kernel lays it out. */
+/* The answer to a status request, in the kernel's layout. */
 union answer {
 	struct dm_ioctl request;
 	char bytes[STATUS_BYTES];
 };
 
-/* Without libdevmapper, whose open file a process of its own does not have. */
+/* Without libdevmapper, whose open file a separate process does not have. */
 static int ask_status(void *context, void *result)
 {
 	union answer *a = result;

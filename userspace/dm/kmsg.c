@@ -26,7 +26,10 @@ enum weight {
 	WEIGHT_VERDICT,		/* the constructor's one line */
 };
 
-/* The target names the device, "254:0: ", and the message, "message set: ": both are known. */
+/*
+ * The target names the device, "254:0: ", and the message, "message set: ": both are known
+ * already.
+ */
 static const char *skip_context(const char *s)
 {
 	size_t digits = strspn(s, "0123456789:");
@@ -62,7 +65,7 @@ char *kmsg_line_reason(const char *line, int *weight)
 	error = table ? strstr(from, " (-E") : NULL;
 	if (error && error < end)
 		end = error;
-	/* Our message goes on after it. */
+	/* The caller's message goes on after the text. */
 	while (end > from && end[-1] == '.')
 		end--;
 	if (end == from)
@@ -85,7 +88,7 @@ char *kmsg_reason(int handle)
 		ssize_t n = read(handle, record, sizeof(record) - 1);
 
 		if (n < 0 && (errno == EPIPE || errno == EINTR))
-			continue;	/* overtaken by the log: go on with what is left */
+			continue;	/* the log has overwritten some lines: read on */
 		if (n <= 0)
 			break;
 		record[n] = '\0';

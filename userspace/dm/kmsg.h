@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel log's word on why something was refused. */
+/* The reason of a refusal, from the kernel log. */
 #ifndef TIERCTL_KMSG_H
 #define TIERCTL_KMSG_H
 
@@ -7,14 +7,14 @@
 int kmsg_open(void);
 
 /*
- * What device-mapper said of a tier target since then, without its prefixes;
- * NULL if nothing.  The caller frees.  Closes the handle.
+ * The text that device-mapper has logged about a tier target since then, without its prefixes;
+ * NULL if there is none. The caller frees. Closes the handle.
  */
 char *kmsg_reason(int handle);
 
 /*
- * The same from one line of the log; NULL if it is about something else.  Of
- * several lines, the first with the highest *weight says it best.
+ * The same from one line of the log; NULL if the line is about something else. Of several lines,
+ * the first with the highest *weight is the best reason.
  */
 char *kmsg_line_reason(const char *line, int *weight);
 

@@ -53,7 +53,7 @@ void layer_parse(uint64_t start, uint64_t length, const char *type, const char *
 		add_leg(l, &w, false);
 	}
 	l->followed = l->nr_legs && !w.failed && (l->nr_legs == 1 || l->stripe);
-	/* It may hold a key. */
+	/* The parameters may hold a key. */
 	explicit_bzero(w.copy, strlen(params));
 	words_free(&w);
 }
@@ -65,8 +65,8 @@ void layer_free(struct layer *l)
 }
 
 /*
- * The stripes of one leg follow each other on it, so a range of the whole lies
- * on one range of each leg.
+ * The stripes of one leg are contiguous on that leg, so a range of the whole device lies on one
+ * range of each leg.
  */
 static int map_striped(const struct layer *l, uint64_t from, uint64_t to, unsigned int i,
 		       int (*fn)(void *context, dev_t dev, uint64_t at, uint64_t count), void *context)

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "dm-tier/dm-tier-metadata-space.h"
 
-/* Metadata is low from here on, percent. */
+/* The metadata is low from this percentage on. */
 #define METADATA_LOW	90
 
 /* One of two words; anything else is an error. */

@@ -12,7 +12,7 @@
 enum status_kind {
 	STATUS_OK,
 	STATUS_FAIL,	/* the target has failed */
-	STATUS_ERROR,	/* its metadata cannot be queried */
+	STATUS_ERROR,	/* the metadata cannot be queried */
 	STATUS_WAITS,	/* there is no answer */
 };
 
@@ -46,14 +46,14 @@ struct status {
 	bool paused;
 };
 
-/* Words after the last one known are a newer kernel's and are skipped. */
+/* Words after the last known word come from a newer kernel and are skipped. */
 int status_parse(const char *line, struct status *s);
 void status_free(struct status *s);
 
 /* The value in force of a target, tier or policy tunable, NULL if there is none. */
 const char *status_tunable(const struct status *s, const char *key);
 
-/* One line that the heat message answers per bucket. */
+/* The line for one bucket in the answer to the heat message. */
 struct heat_bucket {
 	uint64_t first, count, mapped, reads, writes, heat;
 	uint64_t on_rank[TIER_MAX_TIERS];
@@ -62,9 +62,15 @@ struct heat_bucket {
 /* Reads the bucket at *line and moves *line to the next; -ENODATA at the end. */
 int heat_parse(const char **line, unsigned int nr_tiers, struct heat_bucket *b);
 
-/* Whether less of the metadata device is free than so many changed entries of the mapping need. */
+/*
+ * Whether the metadata device has less free space than so many changed entries of the mapping
+ * need.
+ */
 bool status_metadata_short(const struct status *s, uint64_t entries);
-/* Whether it is nearly full: so, which makes the kernel tell, or to nine tenths. */
+/*
+ * Whether the metadata is nearly full: as above, at which the kernel sends an event, or nine
+ * tenths used.
+ */
 bool status_metadata_low(const struct status *s);
 
 #endif

@@ -64,7 +64,7 @@ int table_parse(const char *params, struct table *t)
 	return r;
 }
 
-/* tierN.key of the table: by places further down, or away where drop says so. */
+/* tierN.key of the table: N moves by that many ranks, or the key is removed if drop says so. */
 static void renumber(struct table *t, unsigned int from, int by, int drop)
 {
 	struct pairs old = t->core;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The arguments of a tier target, as the kernel's table line spells them. */
+/* The arguments of a tier target, in the syntax of the kernel's table line. */
 #ifndef TIERCTL_TABLE_H
 #define TIERCTL_TABLE_H
 
@@ -25,7 +25,10 @@ char *table_build(const struct table *t);
 /* The reverse.  -EINVAL leaves *t empty. */
 int table_parse(const char *params, struct table *t);
 
-/* Another list of tiers; tunables that name a tier by its rank follow it, or go with it. */
+/*
+ * Changes the list of tiers; tunables that name a tier by its rank move with it, or are removed
+ * with it.
+ */
 void table_insert(struct table *t, unsigned int rank, const char *device);
 void table_drop(struct table *t, unsigned int rank);
 

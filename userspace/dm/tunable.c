@@ -54,9 +54,9 @@ static char *parse_units(const char *text, uint64_t unit, const char *called, ui
 	r = parse_size(text, &bytes);
 	if (r)
 		return xasprintf("is not a size, nor a number of %s", called);
-	/* Upwards: a little must not become 0, which means no limit. */
+	/* Rounded up: a small value must not become 0, which means no limit. */
 	*value = bytes / unit + !!(bytes % unit);
-	/* Less than a byte, too. */
+	/* Also less than a byte. */
 	if (!*value && strpbrk(text, "123456789"))
 		*value = 1;
 	return NULL;
