@@ -17,13 +17,13 @@
 
 struct reader {
 	pid_t pid;
-	int fd;			/* of the pipe that its answer comes by */
+	int fd;			/* of the pipe with its answer */
 	uint64_t end;		/* now_ms() when it is late */
 	unsigned int reading;
 	dev_t dev;
 };
 
-/* Those that were given up.  The kernel ends them when their device answers. */
+/* Readers that were given up. The kernel ends them when their device answers. */
 static struct reader *given_up;
 static unsigned int nr_given_up;
 
@@ -48,8 +48,8 @@ static bool still_hangs(dev_t dev)
 }
 
 /*
- * The reader may stay for as long as its device hangs.  So it keeps nothing that somebody
- * else waits for: no lock, no output, no terminal.
+ * The reader may stay for as long as its device hangs. So it keeps nothing that another process
+ * waits for: no lock, no output, no terminal.
  */
 __attribute__((noreturn))
 static void be_reader(const struct reading *r, size_t size, void (*fn)(const struct device *dev, void *result),
@@ -88,7 +88,7 @@ static bool start(struct reader *reader, const struct reading *r, size_t size,
 	return true;
 }
 
-/* False if there is no whole answer: somebody has killed the reader. */
+/* False if the answer is incomplete: somebody has killed the reader. */
 static bool take_answer(const struct reader *reader, void *result, size_t size)
 {
 	char *answer = xcalloc(1, size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading from devices that may hang.  A device that does not answer keeps whoever opens it or
- * reads from it, and a process in that state cannot be killed.  So each device is read by a
- * process of its own, all of them side by side, and one that is late is not waited for.
+ * Reads devices that may hang. A process that opens or reads a device that does not answer
+ * cannot be killed until it answers. So each device is read by a process of its own, all of them
+ * in parallel, and the tool does not wait for a process that is late.
  */
 #ifndef TIERCTL_ASIDE_H
 #define TIERCTL_ASIDE_H
@@ -21,9 +21,9 @@ struct reading {
 };
 
 /*
- * Calls fn for each of nr readings in a process of its own.  fn changes the size bytes at result,
- * in which a pointer may only point to what was there before the call, or is constant; they
- * are changed here once it is done.  late: they are not, as the device does not answer within
+ * Calls fn for each of nr readings in a process of its own. fn changes the size bytes at result;
+ * a pointer there may only point to memory from before the call, or to constants. The bytes are
+ * copied back when fn has returned. late: they are not, as the device does not answer within
  * ASIDE_MS, or has not answered since an earlier call.
  */
 void read_aside(struct reading *readings, unsigned int nr, size_t size,

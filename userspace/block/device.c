@@ -66,7 +66,7 @@ uint64_t device_attribute_number(dev_t dev, const char *attribute)
 	return n;
 }
 
-/* A number "major:minor" as sysfs writes it. */
+/* Parses a number "major:minor" as sysfs writes it. */
 static bool parse_devno(const char *s, dev_t *dev)
 {
 	unsigned int maj, min;
@@ -91,7 +91,7 @@ static char *kernel_name(dev_t dev)
 	target[len] = '\0';
 	slash = strrchr(target, '/');
 	name = xstrdup(slash ? slash + 1 : target);
-	/* sysfs cannot have the slash of cciss/c0d0. */
+	/* sysfs writes the slash of cciss/c0d0 as an exclamation mark. */
 	for (c = name; *c; c++)
 		if (*c == '!')
 			*c = '/';
@@ -143,7 +143,7 @@ static char *user_name(dev_t dev, const char *kname)
 	char *uuid = device_attribute(dev, "dm/uuid");
 	char *name = NULL;
 
-	/* Also a set that has a logical volume's name. */
+	/* This includes a set with the name of a logical volume. */
 	if (dm_name && uuid && (!strncmp(uuid, "LVM-", 4) ||
 				(!strncmp(uuid, "TIER-", 5) && strlen(uuid) > 3 &&
 				 !strcmp(uuid + strlen(uuid) - 3, "-lv"))))
@@ -199,7 +199,7 @@ int device_from_name(const char *name, struct device *d)
 		return S_ISBLK(st.st_mode) ? device_from_number(st.st_rdev, d) : -ENOTBLK;
 
 	/*
-	 * VG/LV: udev's link, or the node that is there without udev.  Never what has that name
+	 * VG/LV: udev's link, or the node that is there without udev. Never a file of that name
 	 * in the working directory, which anybody may have put there.
 	 */
 	if (!is_path(name) && strchr(name, '/')) {
@@ -300,7 +300,7 @@ int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), vo
 	return r;
 }
 
-/* What a loop device shows; false if it is none. */
+/* The device or file that a loop device shows; false if dev is no loop device. */
 static bool loop_info(dev_t dev, struct loop_info64 *info)
 {
 	char *file = device_attribute(dev, "loop/backing_file");
@@ -309,7 +309,7 @@ static bool loop_info(dev_t dev, struct loop_info64 *info)
 	int fd;
 
 	if (file && !device_from_number(dev, &d)) {
-		/* A look at the file itself may wait for what is below it. */
+		/* A stat of the file itself may wait for a device below. */
 		fd = open(d.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0) {
 			known = !ioctl(fd, LOOP_GET_STATUS64, info);
@@ -321,7 +321,7 @@ static bool loop_info(dev_t dev, struct loop_info64 *info)
 	return known;
 }
 
-/* The device that a loop device shows, or that the file it shows is on; 0 if it is none. */
+/* The device that a loop device shows, or on which its file lies; 0 if dev is no loop device. */
 static dev_t behind_loop(dev_t dev)
 {
 	struct loop_info64 info;
@@ -334,7 +334,7 @@ static dev_t behind_loop(dev_t dev)
 	behind = info.lo_rdevice ? info.lo_rdevice : info.lo_device;
 	if (major(behind))
 		return behind;
-	/* A look at the file itself may wait for what is below it. */
+	/* A stat of the file itself may wait for a device below. */
 	file = device_attribute(dev, "loop/backing_file");
 	mounts_read(&mounts);
 	behind = file ? mounts_device_of(&mounts, file) : 0;
@@ -425,9 +425,9 @@ static int describe_holder(void *context, dev_t holder)
 	return 1;
 }
 
-/* What a loop device shows it does not hold, nor has any process it open. */
+/* A loop device does not hold its device or file exclusively, and no process has it open. */
 struct shown {
-	dev_t dev;		/* a device, or the one that the file is on */
+	dev_t dev;		/* the device, or the device that the file lies on */
 	uint64_t ino;		/* of the file, 0: a device */
 	char *text;
 };
@@ -461,7 +461,7 @@ static int holder_of_partition(void *context, dev_t dev)
 	return device_for_each_holder(dev, describe_holder, context);
 }
 
-/* The mode of its link there tells what a file is open for. */
+/* The mode of the link in /proc shows whether a file is open for writing. */
 static bool is_open(int fds, const char *fd, bool writing)
 {
 	struct stat st;

@@ -11,18 +11,18 @@
 
 struct device {
 	dev_t dev;
-	char *path;		/* what to open: /dev/sdb, /dev/dm-3 */
-	char *name;		/* what users call it: /dev/sdb, vg/lv, /dev/mapper/x */
+	char *path;		/* for open(): /dev/sdb, /dev/dm-3 */
+	char *name;		/* for users: /dev/sdb, vg/lv, /dev/mapper/x */
 	uint64_t size;		/* bytes */
 	unsigned int logical_block;	/* bytes */
 	bool read_only;
 };
 
-/* Fill *d, which device_free() empties.  -ENOENT, -ENOTBLK, -EIO. */
+/* Fills *d, which device_free() frees. -ENOENT, -ENOTBLK, -EIO. */
 int device_from_number(dev_t dev, struct device *d);
 /* By path, which begins with /, ./ or ../, by VG/LV or by major:minor. */
 int device_from_name(const char *name, struct device *d);
-/* Says what error device_from_name() had. */
+/* Says the error that device_from_name() returned. */
 void device_not_found(struct tier_context *ctx, const char *name, int error);
 void device_copy(struct device *to, const struct device *from);
 void device_free(struct device *d);
@@ -31,32 +31,32 @@ void device_free(struct device *d);
 bool device_overlaps(const struct device *a, const struct device *b);
 
 /*
- * Why the device cannot be had exclusively, "mounted on /srv" for example; NULL
- * if it can.  The caller frees.
+ * Why the device cannot be used exclusively, "mounted on /srv" for example; NULL if it can. The
+ * caller frees.
  */
 char *device_held(const struct device *d);
 struct stat;
-/* The same of a file, of which only loop devices are known; it need not be open. */
+/* The same for a file, which only loop devices use; it need not be open. */
 char *file_held(const struct stat *st);
 /*
- * The same of a device that a command is going to write over: it must not be open at
- * all.  Waits a moment for those who only have a look.
+ * The same for a device that a command is going to overwrite: nobody may have it open. Waits a
+ * moment for programs such as udev that only look at it.
  */
 char *device_usage(const struct device *d);
 /*
- * The same of a device that a set is going to write to: nobody else may write, whoever reads
- * does not matter.
+ * The same for a device that a set is going to write to: nobody else may have it open for
+ * writing; readers do not matter.
  */
 char *device_written(const struct device *d);
 /*
- * A process that has it or a partition of it open, for writing if so wanted, "fio (pid
- * 12)", NULL if none is found; the caller frees.
+ * A process that has the device or a partition of it open, "fio (pid 12)"; with writing, open
+ * for writing. NULL if none is found; the caller frees.
  */
 char *device_opener(dev_t dev, bool writing);
-/* Where it or a partition of it is mounted, NULL if nowhere; the caller frees. */
+/* Where the device or a partition of it is mounted, NULL if nowhere; the caller frees. */
 char *device_mount_point(dev_t dev);
 
-/* What a set's UUID or name looks like for users: vg/lv for a dm device vg-lv. */
+/* The name for users: vg/lv for a dm device vg-lv. */
 char *lv_name_from_dm(const char *dm_name);
 /* The reverse: the dm name of VG/LV. */
 char *dm_name_from_lv(const char *lv);
@@ -69,21 +69,21 @@ uint64_t device_attribute_number(dev_t dev, const char *attribute);
 /* Calls fn for every block device with a size; stops at the first non-zero answer. */
 int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);
 
-/* Calls fn for every device that is made of this one. */
+/* Calls fn for every device that is made of this device. */
 int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context);
 
-/* Calls fn for every device that this one is a part of, or made of. */
+/* Calls fn for every device that this device is a part of, or made of. */
 int device_for_each_under(dev_t dev, int (*fn)(void *context, dev_t under), void *context);
 
-/* Whether I/O to it waits: it is suspended, or what it is made of. */
+/* Whether I/O waits because the device, or a device below it, is suspended. */
 bool device_waits(dev_t dev);
 
-/* Whether it is the other one or made of it, through partitions, device-mapper, md and loop devices. */
+/* Whether dev is on, or is made of it, through partitions, device-mapper, md and loop devices. */
 bool device_stands_on(dev_t dev, dev_t on);
 
 /*
- * Opens for reading what is on the disk rather than what is cached, or with
- * O_RDWR | O_EXCL for writing.  A file descriptor or -errno.
+ * Opens the device past the cache for reading, or with O_RDWR
+ *  O_EXCL for writing. Returns a file descriptor or -errno.
  */
 int device_open(const struct device *d, int flags);
 
@@ -95,7 +95,7 @@ int read_blocks(int fd, uint64_t offset, void *buf, size_t len);
 void *block_buffer(size_t len);
 /* Writes and waits until it is on the disk; 0 or -errno. */
 int write_durably(int fd, uint64_t offset, const void *buf, size_t len);
-/* The same of zeroes. */
+/* The same for zeroes. */
 int zero_blocks(int fd, uint64_t offset, uint64_t len);
 
 #endif

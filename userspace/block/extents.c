@@ -15,7 +15,7 @@
 #include "base/util.h"
 
 #define PER_CALL	256
-/* Directories that are open at the same time; deeper ones are an error. */
+/* The most directories open at a time; a deeper directory is an error. */
 #define DEPTH_MAX	256
 
 static void add_extent(struct extents *list, uint64_t offset, uint64_t length)
@@ -33,7 +33,7 @@ static void add_extent(struct extents *list, uint64_t offset, uint64_t length)
 	list->extent[list->nr++] = (struct extent){ .offset = offset, .length = length };
 }
 
-/* XFS can keep the data of some files on another device and reports places there. */
+/* XFS can keep the data of some files on another device and reports places on that device. */
 static bool on_realtime_device(int fd)
 {
 	struct fsxattr attr;
@@ -76,7 +76,7 @@ int extents_read(int fd, bool sync, struct extents *list)
 			last |= e->fe_flags & FIEMAP_EXTENT_LAST;
 			map->fm_start = e->fe_logical + e->fe_length;
 		}
-		/* A file system that does not get on would keep us for ever. */
+		/* A file system that reports no progress would cause an endless loop. */
 		last |= map->fm_start <= start;
 	}
 	free(map);
@@ -103,7 +103,7 @@ static int walk_entry(struct walk *walk, int dir, const struct dirent *e, const 
 	    (e->d_type != DT_UNKNOWN && e->d_type != DT_REG && e->d_type != DT_DIR))
 		return 0;
 	below = xasprintf("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", e->d_name);
-	/* Opening a device or a pipe is not harmless. */
+	/* Opening a device or a pipe may have side effects. */
 	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW)) {
 		fd = -1;
 	} else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
@@ -115,7 +115,7 @@ static int walk_entry(struct walk *walk, int dir, const struct dirent *e, const 
 		fd = openat(dir, e->d_name, flags);
 	}
 	if (fd < 0) {
-		/* It may have gone since. */
+		/* The file may be gone since. */
 		if (errno != ENOENT)
 			walk->failed(walk->context, below, errno);
 	} else if (S_ISDIR(st.st_mode)) {
@@ -140,7 +140,7 @@ static int walk_level(struct walk *walk, int fd, const char *path, dev_t dev, un
 		close(fd);
 		return 0;
 	}
-	/* Part of a directory may lie where it cannot be read. */
+	/* A part of the directory may be unreadable. */
 	while (!r && ((errno = 0), (e = readdir(dir))))
 		r = walk_entry(walk, dirfd(dir), e, path, dev, depth);
 	if (!r && errno)

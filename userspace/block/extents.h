@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the file system put a file, and every file below a directory. */
+/* The places of a file on its device, and all files below a directory. */
 #ifndef TIERCTL_EXTENTS_H
 #define TIERCTL_EXTENTS_H
 
@@ -15,30 +15,32 @@ struct extent {
 struct extents {
 	unsigned int nr, room;
 	struct extent *extent;
-	bool in_inode;		/* some of it lies in the inode (inline data) */
-	bool unplaced;		/* some of it has no place yet (delayed allocation) */
+	bool in_inode;		/* some data lies in the inode (inline data) */
+	bool unplaced;		/* some data has no place yet (delayed allocation) */
 };
 
 /*
- * Of an open file.  sync: what is only in memory is written first, so that it
- * has a place.  0 or -errno: -EOPNOTSUPP if the file system cannot tell, -EXDEV
- * if it says where on another device than its own.  extents_free() in any case.
+ * Reads the extents of an open file. sync: data that is only in memory is written first, so that
+ * it has a place. 0 or -errno: -EOPNOTSUPP if the file system does not report places, -EXDEV if
+ * the places are on another device. Call extents_free() in any case.
  */
 int extents_read(int fd, bool sync, struct extents *list);
 void extents_free(struct extents *list);
 
 struct walk {
-	/* Every regular file: open, with its path.  Stops at a non-zero answer. */
+	/*
+	 * Called for every regular file: open, with its path. A non-zero answer stops the walk.
+	 */
 	int (*file)(void *context, int fd, const char *path);
-	/* Each that could not be opened. */
+	/* Called for each file that could not be opened. */
 	void (*failed)(void *context, const char *path, int error);
 	void *context;
 	uint64_t other_fs;	/* directories that other file systems are mounted on */
 };
 
 /*
- * Below the directory that fd is, and no other file system, links not followed.
- * Takes over fd.  path: what it is called.
+ * Walks the directory fd, links not followed, other file systems left out. Closes fd. path: its
+ * name.
  */
 int walk_directory(struct walk *walk, int fd, const char *path);
 

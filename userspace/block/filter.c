@@ -9,14 +9,14 @@
 #include "base/util.h"
 #include "block/device.h"
 
-/* Parts of something else; our rules for udev have the same names. */
+/* A part of another kind of device; our rules for udev have the same names. */
 static bool is_member_type(const char *type, const char *usage)
 {
 	static const char *const others[] = { "bcache", "ceph_bluestore", "DM_snapshot_cow", "drbd", "vdo" };
 	size_t len = strlen(type), end = strlen("_member");
 	unsigned int i;
 
-	/* What udev's rules for dm-tier have found there themselves */
+	/* Set by dm-tier's own rules for udev */
 	if (!strcmp(type, "dm_tier_member"))
 		return false;
 	for (i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -40,9 +40,10 @@ static bool has(struct udev_device *d, const char *key)
 }
 
 /*
- * A file system is no reason: convert leaves that in the database until udev has looked
- * again.  Nor is what the rules for dm-tier have set themselves, nor that systemd waits for a
- * file system on a crypt device that has none, or for the other devices of a btrfs.
+ * A file system is no reason: after convert the database shows the old file system until udev
+ * looks again. Values that dm-tier's own rules have set are no reason either. Nor is
+ * SYSTEMD_READY=0 on a crypt device without a file system, or on a btrfs whose other devices are
+ * missing.
  */
 static char *reason_by_udev(struct udev_device *d, bool *by_type)
 {
@@ -56,7 +57,7 @@ static char *reason_by_udev(struct udev_device *d, bool *by_type)
 		*by_type = true;
 		return xasprintf("part of something else (ID_FS_TYPE=%s)", type);
 	}
-	/* Not for the moment in which LVM makes a volume, or has it suspended. */
+	/* Not while LVM makes a volume, or has it suspended. */
 	if (!ours && is_set(d, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1") && !is_set(d, "DM_NOSCAN", "1") &&
 	    !is_set(d, "DM_SUSPENDED", "1"))
 		return xstrdup("hidden (DM_UDEV_DISABLE_OTHER_RULES_FLAG=1)");
@@ -66,7 +67,10 @@ static char *reason_by_udev(struct udev_device *d, bool *by_type)
 	return NULL;
 }
 
-/* What multipath or md holds is theirs, whatever can be read of the map or the array now. */
+/*
+ * A device that multipath or md holds belongs to it, even if the map or the array cannot be read
+ * now.
+ */
 static int reason_by_holder(void *context, dev_t holder)
 {
 	char *uuid = device_attribute(holder, "dm/uuid"), *level = device_attribute(holder, "md/level");
@@ -82,7 +86,10 @@ static int reason_by_holder(void *context, dev_t holder)
 	return *(char **)context != NULL;
 }
 
-/* What the database has, NULL for nothing.  Without udevd nobody keeps it up to date. */
+/*
+ * The entry in udev's database, NULL if there is none. Without udevd the database is not kept up
+ * to date.
+ */
 static struct udev_device *look_up(dev_t dev)
 {
 	struct udev *udev = access("/run/udev/control", F_OK) ? NULL : udev_new();
@@ -92,7 +99,7 @@ static struct udev_device *look_up(dev_t dev)
 	return d;
 }
 
-/* A partition is theirs with its disk. */
+/* A partition belongs to the owner of its disk. */
 static char *reason_by_sysfs(dev_t dev)
 {
 	char *whole = device_attribute_number(dev, "partition") ? device_attribute(dev, "../dev") : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which devices are not to be taken for members although they carry what a member carries:
- * paths of multipath, members of arrays, whatever else is hidden.  The only place that decides
- * this, and the only user of libudev.
+ * Finds devices that carry the data of a member but are no members: paths of multipath, parts of
+ * arrays, devices hidden by other rules. Only this file decides that, and only this file uses
+ * libudev.
  */
 #ifndef TIERCTL_FILTER_H
 #define TIERCTL_FILTER_H
@@ -12,15 +12,15 @@
 
 /*
  * What the device is by sysfs or by udev's database: "a path of multipath
- * (DM_MULTIPATH_DEVICE_PATH=1)" for example; NULL if nothing is known against it.  The caller
- * frees.  udevd is not waited for, and the device is not read.  *by_type, unless that is NULL:
- * nothing but the type of what udev has found on it speaks against it.
+ * (DM_MULTIPATH_DEVICE_PATH=1)" for example; NULL if nothing speaks against a member. The caller
+ * frees. Neither waits for udevd nor reads the device. *by_type, unless NULL: the only reason is
+ * the type that udev has found.
  */
 char *filter_reason(dev_t dev, bool *by_type);
 
 /*
- * Whether the device may be a part of that set: false if udev has read it and has found
- * nothing, or another set's.  The contents may have changed since.
+ * Whether the device may be a part of that set: false if udev has read the device and found no
+ * member, or a member of another set. The contents may have changed since.
  */
 bool filter_may_be_of(dev_t dev, const char *set_hex);
 

@@ -82,7 +82,7 @@ dev_t mounts_device_of(const struct mounts *list, const char *file)
 {
 	const struct mount *found = NULL, *m;
 
-	/* Of two with one point the later one is on top. */
+	/* Of two mounts on one point the later one is on top. */
 	for (m = list->mount; m < list->mount + list->nr; m++)
 		if (is_below(file, m->point) && (!found || strlen(m->point) >= strlen(found->point)))
 			found = m;

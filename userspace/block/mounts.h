@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct mount {
-	dev_t dev;		/* as stat() reports it of what is in it */
+	dev_t dev;		/* as stat() reports it for files there */
 	bool whole;		/* the root of the file system, not a part of it */
 	char *point;
 	char *type;
@@ -24,22 +24,22 @@ int mounts_read(struct mounts *list);
 void mounts_free(struct mounts *list);
 
 /*
- * The block device of a file system; of one with a number of its own, as btrfs has, that which
- * was mounted.  0 if there is none.
+ * The block device of a file system. For a file system with a number of its own, such as btrfs,
+ * the device that was mounted. 0 if there is none.
  */
 dev_t mount_device(const struct mount *m);
-/* The same of the file system that a file is on, by its path from the root. */
+/* The same for the file system of a file, by its path from the root. */
 dev_t mounts_device_of(const struct mounts *list, const char *file);
 
-/* A mount of that device, of its root if there is one; NULL if there is none. */
+/* A mount of that device, of the file system's root if possible; NULL if there is none. */
 const struct mount *mounts_find(const struct mounts *list, dev_t dev);
 
-/* Whether its root is mounted somewhere. */
+/* Whether the root of the file system is mounted somewhere. */
 bool mounts_have_root(const struct mounts *list, dev_t dev);
 
 /*
- * Opens the root directory of the file system.  A file descriptor, -ENOENT if
- * its root is mounted nowhere or something is mounted over it.
+ * Opens the root directory of the file system. Returns a file descriptor, or -ENOENT if its root
+ * is mounted nowhere or hidden by another mount.
  */
 int mount_open_root(const struct mounts *list, dev_t dev);
 

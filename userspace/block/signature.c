@@ -45,7 +45,7 @@ static void describe(blkid_probe pr, struct text *found)
 
 char *signatures_find(const char *path, int *error)
 {
-	/* Not past the cache, as labels are read: libblkid reads a few bytes anywhere. */
+	/* Through the cache, unlike labels: libblkid reads a few bytes anywhere. */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	blkid_probe pr = fd < 0 ? NULL : new_probe(fd);
 	struct text found = { 0 };
@@ -72,7 +72,10 @@ static uint64_t magic_offset(blkid_probe pr)
 	return strtoull(text, NULL, 10);
 }
 
-/* The first that begins between the two, at *at, of such a use (BLKID_USAGE_*, 0 for any). */
+/*
+ * The first signature between the two offsets, and its offset in *at, of that use
+ * (BLKID_USAGE_*, 0 for any).
+ */
 static char *find_between(const char *path, uint64_t from, uint64_t end, int usage, uint64_t *at, int *error)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -85,7 +88,10 @@ static char *find_between(const char *path, uint64_t from, uint64_t end, int usa
 		blkid_probe_filter_superblocks_usage(pr, BLKID_FLTR_ONLYIN, usage);
 	}
 	if (pr) {
-		/* What was seen is hidden, on no disk, so that what it hides is seen, too. */
+		/*
+		 * A signature that was found is hidden in memory, so that one behind it is
+		 * found, too.
+		 */
 		while (!found.s && !(r = blkid_do_probe(pr))) {
 			*at = magic_offset(pr);
 			if (*at >= from && *at < end)
@@ -134,7 +140,7 @@ int signatures_wipe(int fd)
 	int r = -1;
 
 	if (pr) {
-		/* A wiped signature can hide another, so each wipe steps back. */
+		/* A wiped signature can have hidden another, so each wipe steps back. */
 		while (!(r = blkid_do_probe(pr)))
 			if (blkid_do_wipe(pr, 0)) {
 				r = -1;

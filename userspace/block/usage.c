@@ -5,13 +5,13 @@
 #include "block/device.h"
 #include "dm/dm.h"
 
-/* udev looks at a device each time that a writer has closed it. */
+/* udev opens a device each time that a writer has closed it. */
 #define LOOK_TRIES	20
 #define LOOK_MS		100
 
 /*
- * Who has a device open without O_EXCL, as a virtual machine or a database has, goes on
- * writing to it.  Of those who are no processes only device-mapper knows.
+ * A process that has a device open without O_EXCL, such as a virtual machine or a database, goes
+ * on writing to it. Users other than processes are known only to device-mapper.
  */
 static char *opened_by(const struct device *d)
 {
