@@ -11,11 +11,11 @@
 #include "base/util.h"
 #include "block/device.h"
 
-/* LVM refuses VG/LV of more characters than that, inner volumes of an LV included. */
+/* LVM refuses a VG/LV with more characters, with the endings of inner volumes. */
 #define LVM_NAME_MAX	125
 /* The kernel's limit on a dm device's name, DM_NAME_LEN with the NUL. */
 #define DM_NAME_MAX	127
-/* LVM writes so much about one more volume with our tags, at most, but for its name. */
+/* The most metadata that LVM writes about one more volume with our tags, without its name. */
 #define VOLUME_BYTES	1024
 #define LEGS		4	/* inner volumes of a mirror of two */
 #define TAGS_BYTES	256
@@ -25,7 +25,7 @@ enum step_kind { STEP_RENAME, STEP_MAKE, STEP_PLACEHOLDER, STEP_REMOVE, STEP_RES
 struct lvm_step {
 	enum step_kind kind;
 	char *vg, *lv;
-	char *to;		/* STEP_RENAME: its new name; STEP_PLACEHOLDER: that of the volume which makes way */
+	char *to;		/* STEP_RENAME: new name; STEP_PLACEHOLDER: of the volume which makes way */
 	bool mirrored;
 	uint64_t size;		/* bytes */
 };
@@ -109,9 +109,7 @@ static void free_steps(struct lvm_steps *s)
 	s->step = NULL;
 }
 
-/*
- * What LVM has
- */
+/* LVM's volumes and groups */
 
 static void free_volumes(struct volumes *all)
 {
@@ -197,7 +195,9 @@ static const struct volume *find(const struct volumes *all, const char *vg, cons
 	return NULL;
 }
 
-/* A mirror has legs, which have hidden volumes themselves if they are checked for integrity. */
+/*
+ * A mirror has legs. The legs have hidden volumes themselves if they are checked for integrity.
+ */
 static bool is_inside(const struct volumes *all, const struct volume *v, const char *lv)
 {
 	unsigned int depth;
@@ -214,11 +214,14 @@ static bool is_inside(const struct volumes *all, const struct volume *v, const c
  * Names
  */
 
-/* What LVM puts behind the name of a dm device: of one with snapshots; of a mirror's leg, when that is taken apart. */
+/*
+ * Endings that LVM adds to the name of a dm device: for a volume with snapshots; for a mirror's
+ * leg, when the mirror is taken apart.
+ */
 #define LAYER_REAL	"-real"
 #define LAYER_MISSING	"-missing_0_0"
 
-/* How many characters too long VG/LV is, with the suffix of an inner volume and the layer. */
+/* By how many characters VG/LV is too long, with the suffix of an inner volume and the layer. */
 static size_t excess(const char *vg, const char *lv, const char *suffix, const char *layer)
 {
 	char *name = xasprintf("%s/%s%s", vg, lv, suffix), *dm_name = dm_name_from_lv(name);
@@ -232,7 +235,7 @@ static size_t excess(const char *vg, const char *lv, const char *suffix, const c
 	return much;
 }
 
-/* Of the volume and whatever is inside of it, which is renamed along. */
+/* For the volume and all volumes inside it, which are renamed with it. */
 static size_t longest_excess(const struct volumes *all, const struct lvm_step *step, const char *new)
 {
 	const struct volume *now = find(all, step->vg, step->lv);
@@ -264,7 +267,7 @@ static bool check_length(const struct lvm_steps *s, const struct volumes *all, c
 
 	if (!much)
 		return true;
-	/* The name that it comes from */
+	/* The old name */
 	if (own)
 		shorten = xasprintf("lvrename %s/%s SHORTER", step->vg, step->lv);
 	else
@@ -278,7 +281,7 @@ static bool check_length(const struct lvm_steps *s, const struct volumes *all, c
 	return false;
 }
 
-/* A name may be free by then: one step renames or removes what has it. */
+/* A name may be free later: another step renames or removes its volume. */
 static bool makes_way(const struct lvm_steps *s, const char *vg, const char *lv)
 {
 	unsigned int i;
@@ -334,7 +337,7 @@ static bool has_word(const char *words, const char *word)
 	return has;
 }
 
-/* Our own tags count only if it is to have them. */
+/* Our own tags count only if the volume is to have them. */
 static bool has_tag(const char *words, const char *tags, bool ours)
 {
 	char *copy = xstrdup(tags), *tag, *save;
@@ -350,7 +353,7 @@ static bool has_tag(const char *words, const char *tags, bool ours)
 	return has;
 }
 
-/* Whether the setting has the volume: by group, name or tag. */
+/* Whether the setting matches the volume: by group, name or tag. */
 static bool covers(const char *words, const char *vg, const char *lv, const char *tags, const char *vg_tags, bool ours)
 {
 	char *name = xasprintf("%s/%s", vg, lv);
@@ -366,7 +369,7 @@ static bool check_activation(const struct lvm_steps *s, const struct volumes *al
 {
 	static const struct {
 		const char *key;
-		bool lacks;		/* what it does not have is not activated, or what it has is not writable */
+		bool lacks;		/* volumes without a match are inactive; else: with a match read-only */
 	} keys[] = {
 		{ "volume_list", true }, { "auto_activation_volume_list", true }, { "read_only_volume_list", false },
 	};
@@ -378,7 +381,7 @@ static bool check_activation(const struct lvm_steps *s, const struct volumes *al
 	for (i = 0; good && i < sizeof(keys) / sizeof(*keys); i++) {
 		char *words = setting(all->config, keys[i].key);
 
-		/* "@*" hangs on the tags of the host.  What the list says of the name that it has stays true. */
+		/* "@*" depends on the tags of the host. What holds for the present name may hold on. */
 		has = words && covers(words, step->vg, new, tags, vg_tags, !s->back);
 		good = !words || has_word(words, "@*") || keys[i].lacks == has ||
 		       (now && has == covers(words, step->vg, step->lv, tags, vg_tags, true));
@@ -421,7 +424,10 @@ static bool check_group(const struct lvm_steps *s, const struct volumes *all, co
 	uint64_t made = 0, bytes = 0;
 	unsigned int i;
 
-	/* An empty one, where a volume is to be made: LVM says so itself, before the commit point. */
+	/*
+	 * An empty group where a volume is to be made: LVM itself refuses that, before the
+	 * commit point.
+	 */
 	if (!v)
 		return true;
 	for (i = 0; i < s->nr; i++) {
@@ -444,7 +450,7 @@ static bool check_group(const struct lvm_steps *s, const struct volumes *all, co
 		    (unsigned long long)(v->count + made), vg);
 		return false;
 	}
-	/* Going back takes away more than it adds. */
+	/* Going back removes more than it adds. */
 	if (!s->back && v->room < bytes) {
 		err(s->ctx, ERR_NO_SPACE,
 		    "%s: LVM has %llu bytes left for its own metadata of the group %s, and may need %llu. Remove volumes or tags there, or add a physical volume with room for it (pvcreate --metadatasize 1m) and keep it off the others (pvchange --metadataignore y).",
@@ -458,7 +464,7 @@ static bool check_group(const struct lvm_steps *s, const struct volumes *all, co
  * Each step
  */
 
-/* LVM would remove those along. */
+/* LVM would remove the snapshots with the volume. */
 static bool check_snapshots(const struct lvm_steps *s, const struct volumes *all, const struct lvm_step *step)
 {
 	unsigned int i;
@@ -492,13 +498,13 @@ static bool check_step(const struct lvm_steps *s, const struct volumes *all, con
 	}
 }
 
-/* Whatever nobody has thought of: LVM tries it, and writes nothing. */
+/* Any other reason: LVM tries the step, and writes nothing. */
 static bool try_step(const struct lvm_steps *s, unsigned int n)
 {
 	const struct lvm_step *step = &s->step[n];
 	char *name = xasprintf("%s/%s", step->vg, step->lv), *size = xasprintf("%llub", (unsigned long long)step->size);
 	const char *const rename[] = { "lvrename", "--test", step->vg, step->lv, step->to, NULL };
-	/* Under the name of the volume that has its own until then. */
+	/* Under the name that the volume still has now. */
 	const char *const placeholder[] = {
 		"lvcreate", "--test", "-y", "--type", "error", "-an", "-ky", "-Zn", "-Wn", "--setautoactivation", "n",
 		"-l", "1", "-n", step->to, "--addtag", LVM_TAG, step->vg, NULL
@@ -512,10 +518,10 @@ static bool try_step(const struct lvm_steps *s, unsigned int n)
 	unsigned int i;
 	int r = 0;
 
-	/* What has the name makes way before, which LVM does not know. */
+	/* The volume that has the name makes way before, which LVM's trial does not know. */
 	if (step->kind == STEP_RENAME && s->back)
 		argv = change;
-	/* In a group that lets itself be changed once, it does so for other volumes as well. */
+	/* If LVM can change the group for one volume, it can for others. */
 	for (i = 0; i < n && strcmp(s->step[i].vg, step->vg); i++)
 		;
 	if (argv != change || i == n)
@@ -547,7 +553,7 @@ bool lvm_steps_possible(struct lvm_steps *s)
 	for (i = 0; good && i < s->nr; i++)
 		good = check_step(s, &all, &s->step[i]);
 	for (i = 0; good && i < s->nr; i++)
-		/* What is made is made before the commit point, all but the placeholder. */
+		/* Volumes are made before the commit point, except the placeholder. */
 		good = s->step[i].kind == STEP_MAKE || try_step(s, i);
 	free_volumes(&all);
 	free_steps(s);
@@ -579,7 +585,7 @@ bool lvm_may_release(struct tier_context *ctx, const char *set_hex, const char *
 
 	if (lvm_list_set(ctx, set_hex, &parts))
 		return false;
-	/* LVM says nothing of a group that is another machine's unless it is named. */
+	/* LVM reports a group with another machine's system ID only if the group is named. */
 	if (slash && slash != origin) {
 		vg = xstrndup(origin, slash - origin);
 		lvm_steps_change(&steps, vg, slash + 1);

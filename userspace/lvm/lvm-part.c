@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "block/device.h"
 
-/* For who only wants to know: a disk that hangs must not hang them, too. */
+/* For callers that only report: a disk that hangs must not block them. */
 #define LIST_MS	30000
 
 static void part_free(struct lvm_part *p)
@@ -77,7 +77,10 @@ int lvm_list_all(struct tier_context *ctx, struct lvm_parts *list)
 	return list_within(ctx, NULL, list, LIST_MS);
 }
 
-/* There is one of each role, but fast ones; those that were made for the set have names of their own. */
+/*
+ * Each role has one volume, except the fast tiers; volumes made for the set have names of their
+ * own.
+ */
 static bool same_part(const struct lvm_part *a, const struct lvm_part *b)
 {
 	char *role = lvm_tag(a, "role"), *x = lvm_tag(a, "name"), *y = lvm_tag(b, "name");
@@ -90,7 +93,7 @@ static bool same_part(const struct lvm_part *a, const struct lvm_part *b)
 	return same;
 }
 
-/* vgimportclone copies tags: what belongs to the copy of a set is none of ours to touch. */
+/* vgimportclone copies tags: the parts of a copied set must not be touched. */
 static bool has_copies(struct tier_context *ctx, const struct lvm_parts *list, const char *set_hex)
 {
 	unsigned int i, j;
@@ -224,7 +227,7 @@ const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *r
 	return NULL;
 }
 
-/* Runs it, or says so; with command it is only put there. */
+/* Runs the command, or prints it; with command, only returns it there. */
 static int change_or_tell(struct tier_context *ctx, const char *const *argv, char **command)
 {
 	if (!command)
@@ -303,7 +306,7 @@ int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home)
 	return lvm_change(ctx, argv);
 }
 
-/* In any place where a volume is given a name back, the name may be another one's by then. */
+/* At each place that gives a volume its name back, another volume may have the name by then. */
 static void say_if_taken(struct tier_context *ctx, const char *vg, const char *lv)
 {
 	char *name = xasprintf("%s/%s", vg, lv), *why = NULL;
@@ -429,7 +432,7 @@ bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv,
 		       const char *first, uint64_t first_taken, struct lvm_metadata *m)
 {
 	char *select = xasprintf("vg_name=%s", vg), text[SIZE_TEXT];
-	/* Those with the most room come first. */
+	/* Physical volumes with the most room come first. */
 	const char *const argv[] = { "pvs", "-O", "-pv_free", "-o", "pv_name,pv_free", "-S", select, NULL };
 	struct json_object *rows = lvm_report(ctx, argv, -1);
 	uint64_t need, room;
@@ -517,7 +520,7 @@ bool lvm_looks_into_sets(struct tier_context *ctx)
 	filter = strstr(output, "global_filter=");
 	if (filter)
 		*strchrnul(filter, '\n') = '\0';
-	/* A device has many names, and one that is accepted is enough. */
+	/* A device has many names, and LVM takes it if any of them is accepted. */
 	filtered = filter && strstr(filter, "dm-uuid-TIER-") && !strstr(filter, "\"a|.*|") &&
 		   !strstr(filter, "\"a/.*/");
 	free(output);

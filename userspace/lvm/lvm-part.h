@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Logical volumes that existed before they became parts of a set, or are to: what
- * LVM knows of them, their tags and names.
+ * Logical volumes that are parts of a set, or will be: LVM's report on them, their tags and
+ * names.
  */
 #ifndef TIERCTL_LVM_PART_H
 #define TIERCTL_LVM_PART_H
@@ -12,16 +12,16 @@
 #include "lvm/lvm.h"
 
 /* Values of the tag dm-tier.role= */
-#define LVM_ROLE_ORIGIN		"torig"		/* what was converted */
+#define LVM_ROLE_ORIGIN		"torig"		/* the converted volume */
 #define LVM_ROLE_FAST		"tvol"
 #define LVM_ROLE_METADATA	"tiermeta"
 #define LVM_ROLE_PLACEHOLDER	"name"		/* keeps the name while the device has it */
 
-/* What is added to a name. */
+/* Endings of names. */
 #define LVM_ORIGIN_SUFFIX	"_torig"
 #define LVM_FAST_SUFFIX		"_tvol"
 #define LVM_METADATA_SUFFIX	"_tiermeta"
-/* Added to the device's name, when the set is none any more and the device still open. */
+/* Ending of the device's name when the set is taken apart and the device is still open. */
 #define LVM_REVERT_SUFFIX	"_trevert"
 
 struct lvm_part {
@@ -39,21 +39,21 @@ struct lvm_parts {
 	struct lvm_part *part;
 };
 
-/* The volumes of a group, or "@tag", or "vg/lv".  0, or -1 with the error said. */
+/* The volumes of a group, or "@tag", or "vg/lv". 0, or -1 with the error said. */
 int lvm_list(struct tier_context *ctx, const char *what, struct lvm_parts *list);
-/* Those tagged as parts of the set, likewise. */
+/* The same for volumes tagged as parts of the set. */
 int lvm_list_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
-/* The same that gives up when LVM does not answer. */
+/* The same, but gives up if LVM does not answer. */
 int lvm_look_for_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
 /* Those of them that were made to be tiers, or given to convert for that; none without LVM. */
 int lvm_list_fast(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list);
-/* Those that were there before have the name on them that they had. */
+/* False for volumes that existed before: their tags have their old name. */
 bool lvm_was_made(const struct lvm_part *p);
-/* Under whatever name it has by now. */
+/* Under any name that it may have by now. */
 bool lvm_is_device(const struct lvm_part *p, dev_t dev);
-/* All of the set is coming to it (lvm_mark_home()). */
+/* All chunks of the set are moving to it (lvm_mark_home()). */
 bool lvm_is_home(const struct lvm_part *p);
-/* All there are; gives up when LVM does not answer. */
+/* All volumes; gives up if LVM does not answer. */
 int lvm_list_all(struct tier_context *ctx, struct lvm_parts *list);
 void lvm_parts_free(struct lvm_parts *list);
 /* NULL if there is none. */
@@ -65,22 +65,25 @@ const struct lvm_part *lvm_find_role(const struct lvm_parts *list, const char *r
 char *lvm_tag(const struct lvm_part *p, const char *key);
 bool lvm_has_role(const struct lvm_part *p, const char *role);
 
-/* With --dry-run these say the command.  0 or -1 with the error said. */
+/* With --dry-run these print the command. 0, or -1 with the error said. */
 int lvm_tag_part(struct tier_context *ctx, const char *name, const char *set_hex, const char *role,
 		 const char *old_name);
 int lvm_untag_part(struct tier_context *ctx, const struct lvm_part *p);
-/* One that was made for the set.  With snapshots, which would go as well, it only leaves the set. */
+/*
+ * Removes a volume that was made for the set. A volume with snapshots, which would be removed as
+ * well, only loses its tags.
+ */
 int lvm_remove_made(struct tier_context *ctx, const struct lvm_part *p);
-/* The one that keeps the name; not with a snapshot, which LVM would remove along. */
+/* Removes the placeholder; not if it has a snapshot, which LVM would remove with it. */
 int lvm_remove_placeholder(struct tier_context *ctx, const struct lvm_part *p);
-/* That a volume which was made for the set is to outlive it, or is not. */
+/* Marks that a volume made for the set outlives the set, or does not. */
 int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home);
 int lvm_rename(struct tier_context *ctx, const char *vg, const char *from, const char *to);
 int lvm_create_placeholder(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
 			   const char *set_hex);
-/* The placeholder, if the set has one, shows that size: LVM's whole extents. */
+/* Gives the set's placeholder, if there is one, that size in LVM's whole extents. */
 int lvm_fit_placeholder(struct tier_context *ctx, const char *set_hex, uint64_t size);
-/* To so many sectors. */
+/* Extends the volume to so many sectors. */
 int lvm_extend(struct tier_context *ctx, const char *name, uint64_t sectors);
 
 /* The commands as a user would type them; the caller frees. */
@@ -89,12 +92,12 @@ char *lvm_tag_command(struct tier_context *ctx, const char *name, const char *se
 char *lvm_placeholder_command(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
 			      const char *set_hex);
 
-/* The size rounded up to the extents of the group that the part is in. */
+/* The size rounded up to the extents of the part's group. */
 uint64_t lvm_whole_extents(const struct lvm_part *p, uint64_t size);
 
 /*
- * A volume for metadata in the group: on the physical volume "first", if it is not
- * NULL, and mirrored on another one if there is one with room.
+ * A volume for metadata in the group: on the physical volume "first", unless NULL, and mirrored
+ * on another physical volume if one has room.
  */
 struct lvm_metadata {
 	struct lvm_volume volume;
@@ -105,7 +108,7 @@ bool lvm_plan_metadata(struct tier_context *ctx, const char *vg, const char *lv,
 int lvm_create_metadata(struct tier_context *ctx, const struct lvm_metadata *m, const char *set_hex);
 void lvm_metadata_free(struct lvm_metadata *m);
 
-/* Whether lvm.conf keeps LVM from volume groups that lie on tiered devices. */
+/* Whether lvm.conf lets LVM see volume groups that lie on tiered devices. */
 bool lvm_looks_into_sets(struct tier_context *ctx);
 
 #endif

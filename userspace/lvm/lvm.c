@@ -54,7 +54,7 @@ static void become(const char *const *argv, int out, int report)
 	const char *all[REPORT_ARGV];
 	unsigned int i, n = 0;
 
-	/* What it says is read here, and it must not complain of our descriptors. */
+	/* This program reads the output, and LVM must not complain about our descriptors. */
 	setenv("LC_ALL", "C", 1);
 	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
 	dup2(report < 0 ? out : report, STDOUT_FILENO);
@@ -71,7 +71,7 @@ static void become(const char *const *argv, int out, int report)
 	_exit(127);
 }
 
-/* What LVM says besides the reason; each is the beginning of a line. */
+/* Lines of LVM besides the reason; each is the beginning of a line. */
 static bool is_noise(const char *line, size_t len)
 {
 	static const char *const noise[] = {
@@ -103,8 +103,8 @@ static bool next_line(const char **text, const char **line, size_t *len)
 }
 
 /*
- * LVM says the reason first and then what it could not do for that, so the first lines count.
- * Where all of its lines are noise, one may hold the reason after all: the last.
+ * LVM prints the reason first, and then the consequences, so the first lines count. If all of
+ * its lines are noise, the last may hold the reason after all.
  */
 #define REASON_LINES	3
 
@@ -131,7 +131,7 @@ char *lvm_reason(const char *output)
 	return reason.s;
 }
 
-/* As read(); -1 with ETIMEDOUT if nothing came for so long, which is for ever if negative. */
+/* As read(); -1 with ETIMEDOUT if nothing came within ms; a negative ms waits for ever. */
 static ssize_t read_within(int fd, void *buf, size_t size, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -150,8 +150,8 @@ static ssize_t read_within(int fd, void *buf, size_t size, int ms)
 }
 
 /*
- * LVM waits for udev without end, and must not be killed while it changes a volume; so whoever
- * waits for LVM is told how to free it.
+ * LVM waits for udev without end, and must not be killed while it changes a volume. So the user
+ * is told how to free it.
  */
 #define PATIENCE_MS	60000
 
@@ -198,7 +198,7 @@ static int run(struct tier_context *ctx, const char *const *argv, int report, ch
 		text_add(&said, "%.*s", (int)n, buf);
 	late = n < 0 && errno == ETIMEDOUT;
 	close(fds[0]);
-	/* One that waits for a disk does not even die. */
+	/* A process that waits for a disk cannot even be killed. */
 	if (late)
 		kill(pid, SIGKILL);
 	while (pid > 0 && !late && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -315,7 +315,7 @@ bool lvm_installed(void)
 	return is_installed("lvs");
 }
 
-/* In any group without one. */
+/* In any group, if there is no vg. */
 static bool volume_exists(const char *vg, const char *lv, const struct json_object *all)
 {
 	size_t i;
@@ -334,8 +334,8 @@ bool same_device(const char *a, const char *b)
 }
 
 /*
- * A set's name may have letters that a volume's may not.  Free in all groups, as two
- * volumes of a set with one name would be taken for copies (lvm_list_set()).
+ * A set's name may have letters that a volume's may not. The name must be free in all groups, as
+ * two volumes of a set with one name would be taken for copies (lvm_list_set()).
  */
 static char *free_name(const char *set_name, const struct json_object *all)
 {
@@ -360,7 +360,7 @@ static char *free_name(const char *set_name, const struct json_object *all)
 bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t size,
 	      const char *set_name, const char *lv, struct lvm_volume *v)
 {
-	/* All of them: of what is none, pvs would say no more than that. */
+	/* All physical volumes: for a device that is none, pvs would print only an error. */
 	const char *const pvs[] = { "pvs", "-o", "pv_name,vg_name,pv_free,vg_extent_size", NULL };
 	const char *const lvs[] = { "lvs", "-o", "vg_name,lv_name", NULL };
 	struct json_object *all = lvm_report(ctx, pvs, -1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Logical volumes made to be tiers.  Their tags say so from the moment they
- * exist, so that one which an interrupted command left is found again.
+ * Logical volumes made to be tiers. They are made with their tags, so that a volume left by an
+ * interrupted command is found again.
  */
 #ifndef TIERCTL_LVM_H
 #define TIERCTL_LVM_H
@@ -14,9 +14,11 @@
 
 #define LVM_TAG	"dm-tier"
 
-/* Runs a command; 0 or -1 with the error said.  *output, if wanted, is for the caller to free. */
+/*
+ * Runs a command; 0, or -1 with the error said. The caller frees *output, unless output is NULL.
+ */
 int lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
-/* As lvm_run(), but says nothing: *why is the reason, for the caller to free. */
+/* As lvm_run(), but says no error: *why is the reason, which the caller frees. */
 int lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
 /*
  * Runs lvs or pvs, of which argv has what is asked for; sizes are bytes.  The array of its rows,
@@ -28,11 +30,11 @@ struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv
 /* A field of such a row, "" if there is none; and as a number, false if it is none. */
 const char *lvm_field(const struct json_object *rows, size_t row, const char *name);
 bool lvm_number(const struct json_object *rows, size_t row, const char *name, uint64_t *n);
-/* Why a command of LVM failed, of all that it said; the caller frees. */
+/* The reason of a failure, from all output of an LVM command; the caller frees. */
 char *lvm_reason(const char *output);
-/* The words with blanks between; the caller frees. */
+/* The words joined by blanks; the caller frees. */
 char *lvm_command(const char *const *argv);
-/* As lvm_run() for one that changes something: with --dry-run says the command. */
+/* As lvm_run() for a command that changes something: with --dry-run it is only printed. */
 int lvm_change(struct tier_context *ctx, const char *const *argv);
 bool lvm_installed(void);
 
@@ -50,14 +52,13 @@ char *lvm_name(const struct lvm_volume *v);
 bool same_device(const char *a, const char *b);
 
 /*
- * What lvcreate would need: the volume group of the physical volume, and room.
- * Rounds the size up to whole extents.  false with the error said, which names the
- * group that is wanted.
+ * Checks what lvcreate needs: the volume group of the physical volume, and room. Rounds the size
+ * up to whole extents. False with the error said, which names the wanted group.
  */
 bool lvm_plan(struct tier_context *ctx, const char *pv, const char *vg, uint64_t size,
 	      const char *set_name, const char *lv, struct lvm_volume *v);
 
-/* With --dry-run these say the command.  0 or -1 with the error said. */
+/* With --dry-run these print the command. 0, or -1 with the error said. */
 int lvm_create(struct tier_context *ctx, const struct lvm_volume *v, const char *pv, const char *set_hex);
 /* By VG/LV. */
 int lvm_remove(struct tier_context *ctx, const char *name);
