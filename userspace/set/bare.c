@@ -40,7 +40,7 @@ static bool read_entries(const struct set *s, struct beginning *b)
 	return !r;
 }
 
-/* Compares bytes of both; *data: there is more than zeroes. */
+/* Compares bytes of both devices; *data: they are not all zeroes. */
 static bool same_bytes(int fd, uint64_t at, int other, uint64_t other_at, uint64_t len, bool *data)
 {
 	void *a = block_buffer(PIECE_BYTES), *b = block_buffer(PIECE_BYTES);
@@ -109,7 +109,10 @@ static bool is_label(uint64_t at, const void *sector)
 	       label->magic == cpu_to_le64(TIER_LABEL_MAGIC);
 }
 
-/* Whether a sector that is no label is neither zero nor as the other device, if any, has it. */
+/*
+ * Whether a sector, other than the label's, is neither zero nor the same as on the other device,
+ * if there is one.
+ */
 static int piece_written(int fd, uint64_t at, int other, uint64_t other_at, size_t len)
 {
 	char *own = block_buffer(len), *kept = block_buffer(len);

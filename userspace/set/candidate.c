@@ -36,7 +36,10 @@ bool candidate_find_made(struct tier_context *ctx, struct candidate *d)
 	return false;
 }
 
-/* I/O to it would wait for the device, and the device, once it is suspended to be changed, for it. */
+/*
+ * I/O to the set would wait for the device; and the device, which lies on the set, would wait
+ * for the set while it is suspended.
+ */
 static bool is_apart(struct tier_context *ctx, const char *typed, dev_t dev, dev_t above)
 {
 	if (!above || !device_stands_on(dev, above))
@@ -51,15 +54,16 @@ bool candidate_pv_apart(struct tier_context *ctx, const char *pv, dev_t above)
 	bool good;
 
 	if (device_from_name(pv, &d))
-		return true;	/* LVM says what it does not know */
+		return true;	/* LVM reports unknown names */
 	good = is_apart(ctx, pv, d.dev, above);
 	device_free(&d);
 	return good;
 }
 
 /*
- * A second path to a part of an active set, which the kernel sees two devices in: without
- * its label here it has none there.  Who does not force anything is refused for the label.
+ * A second path to a part of an active set, which the kernel takes for another device. If the
+ * label of the part is missing in the copy seen here, this is no such path. Without --force the
+ * label alone is refused.
  */
 static bool is_second_path(const struct candidate *d, const struct set_list *sets)
 {
@@ -196,11 +200,14 @@ bool candidate_look_inside(struct tier_context *ctx, struct candidate *d, bool m
 			goto out;
 		}
 	}
-	/* What lies behind the first block of metadata does not matter. */
+	/* Metadata behind its first block does not matter. */
 	unknown = !d->carries && !(metadata ? candidate_begins_blank(&d->dev) : m.blank);
 	if (unknown)
 		d->carries = xstrdup("something unknown in its first 8 KiB");
-	/* It may be blank.  Of the type that udev has found in its contents these say more. */
+	/*
+	 * The device may be blank. If udev hides it for the type of its contents, the contents
+	 * tell more.
+	 */
 	if (hidden && !(d->carries && strstr(hidden, "ID_FS_TYPE")))
 		warn(ctx,
 		     "%s: is %s. A set is not activated on it by itself, but on what is made of it; if udev is wrong: udevadm trigger %s",
@@ -285,13 +292,13 @@ bool candidate_is_leftover(struct set *s, const struct member *m)
 	if (m->kind != MEMBER_TIER || memcmp(m->label.set_uuid, s->uuid, TIER_UUID_SIZE) ||
 	    set_rank_of_device(s, m->dev.dev) >= 0 || set_read_records(s, records, &nr))
 		return false;
-	/* A copy of a tier, or one that newer metadata than this knows, is none of ours to wipe. */
+	/* A copy of a tier, or a label that is newer than this metadata, is not removed. */
 	for (i = 0; i < nr; i++)
 		if (!memcmp(records[i].uuid, m->label.tier_uuid, TIER_UUID_SIZE))
 			return false;
 	if (m->label.generation > s->info.next_generation)
 		return false;
-	/* mkswap, for one, leaves the second slot of the label as it was. */
+	/* mkswap, for example, leaves the second slot of the label. */
 	carries = signatures_find(m->dev.path, &error);
 	free(carries);
 	return !carries && !error && !m->foreign;
@@ -304,7 +311,7 @@ char *candidate_foreign(struct set *s, const struct device *d)
 	int error;
 
 	member_read(d, &m);
-	/* A label may have outlived what was written over the rest of it. */
+	/* A label may survive a write over the rest of the device. */
 	what = signatures_find(d->path, &error);
 	if (error || m.kind == MEMBER_UNREADABLE) {
 		free(what);
@@ -312,7 +319,7 @@ char *candidate_foreign(struct set *s, const struct device *d)
 	}
 	if (!what && (s ? !candidate_is_leftover(s, &m) : m.kind != MEMBER_DAMAGED))
 		what = candidate_describe(&m);
-	/* Of a volume that nobody has used yet lvcreate has zeroed the first block alone. */
+	/* lvcreate has zeroed only the first block of a volume that nobody has used yet. */
 	if (!what && m.kind == MEMBER_NONE && !(s ? m.blank : candidate_begins_blank(d)))
 		what = xstrdup("something unknown in its first 8 KiB");
 	member_free(&m);

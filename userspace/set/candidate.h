@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A device that is to become part of a set: may it, and what would be lost? */
+/* A device that is to become part of a set: is it allowed, and which data would be lost? */
 #ifndef TIERCTL_CANDIDATE_H
 #define TIERCTL_CANDIDATE_H
 
@@ -9,47 +9,51 @@
 struct candidate {
 	const char *typed;
 	struct device dev;
-	char *carries;		/* what --force would wipe, NULL for nothing */
+	char *carries;		/* contents that --force would wipe, NULL for none */
 };
 
-/* All of these say the error. */
+/* All of these functions say the error. */
 bool candidate_find(struct tier_context *ctx, struct candidate *d);
-/* The same of a logical volume that was made for a set: nothing else may be wiped in its place. */
+/*
+ * The same for a logical volume that was made for a set: no other device may be wiped in its
+ * place.
+ */
 bool candidate_find_made(struct tier_context *ctx, struct candidate *d);
 /*
- * Whether it is free: not in use, not read-only, of a kind that can be a part, not a set, and
- * not made of the device that is to be made of it (0 for none).  No --force helps against that.
+ * Whether the device is free: not in use, not read-only, of a kind that can be a part, not a
+ * set, and not made of the device above (0 for none), which is to be made of it. --force does
+ * not help.
  */
 bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above);
-/* Whether fit_blocks() has nothing against it; so is put behind what it has. */
+/* Whether fit_blocks() accepts the device; so is added to its reason. */
 bool candidate_blocks_fit(struct tier_context *ctx, const struct candidate *d, const char *set,
 			  unsigned int block, const char *so);
-/* The same of a physical volume that a part is to be made on. */
+/* The same for a physical volume on which a part is to be made. */
 bool candidate_pv_apart(struct tier_context *ctx, const char *pv, dev_t above);
-/* Fills in what it carries, which is refused without --force. */
+/* Finds the contents of the device, which are refused without --force. */
 bool candidate_look_inside(struct tier_context *ctx, struct candidate *d, bool metadata);
-/* Whether what was typed names the same device still, of the same size. */
+/* Whether the name that was typed is still the same device, with the same size. */
 bool candidate_same(struct tier_context *ctx, const struct candidate *d);
-/* The same, and it carries the same. */
+/* Also that its contents are the same. */
 bool candidate_unchanged(struct tier_context *ctx, const struct candidate *d, bool metadata);
 void candidate_free(struct candidate *d);
 /* Whether its first 4 KiB are zeroes. */
 bool candidate_begins_blank(const struct device *d);
 
-/* What of a set a device carries, in words; NULL for nothing. */
+/* The part of a set that a device carries, in words; NULL for none. */
 char *candidate_describe(const struct member *m);
 
 /*
- * A label of this set on a device that is none of its tiers, by the metadata's
- * word, and nothing else: what an add or a remove that was cut short leaves.
+ * A device with a label of this set and nothing else, which is no tier by the metadata: left by
+ * an interrupted add or remove.
  */
 bool candidate_is_leftover(struct set *s, const struct member *m);
 
 /*
- * What a logical volume that was made for the set, and is none of its tiers, holds of
- * somebody else's by now.  NULL if it is as add or remove left it; the caller frees.
- * Without a set: one of a set that is gone, with its label.  What has no signature may be
- * a copy, or metadata, that convert never finished, and counts as nothing.
+ * Other contents of a logical volume that was made for the set and is none of its tiers. NULL if
+ * it is as add or remove left it; the caller frees. Without a set: the volume of a set that is
+ * gone, with its label. Data without a signature does not count: it may be a copy, or metadata,
+ * of a convert that was not finished.
  */
 char *candidate_foreign(struct set *s, const struct device *d);
 

@@ -17,9 +17,9 @@
 #include "format/metadata.h"
 
 #define BLOCK		4096U
-/* What writes a partition table, a superblock or zeroes by mistake stays within it. */
+/* A partition table, a superblock or zeroes written by mistake end before this byte. */
 #define SLIP_BYTES	(64ULL << 10)
-/* As much of the set's beginning as is shown to libblkid. */
+/* The part of the set's beginning that libblkid examines. */
 #define HEAD_BYTES	(1ULL << 20)
 #define PIECE_BYTES	(1ULL << 20)
 #define SAMPLES		64
@@ -28,18 +28,18 @@
 #define GPT_ENTRIES	(16ULL << 10)
 #define COPIES		64
 
-/* The set as its mapping has it, with the device in the place of the tier. */
+/* The set as its mapping describes it, with the device as the missing tier. */
 struct view {
 	const struct set *s;
 	unsigned int rank;
 	const struct device *dev;
 	int fd[TIER_MAX_TIERS];		/* -1: missing */
-	u64 *map;			/* an entry a chunk */
+	u64 *map;			/* an entry for each chunk */
 	uint64_t chunk_bytes;
-	uint64_t chunks;		/* that lie on the tier */
-	void *block;			/* one, to read into */
-	bool identified;		/* something on it is this tier's without doubt */
-	bool other;			/* something on it may be somebody else's */
+	uint64_t chunks;		/* chunks on the tier */
+	void *block;			/* buffer of one block */
+	bool identified;		/* some data on the device can only be this tier's */
+	bool other;			/* some data on the device may belong to something else */
 	struct evidence *e;
 };
 
@@ -77,7 +77,7 @@ static u64 entry_at(const struct view *v, uint64_t at)
 	return at / v->chunk_bytes < v->s->info.nr_chunks ? v->map[at / v->chunk_bytes] : 0;
 }
 
-/* A block of the set, of zeroes if it lies on a tier that cannot be read. */
+/* A block of the set; zeroes if its tier cannot be read. */
 static const u8 *block_at(struct view *v, uint64_t at)
 {
 	u64 entry = entry_at(v, at);
@@ -166,7 +166,7 @@ static void look_at_name(struct view *v)
 	}
 }
 
-/* Byte behind the last one of the label area that is not zero; all of it if it cannot be read. */
+/* The end of the last non-zero byte of the label area; its whole length if it cannot be read. */
 static uint64_t area_used(const struct view *v, uint64_t area)
 {
 	u8 *piece = block_buffer(PIECE_BYTES);
@@ -188,7 +188,7 @@ static uint64_t area_used(const struct view *v, uint64_t area)
 	return used;
 }
 
-/* A new partition table leaves the boot code, and so the first 440 bytes of the label, as they are. */
+/* A new partition table leaves the boot code, and with it the first 440 bytes of the label. */
 static bool label_names_it(struct view *v)
 {
 	const struct tier_label *label = v->block;
@@ -202,7 +202,7 @@ static bool label_names_it(struct view *v)
 	return names;
 }
 
-/* Zeroes but for the label, as long as it was a tier's. */
+/* While the device was a tier, the area was zero except for the label. */
 static void look_at_label_area(struct view *v)
 {
 	uint64_t area = geometry_label_area(v->s->chunk_sectors) * SECTOR_SIZE, used = area_used(v, area);
@@ -231,7 +231,7 @@ static void look_at_label_area(struct view *v)
 	free(data);
 }
 
-/* Whose data lay at the end of the device from that byte on. */
+/* Notes which chunk had data at the end of the device from that byte on. */
 static void note_end(struct view *v, uint64_t from)
 {
 	uint64_t chunk, start, first, nr = 0;
@@ -252,7 +252,7 @@ static void note_end(struct view *v, uint64_t from)
 		note(v, false, "no chunk lies there");
 }
 
-/* A backup GPT, a RAID superblock at the end: these lie where a tier has chunks. */
+/* A backup GPT, or a RAID superblock at the end: a tier has chunks there. */
 static void look_at_end(struct view *v)
 {
 	uint64_t area = geometry_label_area(v->s->chunk_sectors) * SECTOR_SIZE, at;
@@ -270,7 +270,7 @@ static void look_at_end(struct view *v)
 	free(carries);
 }
 
-/* What libblkid finds at the beginning of the set; NULL for nothing. */
+/* The contents that libblkid finds at the beginning of the set; NULL for none. */
 static char *set_carries(struct view *v)
 {
 	uint64_t at, length = v->s->length * SECTOR_SIZE;
@@ -305,7 +305,7 @@ static void look_at_beginning(struct view *v)
 	free(without);
 }
 
-/* Where a file system keeps copies of its superblock, and by what each is known. */
+/* The places of a file system's copies of its superblock, and how to recognise a copy. */
 struct copies {
 	const char *fs;
 	unsigned int magic_at, magic_len, uuid_at;
@@ -345,7 +345,7 @@ static void add_copy(struct copies *c, uint64_t at)
 		c->at[c->nr++] = at;
 }
 
-/* Groups 1 and the powers of 3, 5 and 7, or the two that the superblock names. */
+/* Groups 1 and the powers of 3, 5 and 7, or the two groups that the superblock names. */
 static void ext_copies(struct copies *c, const u8 *super)
 {
 	static const unsigned int base[] = { 3, 5, 7 };
@@ -376,7 +376,7 @@ static void xfs_copies(struct copies *c, const u8 *super)
 		add_copy(c, i * size);
 }
 
-/* False if the set carries no file system that is known to have copies. */
+/* False if the set carries no file system that has copies. */
 static bool find_copies(struct view *v, struct copies *c)
 {
 	const u8 *block = block_at(v, 0);
@@ -397,7 +397,7 @@ static bool find_copies(struct view *v, struct copies *c)
 	return false;
 }
 
-/* How many are where they should be. */
+/* The number of copies that are in their place. */
 static unsigned int look_at_copies(struct view *v)
 {
 	unsigned int i, good = 0, bad = 0;
@@ -428,7 +428,7 @@ static unsigned int look_at_copies(struct view *v)
 	return good;
 }
 
-/* A chunk that was written to seldom has zeroes alone; a log or an image that was made of zeroes does. */
+/* A written chunk seldom has only zeroes, except in a log or an image that was made of zeroes. */
 static void look_at_chunks(struct view *v, bool known)
 {
 	uint64_t step = v->chunks / SAMPLES + 1, seen = 0, chunk;

@@ -41,8 +41,8 @@ struct search {
 	struct finder *finder;
 	struct where *w;
 	dev_t dev;
-	const char *path;	/* as it was named */
-	bool alone;		/* it is a file: what is wrong with it is an error */
+	const char *path;	/* as typed */
+	bool alone;		/* path is a file itself: any problem is an error */
 	bool said;
 	uint64_t looked_at;
 };
@@ -61,7 +61,7 @@ static int add_sectors(void *context, struct set *s, uint64_t at, uint64_t count
 	return 0;
 }
 
-/* The bytes from offset on of the block device. */
+/* Adds the bytes from offset on of the block device. */
 static void add_bytes(struct search *search, uint64_t offset, uint64_t length)
 {
 	struct where *w = search->w;
@@ -248,7 +248,7 @@ bool where_is(struct finder *finder, const char *path, const struct set *named, 
 		err(finder->ctx, ERR_UNSUITABLE, "%s: is no file, directory or block device.", path);
 		return false;
 	}
-	/* A block device is not opened: the mounts and sets on it need not notice. */
+	/* A block device is not opened: its mounts and sets must not notice. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (S_ISBLK(st.st_mode) ? O_PATH : 0));
 	if (fd < 0) {
 		err(finder->ctx, error_from(errno), "%s: %s.", path, strerror(errno));

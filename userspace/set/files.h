@@ -10,46 +10,45 @@
 #include "base/ranges.h"
 #include "set/stack.h"
 
-/* What is needed to find files; the sets must outlive it. */
+/* Data for finding files; the sets must outlive it. */
 struct finder {
 	struct tier_context *ctx;
 	struct stack stack;
 	struct mounts mounts;
-	bool sync;		/* write what is only in memory first */
-	bool empty_too;		/* no blocks at all are no error */
+	bool sync;		/* write data that is only in memory first */
+	bool empty_too;		/* a file without blocks is no error */
 	struct progress progress;
 };
 
 void finder_init(struct tier_context *ctx, struct finder *finder, const struct set_list *sets, bool sync);
 void finder_free(struct finder *finder);
 
-/* Where a path lies; where_free() empties it. */
+/* The chunks of a path; where_free() frees it. */
 struct where {
 	struct set *set;
 	struct ranges chunks;	/* settled */
 	uint64_t files;		/* that have blocks on the set */
 	uint64_t extents;
-	uint64_t bytes;		/* of them, on the set */
-	uint64_t elsewhere;	/* bytes of them that are not */
+	uint64_t bytes;		/* their bytes on the set */
+	uint64_t elsewhere;	/* their bytes on other devices */
 	uint64_t in_inode;	/* files with inline data */
 	uint64_t unplaced;	/* files with data that has no place yet */
-	uint64_t failed;	/* files and directories that could not be looked at */
+	uint64_t failed;	/* files and directories that could not be read */
 	uint64_t other_fs;	/* directories that other file systems are mounted on */
 };
 
 /*
- * All that belongs to path: a file's blocks, those of all files below a
- * directory on its file system, or a block device.  named: the set it should
- * lie on, NULL for any.  False with the error said, also if nothing of it lies
- * on a set; *w is empty then.
+ * All chunks of path: those of a file, of all files below a directory on its file system, or of
+ * a block device. named: the set it should lie on, NULL for any. False with the error said, also
+ * if no part of it lies on a set; *w is empty then.
  */
 bool where_is(struct finder *finder, const char *path, const struct set *named, struct where *w);
-/* The same of a file or directory that is open; path is what to call it. */
+/* The same for an open file or directory; path is its name in messages. */
 bool where_is_open(struct finder *finder, int fd, const char *path, const struct set *named,
 		   struct where *w);
 void where_free(struct where *w);
 
-/* Warns of what was left out. */
+/* Warns about files that were left out. */
 void where_warn(struct tier_context *ctx, const struct where *w, const char *path);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/context.h"
 #include "base/util.h"
 
-/* udev looks at a device each time that a writer has closed it. */
+/* udev opens a device each time that a writer has closed it. */
 #define CLOSE_TRIES	20
 #define CLOSE_MS	100
 
@@ -22,7 +22,7 @@ static struct set *find_known(struct tier_context *ctx, struct set_list *list, c
 		context_set(ctx, s->hex, s->name);
 		return s;
 	}
-	/* It may be there, but inactive. */
+	/* The set may be there, but inactive. */
 	sets_free(list);
 	sets_load(ctx, list, true);
 	return sets_need(list, name);
@@ -126,7 +126,7 @@ bool check_closed(const struct set *s, const char *command)
 
 bool is_name(const char *name)
 {
-	/* "control" is where device-mapper itself is talked to. */
+	/* "control" is the node of device-mapper itself. */
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789#+-.:=@_";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The set that a command is about, and whether it is fit for that. */
+/* Finds the set of a command, and checks that the set is fit for it. */
 #ifndef TIERCTL_FIND_H
 #define TIERCTL_FIND_H
 
@@ -10,12 +10,12 @@
 bool need_known(struct tier_context *ctx, struct set_list *list, const char *name);
 
 /*
- * The set of that name, which must be active and in working order; NULL with the
- * error said.  Fills *list, which the caller frees in any case.
+ * The set of that name, which must be active and in working order; NULL with the error said.
+ * Fills *list, which the caller frees in any case.
  */
 struct set *need_active(struct tier_context *ctx, struct set_list *list, const char *name);
 
-/* Whether it is active and in working order; false with the error said. */
+/* Whether the set is active and in working order; false with the error said. */
 bool check_active(const struct set *s);
 
 /* By the digits of its UUID; NULL if there is none. */
@@ -24,7 +24,7 @@ struct set *sets_find_hex(const struct set_list *list, const char *set_hex);
 /* Whether no part of the set is there twice; false with the error said. */
 bool set_parts_known(const struct set *s);
 
-/* Whether the set's table is still as *s has it; false with the error said. */
+/* Whether the set's table is still the table in *s; false with the error said. */
 bool set_unchanged(const struct set *s);
 
 /* Whether nobody has the set's device open; false with the error said. */

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "dm-tier/dm-tier-format.h"
 
-/* Of its disk, if it is a partition. */
+/* For a partition, of its disk. */
 static char *queue_attribute(dev_t dev, const char *attribute)
 {
 	char *own = xasprintf("queue/%s", attribute), *disk = xasprintf("../%s", own);

@@ -12,9 +12,9 @@
 #include "format/geometry.h"
 #include "set/hint.h"
 
-/* Device-mapper itself allows no more. */
+/* The most levels that device-mapper itself allows. */
 #define DEPTH_MAX	16
-/* What dm-bufio reads and writes of the metadata. */
+/* The unit in which dm-bufio reads and writes the metadata. */
 #define METADATA_BLOCK	4096
 
 const char *problem_word(enum problem_kind kind)
@@ -65,14 +65,14 @@ void health_free(struct health *h)
 	}
 }
 
-/* From the device of a tier, or of the metadata, downwards. */
+/* The walk from the device of a tier, or of the metadata, downwards. */
 struct look {
 	struct set *s;
 	int rank;
 	const struct device *top;
 	struct health *h;
 	unsigned int depth;
-	/* Of what is below here not all is needed: of an array, or of what is not followed. */
+	/* Not all devices below are needed: an array, or a target that is not followed. */
 	bool opaque;
 	dev_t array;
 };
@@ -112,7 +112,7 @@ static int is_holder(void *context, dev_t holder)
 	return holder == *(dev_t *)context;
 }
 
-/* Another disk may have the number of one that is gone. */
+/* The number of a removed disk may belong to another disk by now. */
 static bool is_gone(dev_t leg, dev_t holder)
 {
 	return !device_for_each_holder(leg, is_holder, &holder);
@@ -145,7 +145,7 @@ static bool writes(const struct set *s)
 	return !s->active || !(s->dm.read_only || strings_have(&s->status.features, "read_only"));
 }
 
-/* Who made it so lifts it. */
+/* The way to make it writable depends on who made it read-only. */
 static char *how_to_write(const struct device *d, const char *dm_name)
 {
 	char *level = device_attribute(d->dev, "md/level"), *text;
@@ -163,7 +163,7 @@ static char *how_to_write(const struct device *d, const char *dm_name)
 	return text;
 }
 
-/* Of an array one disk less, of anything else what is there. */
+/* An array has one disk less; any other device has an error. */
 static void add_lost(struct look *l, const struct device *d, const char *dm_name, const char *why)
 {
 	struct device array;
@@ -193,7 +193,7 @@ static void add_lost(struct look *l, const struct device *d, const char *dm_name
 	}
 }
 
-/* How many letters of the health of a raid or mirror target say that a leg is lost. */
+/* The number of letters, in the health of a raid or mirror target, for a lost leg. */
 static unsigned int count_lost(const char *letters, const char *good)
 {
 	unsigned int lost = 0;
@@ -203,7 +203,7 @@ static unsigned int count_lost(const char *letters, const char *good)
 	return lost;
 }
 
-/* A leg that is filled anew does not count yet; at the first time, "resync", all do. */
+/* A leg that is being rebuilt does not count yet; during the first "resync" all legs do. */
 static void judge_raid(struct look *l, const struct device *d, const char *params)
 {
 	char type[32] = "", letters[256] = "", ratio[48] = "", action[32] = "", *name;
@@ -267,7 +267,7 @@ static void judge_array(struct look *l, const struct device *d)
 	dm_lines_free(lines, nr);
 }
 
-/* Its line of a table says what becomes of I/O, and of what is below. */
+/* A line of the table says what happens to I/O, and which devices are below. */
 static void look_at_line(struct look *l, const struct device *d, const char *dm_name, const struct dm_line *line)
 {
 	struct layer layer;
@@ -330,7 +330,7 @@ static void look_at_device(struct look *l, const struct device *d)
 		add(l, PROBLEM_READ_ONLY, d->name, "%s is read-only: %s", name, how);
 		free(how);
 	}
-	/* What lies below may have larger ones: a loop device takes any. */
+	/* The device below may have larger blocks: a loop device takes any. */
 	if (d->dev == l->top->dev)
 		look_at_blocks(l, d);
 	if (dm_name && !dm_table_lines(d->dev, &lines, &nr)) {
@@ -358,7 +358,7 @@ static int look_at(void *context, dev_t dev)
 	l->depth++;
 	look_at_device(l, &d);
 	l->depth--;
-	/* Its neighbours are none of it. */
+	/* The other lines do not belong to it. */
 	l->opaque = opaque;
 	l->array = array;
 	device_free(&d);
@@ -372,7 +372,7 @@ static char *how_to_enlarge(const struct device *d, uint64_t size)
 	return xstrdup("give it back what it had");
 }
 
-/* What a tier had when the set looked last, bytes; that much or more it must have. */
+/* The size in bytes that a tier had when the set read it last, which it must still have. */
 static uint64_t tier_needs(struct set *s, unsigned int rank)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
@@ -388,7 +388,7 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 	return (t->places + geometry_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
 }
 
-/* The same of the metadata device; 0 if it is not known. */
+/* The same for the metadata device; 0 if unknown. */
 static uint64_t metadata_needs(const struct set *s)
 {
 	struct md_space_map_root root;
@@ -401,7 +401,7 @@ static uint64_t metadata_needs(const struct set *s)
 	return le64toh(root.nr_blocks) * MD_BLOCK;
 }
 
-/* lvreduce takes away what is in use. */
+/* lvreduce shortens volumes in use. */
 static void look_at_size(struct look *l)
 {
 	struct set *s = l->s;
@@ -456,8 +456,8 @@ static void tell_missing(struct look *l)
 }
 
 /*
- * A part that an inactive set lacks may be where it was, and not be read for what is wrong
- * with it.
+ * A missing part of an inactive set may still be in its old place, and be unreadable because of
+ * a problem.
  */
 static void look_at_last_seen(struct look *l)
 {

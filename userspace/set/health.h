@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How the devices that a set stands on are doing: what is wrong with each, as the kernel
- * tells it.  No device is read.
- */
+/* The health of the devices below a set: problems of each, from the kernel. No device is read. */
 #ifndef TIERCTL_HEALTH_H
 #define TIERCTL_HEALTH_H
 
@@ -10,8 +7,8 @@
 
 enum problem_kind {
 	PROBLEM_MISSING,	/* unplugged, or left out */
-	PROBLEM_REDUCED,	/* smaller than what the set has on it */
-	PROBLEM_SUSPENDED,	/* I/O to it, or to what it is made of, waits */
+	PROBLEM_REDUCED,	/* smaller than the set's data on it */
+	PROBLEM_SUSPENDED,	/* I/O to it, or to a device below, waits */
 	PROBLEM_ERROR,		/* or fails: a table of "error", a disk below that is gone */
 	PROBLEM_DEGRADED,	/* a mirror or RAID array below lacks a disk */
 	PROBLEM_READ_ONLY,
@@ -26,17 +23,17 @@ const char *problem_phrase(enum problem_kind kind);
 
 struct problem {
 	enum problem_kind kind;
-	char *device;		/* which one it is: the device itself or one below, NULL if missing */
-	char *text;		/* ends with what to do */
+	char *device;		/* the device itself or one below; NULL if missing */
+	char *text;		/* ends with the advice */
 };
 
-/* Of each kind the first that is found. */
+/* The first problem of each kind. */
 struct health {
 	unsigned int nr;
 	struct problem problem[NR_PROBLEMS];
 };
 
-/* Of the tier of that rank; -1: of the metadata device. */
+/* For the tier of that rank; -1: for the metadata device. */
 void health_look(struct set *s, int rank, struct health *h);
 void health_free(struct health *h);
 bool health_has(const struct health *h, enum problem_kind kind);

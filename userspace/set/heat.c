@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "base/words.h"
 
-/* Messages that one search for hot chunks may take. */
+/* The most messages for one search for hot chunks. */
 #define SEARCH_MAX	200
 
 static int ask_set(const struct set *s, const char *message, char **answer)
@@ -87,10 +87,10 @@ struct cells {
 	struct heat_bucket *cell;
 	unsigned int nr;
 	uint64_t total;		/* chunks of the list */
-	uint64_t at;		/* how many of them were seen */
+	uint64_t at;		/* how many of them were read */
 };
 
-/* Where cell i begins, as the kernel divides a range. */
+/* The first chunk of cell i; the kernel divides a range in the same way. */
 static uint64_t cell_start(const struct cells *c, unsigned int i)
 {
 	return (unsigned __int128)c->total * i / c->nr;
@@ -120,7 +120,10 @@ int heat_cells(const struct set *s, const struct ranges *chunks, unsigned int ma
 	c.nr = c.total < max ? c.total : max;
 	c.cell = xcalloc(c.nr, sizeof(*c.cell));
 	for (i = 0; i < chunks->nr && !r; i++) {
-		/* As fine as it gets, unless one range is all: then the cells are the buckets. */
+		/*
+		 * The finest division, unless there is only one range: then the cells are the
+		 * buckets.
+		 */
 		buckets = chunks->nr == 1 ? c.nr : HEAT_BUCKETS_MAX;
 		r = heat_query(s, chunks->range[i].first, chunks->range[i].count, buckets, add_to_cell, &c);
 	}
@@ -143,8 +146,8 @@ double heat_mean(const struct heat_bucket *b)
 }
 
 /*
- * Best first: no chunk is hotter than the bucket it is in, so that the hottest
- * bucket is either the next chunk or worth a closer look.
+ * Best first: no chunk is hotter than its bucket. So the hottest bucket is the next chunk, or
+ * must be divided.
  */
 struct search {
 	struct heat_bucket *heap;
@@ -258,7 +261,7 @@ bool chunk_parse(const char *answer, struct chunk_info *info)
 		else if (!strcmp(key, "reason"))
 			copy_string(info->reason, sizeof(info->reason), value);
 		else if (parse_number(value, &n) && strcmp(value, "-"))
-			continue;	/* a newer kernel's */
+			continue;	/* a word of a newer kernel */
 		else if (!strcmp(key, "place"))
 			info->place = n;
 		else if (!strcmp(key, "heat"))

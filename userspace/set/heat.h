@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the heat and chunk messages of a set answer. */
+/* Answers of a set to the heat and chunk messages. */
 #ifndef TIERCTL_HEAT_H
 #define TIERCTL_HEAT_H
 
 #include "base/ranges.h"
 #include "set/set.h"
 
-/* The kernel answers no more lines to one message. */
+/* The most lines in the kernel's answer to one message. */
 #define HEAT_BUCKETS_MAX	4096
 
 /*
- * Calls fn for each bucket of the chunks from first on.  0, the first non-zero
- * answer of fn, or -errno with the error said.
+ * Calls fn for each bucket of the chunks from first on. Returns 0, the first non-zero answer of
+ * fn, or -errno with the error said.
  */
 int heat_query(const struct set *s, uint64_t first, uint64_t count, unsigned int buckets,
 	       int (*fn)(void *context, const struct heat_bucket *b), void *context);
@@ -20,9 +20,9 @@ int heat_query(const struct set *s, uint64_t first, uint64_t count, unsigned int
 int heat_sum(const struct set *s, const struct ranges *chunks, struct heat_bucket *sum);
 
 /*
- * The chunks, in their order, in at most max cells of (nearly) the same size;
- * first and count of a cell are counted among the chunks of the list.  The
- * caller frees *cells.  0 or -errno, with the error said.
+ * Divides the chunks, in their order, into at most max cells of (nearly) the same size; first
+ * and count of a cell count the chunks of the list. The caller frees *cells. 0 or -errno, with
+ * the error said.
  */
 int heat_cells(const struct set *s, const struct ranges *chunks, unsigned int max,
 	       struct heat_bucket **cells, unsigned int *nr);
@@ -31,8 +31,8 @@ int heat_cells(const struct set *s, const struct ranges *chunks, unsigned int ma
 double heat_mean(const struct heat_bucket *b);
 
 /*
- * The hottest chunks, hottest first, max at most; those without heat are left
- * out.  Buckets of one chunk; the caller frees.  0 or -errno, with the error said.
+ * The hottest chunks, hottest first, at most max; chunks without heat are left out. A bucket for
+ * each chunk; the caller frees. 0 or -errno, with the error said.
  */
 int heat_hottest(const struct set *s, unsigned int max, struct heat_bucket **hottest, unsigned int *nr);
 

@@ -9,8 +9,9 @@
 #include "set/scan.h"
 
 /*
- * By name and size.  The name may be another device's by now, so this is no more than a hint.
- * The kernel's name of a logical volume changes, that of one that was converted tells more.
+ * Finds the device by name and size. The name may be another device's by now, so this is only a
+ * hint. The kernel's name of a logical volume changes; the name of a converted volume tells
+ * more.
  */
 static bool find_by_name(const struct set *s, const struct set_tier *t, struct device *d)
 {
@@ -43,14 +44,14 @@ char *relabel_hint(const struct set *s, unsigned int rank)
 	if (t->present || !t->size || s->problem || !find_by_name(s, t, &d))
 		return NULL;
 	if (s->active) {
-		/* The device is not read: it may be missing because I/O to it hangs. */
+		/* The device is not read: the tier may be missing because the device hangs. */
 		hint = xasprintf("%s has its size and last name; to have it back, or to learn what is wrong with it: tierctl deactivate %s && tierctl activate %s",
 				 d.name, s->name, s->name);
 		device_free(&d);
 	} else if (device_waits(d.dev)) {
 		device_free(&d);
 	} else {
-		/* From here on it is the list's. */
+		/* From here on the list owns the device. */
 		members_add(&list, &d);
 		members_look(s->ctx, &list);
 		m = &list.member[0];

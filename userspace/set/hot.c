@@ -10,9 +10,9 @@
 #include "base/size.h"
 #include "base/util.h"
 
-/* What an index takes in at most. */
+/* The most places in an index. */
 #define PLACES_MAX	4000000
-/* Hot chunks that files are credited with. */
+/* The number of hot chunks whose heat is divided among files. */
 #define SAMPLE		512
 
 struct filling {
@@ -86,7 +86,10 @@ void file_index_sort(struct file_index *index)
 
 	if (index->nr_places)
 		qsort(index->place, index->nr_places, sizeof(*index->place), by_place);
-	/* Files that share blocks have places that overlap: one that begins early may end late. */
+	/*
+	 * Files that share blocks have overlapping places: a place that begins early may end
+	 * late.
+	 */
 	for (i = 0; i < index->nr_places; i++) {
 		struct place *p = &index->place[i];
 
@@ -133,7 +136,7 @@ void file_index_free(struct file_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
-/* No place of the set before this one ends after the sector at. */
+/* No place of the set before the returned one ends after sector at. */
 static unsigned int first_place(const struct file_index *index, const struct set *s, uint64_t at)
 {
 	unsigned int low = 0, high = index->nr_places;
@@ -150,7 +153,7 @@ static unsigned int first_place(const struct file_index *index, const struct set
 	return low;
 }
 
-/* Sectors that the place has within the chunk. */
+/* Sectors of the place within the chunk. */
 static uint64_t overlap(const struct place *p, uint64_t at, uint64_t end)
 {
 	uint64_t from = p->at > at ? p->at : at;
@@ -194,7 +197,7 @@ static unsigned int rank_of(const struct heat_bucket *chunk)
 	return rank;
 }
 
-/* A file is credited with its part of each hot chunk. */
+/* Each file gets its part of the heat of each hot chunk. */
 static void credit_files(struct hot *hot, const struct file_index *index, unsigned int max)
 {
 	struct hot_file *all = xcalloc(index->nr_files, sizeof(*all));

@@ -17,7 +17,7 @@
 
 #define FOLDER	"/run/dm-tier"
 #define WHAT	"change"
-/* A change takes a second or two, and LVM's part of it a few more. */
+/* A change takes a second or two, and LVM's steps a few more. */
 #define WAIT_MS	30000
 #define POLL_MS	100
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One tierctl at a time changes a set: its table, its tiers, what its devices carry.  Who
- * only waits, for a tier to be empty for example, lets others at it meanwhile; revert, with
- * which no other change goes together, does not.  The lock ends with the process.
+ * Only one tierctl at a time changes a set: its table, its tiers, the contents of its devices. A
+ * command that only waits, until a tier is empty for example, lets others change the set
+ * meanwhile. revert does not, as no other change goes together with it. The lock ends with the
+ * process.
  */
 #ifndef TIERCTL_LOCK_H
 #define TIERCTL_LOCK_H
@@ -11,19 +12,20 @@
 
 #include "base/context.h"
 
-/* The command that runs, for those that have to wait for it. */
+/* The name of this command, for the messages of commands that wait for it. */
 void lock_as(const char *command);
 
 /*
- * Waits for a while, then false with the error said, which names who has it.  At once if
- * it is ours already, and for a dry run.  One that was had of another set goes.
+ * Waits for a while, then returns false with the error said, which names the holder. Returns at
+ * once if this process has the lock already, and for a dry run. A lock on another set is
+ * released.
  */
 bool lock_set(struct tier_context *ctx, const char *hex, const char *name);
-/* The same without waiting, and in silence. */
+/* The same without waiting, and without a message. */
 bool lock_set_now(struct tier_context *ctx, const char *hex);
 /*
- * Of the set of that name, active or, with scan, not; true also if there is none.  What is
- * known of it has to be read after that.
+ * Locks the set of that name, active or, with scan, inactive; true also if there is none. Read
+ * the state of the set after that.
  */
 bool lock_named(struct tier_context *ctx, const char *name, bool scan);
 void unlock_set(void);
@@ -31,21 +33,18 @@ void unlock_set(void);
 /* For set_lock(): the metadata is read through a snapshot. */
 #define LOCK_SNAPSHOT	"snapshot"
 
-/* A set's device is being made, which has no table before that is done. */
+/* A set's device is being made, and has no table yet. */
 #define LOCK_DEVICE	"device"
 
 /*
- * One process at a time does that to the set, until the descriptor is closed.  -1 without
- * wait: another one does; else there is nowhere to put a lock.
+ * Takes such a lock on the set, until the descriptor is closed. -1 without wait: another process
+ * has it; with wait: no lock can be made.
  */
 int set_lock(const char *hex, const char *what, bool wait);
-/*
- * The same that gives up after so long: -1, with EWOULDBLOCK in errno if another process
- * has it.
- */
+/* The same, but gives up after ms: -1, with EWOULDBLOCK in errno if another process has it. */
 int lock_within(const char *hex, const char *what, unsigned int ms);
 
-/* Whether a dump or a check of it runs, whose metadata snapshot it is then. */
+/* Whether a dump or a check of the set runs: a metadata snapshot then belongs to it. */
 bool set_is_dumped(const char *hex);
 
 #endif

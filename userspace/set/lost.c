@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What lies on missing tiers.  The heat message counts the chunks of a range that lie on
- * each rank, in up to 4096 buckets; where one lies partly on a missing tier, a closer
- * look is taken at the 4096 chunks from it on, or at it alone if it is larger.
+ * Finds the chunks on missing tiers. The heat message counts the chunks of a range on each rank,
+ * in up to 4096 buckets. If a bucket lies partly on a missing tier, the next message asks for
+ * the 4096 chunks from there on, or for this bucket alone if it is larger.
  */
 #include "set/lost.h"
 
@@ -55,7 +55,7 @@ static uint64_t lost_in(const struct set *s, const struct heat_bucket *b)
 	return lost;
 }
 
-/* NULL if there is none, and then gives up. */
+/* NULL if there is no answer; the search ends then. */
 static char *ask_heat(struct hunt *h, uint64_t first, uint64_t count)
 {
 	const struct set *s = h->report->set;
@@ -80,7 +80,7 @@ static char *ask_heat(struct hunt *h, uint64_t first, uint64_t count)
 static void hunt_range(struct hunt *h, uint64_t first, uint64_t count)
 {
 	const struct set *s = h->report->set;
-	uint64_t end = first + count, seen = first;	/* all below seen is known */
+	uint64_t end = first + count, seen = first;	/* all chunks below seen are known */
 	char *answer = ask_heat(h, first, count);
 	const char *line = answer;
 	struct heat_bucket b;
@@ -89,7 +89,7 @@ static void hunt_range(struct hunt *h, uint64_t first, uint64_t count)
 	while (answer && !h->gave_up && !(r = heat_parse(&line, s->nr_tiers, &b))) {
 		uint64_t lost = lost_in(s, &b), window;
 
-		/* A closer look may have ended within a bucket. */
+		/* A finer message may have ended within a bucket. */
 		if (b.first + b.count <= seen || !lost)
 			continue;
 		if (b.first > seen)
@@ -100,7 +100,7 @@ static void hunt_range(struct hunt *h, uint64_t first, uint64_t count)
 			seen += window;
 			continue;
 		}
-		/* Each chunk has its bucket then. */
+		/* Then each chunk has a bucket of its own. */
 		if (count <= HEAT_BUCKETS_MAX || b.count >= count) {
 			h->gave_up = true;
 			break;

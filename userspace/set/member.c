@@ -73,7 +73,10 @@ static bool label_magic(const u8 *slot)
 	return slot && has_magic(slot, offsetof(struct tier_label, magic), TIER_LABEL_MAGIC);
 }
 
-/* What writes a new first sector, as mkswap does, may leave a label in the second slot. */
+/*
+ * A program that writes a new first sector, such as mkswap, may leave a label in the second
+ * slot.
+ */
 static bool slot_is_foreign(const u8 *slot)
 {
 	if (!slot)
@@ -107,11 +110,11 @@ void member_judge(int fd, struct member *m)
 		m->is_whole = r == -EINVAL;
 		m->foreign = m->kind == MEMBER_TIER && (slot_is_foreign(slot[0]) || slot_is_foreign(slot[1]));
 	} else if (!slot[0] || (!slot[1] && lseek(fd, 0, SEEK_END) >= MEMBER_HEAD)) {
-		/* What cannot be read may be the label. */
+		/* An unreadable block may be the label. */
 		m->kind = MEMBER_UNREADABLE;
 		m->reason = "cannot be read";
 	} else {
-		/* A device of one slot's size is too small to be anything. */
+		/* A device smaller than both slots cannot be a member. */
 		m->blank = tier_all_zero(slot[0], TIER_LABEL_SLOT_SIZE) &&
 			   (!slot[1] || tier_all_zero(slot[1], TIER_LABEL_SLOT_SIZE));
 	}
@@ -128,7 +131,7 @@ void member_look(const struct device *dev, struct member *m)
 		return;
 	}
 	member_judge(fd, m);
-	/* Of what is damaged it need not even end. */
+	/* The name in a damaged label may lack its terminating NUL. */
 	if (m->kind == MEMBER_METADATA)
 		make_printable(m->meta.name);
 	if (m->kind == MEMBER_TIER)

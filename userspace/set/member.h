@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a device is to a tiered set: its metadata, a tier, or nothing. */
+/* The role of a device in a tiered set: its metadata, a tier, or none. */
 #ifndef TIERCTL_MEMBER_H
 #define TIERCTL_MEMBER_H
 
@@ -7,46 +7,46 @@
 #include "block/device.h"
 
 enum member_kind {
-	MEMBER_NONE,		/* not ours; see blank */
+	MEMBER_NONE,		/* no member; see blank */
 	MEMBER_METADATA,
 	MEMBER_TIER,
-	MEMBER_DAMAGED,		/* ours once, see reason */
+	MEMBER_DAMAGED,		/* a member once, see reason */
 	MEMBER_UNREADABLE,	/* see reason */
 };
 
 struct member {
 	struct device dev;
 	enum member_kind kind;
-	bool blank;		/* nothing but zeroes where a label or superblock lies */
+	bool blank;		/* only zeroes in the place of a label or superblock */
 	bool is_label;		/* MEMBER_DAMAGED: a tier's label, else metadata */
-	bool is_whole;		/* MEMBER_DAMAGED: in order, but of a version that is not known */
-	bool foreign;		/* MEMBER_TIER: beside its label, where zeroes were, is something else */
+	bool is_whole;		/* MEMBER_DAMAGED: not damaged, but of an unknown version */
+	bool foreign;		/* MEMBER_TIER: other data lies beside the label, where zeroes were */
 	const char *reason;	/* constant */
-	char *hidden;		/* found by a scan: why it is not to be taken for a member, or NULL */
-	bool hidden_by_type;	/* for what udev has found on it alone */
-	bool array_within;	/* found by a scan: what the set holds ends as a part of an array does */
+	char *hidden;		/* by a scan: why the device is not taken for a member, or NULL */
+	bool hidden_by_type;	/* hidden only because of the type that udev has found */
+	bool array_within;	/* by a scan: the set's data ends like a part of an array */
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;
 	struct tier_label_info label;	/* MEMBER_TIER */
 };
 
-/* Bytes at the beginning that a label's slots, or a superblock, lie in. */
+/* The bytes at the beginning that hold a label's slots, or a superblock. */
 #define MEMBER_HEAD	(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE)
 
-/* Judges an open device or file; sets all but dev. */
+/* Reads an open device or file; sets all but dev. */
 void member_judge(int fd, struct member *m);
 
-/* The same of a device, with names that can be printed. */
+/* The same for a device, with names that can be printed. */
 void member_look(const struct device *dev, struct member *m);
 
-/* The same of all of *m.  Takes a copy of dev, which member_free() frees. */
+/* The same, and sets all of *m. Takes a copy of dev, which member_free() frees. */
 void member_read(const struct device *dev, struct member *m);
 void member_free(struct member *m);
 
 /*
- * The label of a set's tier, each slot judged alone: while a revert is unfinished the other
- * one may have the set's data, which may look like a label, or metadata, too.  1: *label is
- * that with the higher generation; 0: there is none; -EIO: a slot cannot be read.
+ * Finds the label of a set's tier, with each slot judged alone: while a revert is unfinished the
+ * other slot may have data of the set, which may look like a label, or metadata. 1: *label is
+ * the one with the higher generation; 0: there is none; -EIO: a slot cannot be read.
  */
 int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label);
 
@@ -56,7 +56,7 @@ const u8 *member_set_uuid(const struct member *m);
 #define UUID_HEX	33
 /* 32 hex digits. */
 const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid);
-/* With or without TIER- before, -lv after and hyphens between; false if it is none. */
+/* With or without TIER- before, -lv after and hyphens between; false if the text is no UUID. */
 bool uuid_from_text(const char *s, u8 uuid[TIER_UUID_SIZE]);
 
 #endif

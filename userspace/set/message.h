@@ -5,7 +5,7 @@
 
 #include "set/set.h"
 
-/* Sends a message, or says that it would (--dry-run).  0 or -errno, with the error said. */
+/* Sends a message, or prints it (--dry-run). 0 or -errno, with the error said. */
 int send_message(const struct set *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -30,7 +30,10 @@ void pin_free(struct pin *pin)
 	memset(pin, 0, sizeof(*pin));
 }
 
-/* The path ends the line; what would end it too early is written in octal, as in mountinfo. */
+/*
+ * The path ends the line; characters that would end it too early are written in octal, as in
+ * mountinfo.
+ */
 void pin_to_line(const struct pin *pin, struct text *t)
 {
 	char *path = mnt_mangle(pin->path);
@@ -69,7 +72,7 @@ bool pin_from_line(const char *line, struct pin *pin)
 	return good;
 }
 
-/* Of the file system on the device, as blkid names it; the caller frees. */
+/* The UUID of the file system on the device, as blkid shows it; the caller frees. */
 static char *file_system_uuid(dev_t dev)
 {
 	char *node = blkid_devno_to_devname(dev);
@@ -121,7 +124,7 @@ static bool read_lines(struct pins *pins, FILE *f, const char *uuid)
 	return good;
 }
 
-/* Who can write it says what is pinned. */
+/* Anybody who can write the file could change the pins. */
 static bool trusted(int fd)
 {
 	struct stat st;
@@ -157,7 +160,7 @@ bool pins_open(struct tier_context *ctx, struct pins *pins, const struct mounts 
 	}
 	pins->point = xstrdup(strcmp(m->point, "/") ? m->point : "");
 	pins->where = pins_name(pins, PINS_FILE);
-	/* Whoever owns the root can put a pipe there. */
+	/* The owner of the root directory can put a pipe there. */
 	fd = openat(pins->root, PINS_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return true;
@@ -301,9 +304,8 @@ static int open_handle(int root, const char *text)
 }
 
 /*
- * Where an open file is, from the root of the file system; NULL if that cannot be
- * told: what the kernel opens by a handle alone has no name, unless the name is in
- * its cache.
+ * The path of an open file, from the root of the file system; NULL if unknown: a file that the
+ * kernel opens by its handle has no name, unless the name is in the kernel's cache.
  */
 static char *path_from_root(const struct pins *pins, int fd)
 {
@@ -347,7 +349,7 @@ bool pin_identify(const struct pins *pins, int fd, char **handle, char **path)
 	for (i = 0; i < u.h.handle_bytes; i++)
 		text_add(&t, "%02x", u.h.f_handle[i]);
 
-	/* Opened once more, for fd may be of another mount, that of a part of the file system. */
+	/* Opened once more, as fd may belong to another mount, of a part of the file system. */
 	again = open_handle(pins->root, t.s);
 	*path = again < 0 ? NULL : path_from_root(pins, again);
 	if (again >= 0)
@@ -359,7 +361,7 @@ bool pin_identify(const struct pins *pins, int fd, char **handle, char **path)
 	return false;
 }
 
-/* A file that is open somewhere has a handle even when it has no name any more. */
+/* A file that is open somewhere has a handle even if its name is gone. */
 static bool belongs(const struct pins *pins, int fd)
 {
 	struct stat st, root;

@@ -13,7 +13,7 @@
 #include "format/metadata.h"
 #include "set/lock.h"
 
-/* Takes over code. */
+/* Takes ownership of code. */
 static struct attention *add_attention(struct report *r, char *code)
 {
 	struct attention *a;
@@ -51,7 +51,7 @@ void report_attend(struct report *r, const char *code, const char *device, const
 		r->health = "attention";
 }
 
-/* The words that tell which device of the set it is, and that tell more than where it stands. */
+/* Words that name the device within the set, and that say more than its path. */
 static char *problem_code(enum problem_kind kind, int rank)
 {
 	bool own = kind == PROBLEM_MISSING || kind == PROBLEM_REDUCED;
@@ -71,13 +71,13 @@ static void attend_part(struct report *r, int rank, struct health *h)
 		a->tier = rank;
 		a->device = p->device ? xstrdup(p->device) : NULL;
 		a->text = xstrdup(p->text);
-		/* What is on it cannot be had. */
+		/* Data on the device cannot be read. */
 		if (p->kind <= PROBLEM_REDUCED || p->kind == PROBLEM_ERROR)
 			r->lacking = true;
 	}
 }
 
-/* lvextend gives what nobody uses. */
+/* lvextend takes free extents. */
 static void attend_extended(struct report *r)
 {
 	const struct set *s = r->set;
@@ -219,7 +219,7 @@ static void count_active(struct report *r)
 	}
 }
 
-/* The status may be newer than the table, and be that of another one, which lacks a tier. */
+/* The status may be newer than the table: it may belong to another table, which lacks a tier. */
 static void note_missing(struct set *s)
 {
 	unsigned int i;
@@ -236,7 +236,7 @@ static void make(struct report *r, struct set *s)
 	r->set = s;
 	r->health = "ok";
 	r->evacuating = -1;
-	/* Until somebody looks. */
+	/* Until the ranges have been looked for. */
 	r->lost_cut = set_missing(s) > 0;
 	if (s->active) {
 		attend_active(r);

@@ -16,9 +16,9 @@
 #define VOLUME_UUID_LEN	(4 + 32 + 32)
 
 /*
- * A leg of a mirror and its like carry what the volume above them carries, and are there
- * before it.  LVM adds to the UUID of most of them; names like those of the others it lets
- * nobody use.
+ * A leg of a mirror, for example, carries the same data as the volume above it, and appears
+ * before it. LVM adds an ending to the UUID of most inner volumes; the names of the others are
+ * reserved.
  */
 static bool is_part_of_volume(dev_t dev, const char *uuid)
 {
@@ -48,15 +48,15 @@ static bool worth_reading(dev_t dev)
 	char *uuid = device_attribute(dev, "dm/uuid");
 	bool worth = true;
 
-	/* That would make us wait, and a set that was left suspended waits for us. */
+	/* Reading it would make us wait, and a set that was left suspended waits for us. */
 	if (device_waits(dev))
 		worth = false;
-	/* A set is no member of a set. */
+	/* A set cannot be a member of a set. */
 	if (uuid && !strncmp(uuid, "TIER-", 5))
 		worth = false;
 	if (is_part_of_volume(dev, uuid))
 		worth = false;
-	/* Floppy and CD-ROM drives spin up, or hang, for nothing. */
+	/* Floppy and CD-ROM drives spin up, or hang. */
 	if (major(dev) == 2 || major(dev) == 11)
 		worth = false;
 	free(uuid);
@@ -64,9 +64,10 @@ static bool worth_reading(dev_t dev)
 }
 
 /*
- * A leg of an array that keeps its metadata at the end begins with what the array begins
- * with, and must not be taken for it while the array is not put together.  It is larger:
- * within the size that the label knows it is what somebody has put on the set.
+ * A leg of an array with metadata at the end begins with the same data as the array, and must
+ * not be taken for it while the array is not assembled. The metadata of the array lies behind
+ * the size in the label; array metadata within that size belongs to an array that lies on the
+ * set.
  */
 static bool is_leg(const struct member *m)
 {
@@ -75,7 +76,7 @@ static bool is_leg(const struct member *m)
 	return (m->kind == MEMBER_METADATA || m->kind == MEMBER_TIER) && signatures_array(m->dev.path, own);
 }
 
-/* These two run in processes of their own. */
+/* These two functions run in processes of their own. */
 static void look(const struct device *dev, void *result)
 {
 	struct member *m = result;
@@ -100,7 +101,7 @@ static void look_but_at_legs(const struct device *dev, void *result)
 		m->kind = MEMBER_NONE;
 }
 
-/* Each device is complained of once. */
+/* Each device is reported once. */
 static void complain_of_late(struct tier_context *ctx, const struct member *m)
 {
 	static dev_t *said;
@@ -134,7 +135,7 @@ static void look_at_all(struct tier_context *ctx, struct member_list *list,
 		}
 		if (m->kind != MEMBER_NONE)
 			m->hidden = filter_reason(m->dev.dev, &m->hidden_by_type);
-		/* A pool or an array that somebody has put on the set, and that ends with its last chunk. */
+		/* A pool or an array that lies on the set, and ends with its last chunk. */
 		if (m->hidden_by_type && m->array_within) {
 			free(m->hidden);
 			m->hidden = NULL;
@@ -153,7 +154,7 @@ void members_look(struct tier_context *ctx, struct member_list *list)
 void members_add(struct member_list *list, struct device *d)
 {
 	list->member = xrealloc(list->member, list->nr + 1, sizeof(*list->member));
-	/* Each byte is set, as a process that reads hands on all of them. */
+	/* All bytes are set, as the reading process hands over all of them. */
 	memset(&list->member[list->nr], 0, sizeof(*list->member));
 	list->member[list->nr++].dev = *d;
 }
@@ -236,7 +237,7 @@ static int is_unreadable(void *context, dev_t holder)
 	unsigned int i;
 
 	free(uuid);
-	/* What lies on a set carries something else than its parts. */
+	/* A device that lies on a set carries no parts of that set. */
 	if (set)
 		return 0;
 	for (i = 0; i < s->list->nr; i++) {
@@ -248,7 +249,7 @@ static int is_unreadable(void *context, dev_t holder)
 	return device_for_each_holder(holder, is_unreadable, s);
 }
 
-/* The device above may carry the same. */
+/* A device above that cannot be read may carry the same. */
 static void hide_below_unreadable(struct member_list *list)
 {
 	struct same_above s = { .list = list };
@@ -262,7 +263,7 @@ static void hide_below_unreadable(struct member_list *list)
 	}
 }
 
-/* The map is there, and need not be made of this path. */
+/* The multipath map is there, but need not be made of this path. */
 static bool shown_elsewhere(const struct member_list *list, const struct member *m)
 {
 	unsigned int i;

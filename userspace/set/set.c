@@ -20,7 +20,7 @@
 #include "lvm/lvm-part.h"
 #include "lvm/lvm.h"
 
-/* A metadata device that takes longer for a few blocks does not answer. */
+/* A metadata device that needs longer for a few blocks counts as hanging. */
 #define READ_MS		3000
 /* A status that takes longer waits for a device. */
 #define STATUS_MS	3000
@@ -90,9 +90,9 @@ static int is_holder(void *context, dev_t holder)
 }
 
 /*
- * A device of an active set's table.  A disk that was unplugged is gone while the set still
- * holds it, and another one, or itself plugged in again, may have its number by now: that one
- * the set does not hold.
+ * A device in an active set's table. A disk that was unplugged is gone while the set still holds
+ * it. Its number may by now belong to another disk, or to itself plugged in again, which the set
+ * does not hold.
  */
 static bool find_held(struct set *s, const char *name, struct device *d)
 {
@@ -169,7 +169,7 @@ int set_look(struct set *s)
 	return r;
 }
 
-/* What is read of the metadata. */
+/* The data read from the metadata. */
 struct content {
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
@@ -207,8 +207,8 @@ static int read_all(void *context, void *result)
 }
 
 /*
- * The metadata device of an active set may be suspended, or hang: it is read in a process of
- * its own, and not again if that did not end.
+ * The metadata device of an active set may be suspended, or hang: it is read in a process of its
+ * own, and not again if that process did not end.
  */
 static int read_metadata(struct set *s, int (*fn)(void *device, void *content), struct content *c)
 {
@@ -241,7 +241,7 @@ int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS
 	struct content c;
 	int r, tries;
 
-	/* The set is live, so that a commit may come in between. */
+	/* The set is active, so a commit may come in between. */
 	for (tries = 0; tries < 5; tries++) {
 		r = read_metadata(s, read_all, &c);
 		if (r)
@@ -260,7 +260,10 @@ char *set_resume_command(const struct set *s)
 	now.have_info = false;
 	if (!set_read_info(&now) && md_has_home(now.info.state))
 		return xasprintf("tierctl revert %s", s->name);
-	/* A change that could not be made, and was not put back: any command for changes does that first. */
+	/*
+	 * A change failed and was not undone: every command that changes the set undoes it
+	 * first.
+	 */
 	if (s->have_table && s->status.kind == STATUS_ERROR)
 		return xasprintf("tierctl resize --abort %s", s->name);
 	return xasprintf("dmsetup resume %s", s->dm_name);
@@ -272,7 +275,7 @@ static void set_uuid(struct set *s, const u8 *uuid)
 	uuid_to_hex(s->hex, s->uuid);
 }
 
-/* A device made by dmsetup may have a UUID that is none of ours. */
+/* A device made by dmsetup may have a UUID without the set's. */
 static void active_identity(struct set *s)
 {
 	u8 uuid[TIER_UUID_SIZE] = { 0 };
@@ -294,7 +297,7 @@ static void active_identity(struct set *s)
 		s->name = xstrdup(s->dm.name);
 }
 
-/* What the table cannot say of missing tiers. */
+/* Facts about missing tiers that the table does not have. */
 static void missing_from_metadata(struct set *s)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
@@ -377,8 +380,8 @@ static char *label_age(u64 generation)
 }
 
 /*
- * One of them is a copy, and nobody can say which: what convert or revert left is not
- * finished either, so this is what there is to know first.  Frees the ages.
+ * One of two devices is a copy, and nobody can say which. Report this first, as nothing that
+ * convert or revert left can be finished before. Frees the ages.
  */
 static void note_double(struct set *s, const char *part, const struct device *a, char *a_age,
 			const struct device *b, char *b_age)
@@ -391,7 +394,10 @@ static void note_double(struct set *s, const char *part, const struct device *a,
 	free(b_age);
 }
 
-/* Of several the best is the set's.  Whether it is better than all others, which it is not if two are equal. */
+/*
+ * The best of several devices is the set's. Returns whether it is better than all others: it is
+ * not if two are equal.
+ */
 static bool stands_out(int better, bool doubled, bool stood_out)
 {
 	return better > 0 || (better < 0 && (!doubled || stood_out));
@@ -435,7 +441,7 @@ static void use_metadata(struct set *s, const struct member *m)
 		note_double(s, "metadata", &s->meta_dev, metadata_age(&s->info), &m->dev, metadata_age(&m->meta));
 		s->meta_newest = stands_out(better, s->meta_doubled, s->meta_newest);
 		s->meta_doubled = true;
-		/* Either goes with the set. */
+		/* Both devices are wiped with the set. */
 		add_stray(s, better > 0 ? &s->meta_dev : &m->dev);
 		if (better <= 0)
 			return;
@@ -454,7 +460,7 @@ static void use_metadata(struct set *s, const struct member *m)
 		add_problem(s, "%s", problem);
 }
 
-/* The tiers that the metadata has on record, in their ranks. */
+/* The tiers in the metadata's records, by rank. */
 static void read_records(struct set *s)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
@@ -494,7 +500,7 @@ static void read_records(struct set *s)
 	s->have_records = true;
 }
 
-/* Rank of the tier that the label is of, by the metadata's word, or -1. */
+/* Rank of the label's tier by the metadata, or -1. */
 static int record_of(const struct set *s, const struct tier_label_info *label)
 {
 	unsigned int i;
@@ -526,7 +532,7 @@ static void use_label(struct set *s, const struct member *m)
 	t = &s->tier[rank];
 	stale = !tier_label_current(t->generation, t->next_generation, m->label.generation);
 	if (t->present) {
-		/* The one that goes with the metadata, else the newest. */
+		/* The device that fits the metadata, else the newest. */
 		better = compare_numbers(!stale, !t->stale) ? :
 			 compare_numbers(m->label.generation, t->label_generation);
 		part = xasprintf("tier %d", rank);
@@ -541,14 +547,14 @@ static void use_label(struct set *s, const struct member *m)
 	}
 	t->present = true;
 	device_copy(&t->dev, &m->dev);
-	/* The home of a revert that was cut short has the beginning of what the set held. */
+	/* The tier that an interrupted revert goes back to begins with the set's own data. */
 	copy_reason(&t->hidden, m->hidden_by_type && s->info.state == TIER_STATE_REVERTING ? NULL : m->hidden);
 	t->label_generation = m->label.generation;
 	t->stale = stale;
 	t->slot_lost = stale && m->label.slot_lost && m->label.generation < t->generation;
 	/*
-	 * One that is converted, or reverted, has data there.  A valid label does not speak
-	 * against it: a partition table may leave that of the second slot, and more.
+	 * A tier that is being converted, or reverted, has data there. A valid label does not
+	 * contradict this: a partition table may leave the label of the second slot.
 	 */
 	free(t->foreign);
 	t->foreign = NULL;
@@ -556,7 +562,10 @@ static void use_label(struct set *s, const struct member *m)
 		t->foreign = signatures_within(m->dev.path, TIER_LABEL_AREA_MIN * SECTOR_SIZE, &error);
 }
 
-/* What the home of an unfinished revert has beside its label may be taken for its own. */
+/*
+ * On the tier that an unfinished revert goes back to, data beside the label may look like
+ * metadata or another label.
+ */
 static void use_covered_label(struct set *s, const struct member_list *members)
 {
 	int home = s->have_records && s->info.state == TIER_STATE_REVERTING ?
@@ -580,7 +589,7 @@ static void use_covered_label(struct set *s, const struct member_list *members)
 	}
 }
 
-/* Whether a member is one of an active set, so is no part of an inactive one. */
+/* Whether a member belongs to an active set, so is no part of an inactive one. */
 static bool of_active(const struct set_list *list, const struct member *m)
 {
 	const struct set *s = find_uuid(list, member_set_uuid(m));
@@ -588,7 +597,7 @@ static bool of_active(const struct set_list *list, const struct member *m)
 	return s && s->active;
 }
 
-/* The name of a logical volume for device-mapper, NULL if it is none; the caller frees. */
+/* The dm name of a logical volume, NULL if the device is none; the caller frees. */
 static char *volume_name(const struct device *d)
 {
 	return device_is_volume(d->dev) ? device_attribute(d->dev, "dm/name") : NULL;
@@ -629,7 +638,7 @@ static int tier_called(const struct set *s, const char *name)
 	return -1;
 }
 
-/* The conversion was cut short before the volume had a label. */
+/* The conversion was interrupted before the volume had a label. */
 static void name_after_unlabelled(struct set *s)
 {
 	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
@@ -653,9 +662,9 @@ static bool has_volume(const struct set *s)
 }
 
 /*
- * The volume has another name by now, or is not active: its tags tell what it was.  LVM
- * takes its time, for ever if a device is suspended, so it is asked only of a set that has a
- * volume, if its name or that of one is such a name, and not waited for.
+ * The volume has another name by now, or is not active: its tags tell its old name. LVM may take
+ * long, or for ever if a device is suspended. So LVM is asked only for a set on a volume, if the
+ * set's name or a volume's has such a form, and with a time limit.
  */
 static void name_after_tags(struct set *s)
 {
@@ -679,9 +688,9 @@ static void name_after_tags(struct set *s)
 }
 
 /*
- * The device of a set that was a logical volume is named after it, VG-LV; the volume itself
- * is VG-LV_torig, or not yet if the conversion was interrupted.  With none of that name the
- * volume group may have another one by now: tags tell, or that one tier alone ends so.
+ * The device of a set that was a logical volume has the volume's name, VG-LV. The volume itself
+ * is VG-LV_torig, or still VG-LV if the conversion was interrupted. If no volume has that name,
+ * the volume group may have been renamed: tags tell, or a single tier with that ending.
  */
 static void name_after_volume(struct set *s)
 {
@@ -738,7 +747,7 @@ int sets_load_members(struct tier_context *ctx, struct set_list *list, const str
 		    strerror(-r));
 	active = list->nr;
 
-	/* Metadata first: it says which labels count. */
+	/* Metadata first: it decides which labels count. */
 	for (i = 0; i < members->nr; i++) {
 		const struct member *m = &members->member[i];
 		struct set *s;
@@ -823,7 +832,7 @@ static bool is_named(const struct set *s, const char *name)
 struct set *sets_find(const struct set_list *list, const char *name)
 {
 	u8 uuid[TIER_UUID_SIZE] = { 0 };
-	/* Between two steps of convert or revert, VG-LV may be all that says it. */
+	/* Between two steps of convert or revert, only VG-LV may have the name. */
 	char *as_dm = dm_name_from_lv(name);
 	struct set *found = NULL;
 	struct device d;
@@ -867,9 +876,9 @@ char *sets_role(const struct set_list *list, dev_t dev, const struct set **owner
 }
 
 /*
- * A label of the set on a device that the set does not have: a tier that an active one
- * went on without, one that it has given up, or a copy.  The metadata tells, if it can be
- * read and is not itself an old copy.
+ * A label of the set on a device that the set does not use: a tier that an active set goes on
+ * without, a former tier, or a copy. The metadata tells which, if it can be read and is not
+ * itself an old copy.
  */
 static void role_of_label(const struct set *s, const struct tier_label_info *label, struct role *role)
 {
@@ -900,7 +909,7 @@ static void role_of_label(const struct set *s, const struct tier_label_info *lab
 	role->state = role->newer ? "stale" : "unused";
 }
 
-/* Metadata of the set on a device that the set does not have. */
+/* Metadata of the set on a device that the set does not use. */
 static void role_of_metadata(const struct set *s, const struct tier_meta_info *info, struct role *role)
 {
 	struct set now = *s;
@@ -936,7 +945,10 @@ static void find_role(const struct member *m, const struct set_list *sets, struc
 		role->state = s->tier[i].stale ? "stale" : s->active ? "active" : "inactive";
 		return;
 	}
-	/* Of the set, but the set does not use it; without metadata nobody can say. */
+	/*
+	 * It belongs to the set, but the set does not use it; without metadata the reason is
+	 * unknown.
+	 */
 	if (!s->have_meta)
 		role->state = "inactive";
 	else if (m->kind == MEMBER_TIER)
@@ -948,12 +960,12 @@ static void find_role(const struct member *m, const struct set_list *sets, struc
 void role_of(const struct member *m, const struct set_list *sets, struct role *role)
 {
 	find_role(m, sets, role);
-	/* A set that uses it all the same is what matters. */
+	/* If a set uses the hidden device, its state counts. */
 	if (m->hidden && role->state && strcmp(role->state, "active"))
 		role->state = "hidden";
 }
 
-/* The active set that a file or a directory lies on right away, NULL if there is none. */
+/* The active set that a file or a directory lies on directly, NULL if there is none. */
 static const struct set *set_below(const struct set_list *list, const char *path)
 {
 	struct stat st;
@@ -991,7 +1003,7 @@ struct set *sets_need(const struct set_list *list, const char *name)
 
 	if (s) {
 		context_set(list->ctx, s->hex, s->name);
-		/* Of two that have the name the active one is meant. */
+		/* Of two sets with that name the active set is meant. */
 		return s->active || sets_alone(list, s, name) ? s : NULL;
 	}
 	if (!device_from_name(name, &d)) {
@@ -1016,7 +1028,7 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	return NULL;
 }
 
-/* The group has another name by now, and the device not yet. */
+/* The group was renamed, and the device not yet. */
 static int tagged_origin(const struct set *s)
 {
 	const struct lvm_part *origin = NULL;

@@ -8,15 +8,15 @@
 
 #include "base/util.h"
 
-/* Device-mapper itself allows no more. */
+/* The most levels that device-mapper itself allows. */
 #define DEPTH_MAX	16
 
 struct stack_device {
 	dev_t dev;
-	struct set *set;	/* it is a set's device */
+	struct set *set;	/* if the device is a set's */
 	uint64_t sectors;
 	unsigned int nr_layers;
-	struct layer *layer;	/* none: it lies on nothing that could be followed */
+	struct layer *layer;	/* none: no device below could be followed */
 };
 
 void stack_init(struct stack *stack, const struct set_list *sets)
@@ -47,7 +47,7 @@ static struct layer *new_layer(struct stack_device *d)
 	return &d->layer[d->nr_layers++];
 }
 
-/* A partition is a linear piece of its disk. */
+/* A partition is a linear part of its disk. */
 static bool load_partition(struct stack_device *d)
 {
 	char *disk = device_attribute(d->dev, "../dev");
@@ -155,7 +155,7 @@ static int descend(void *context, dev_t dev, uint64_t at, uint64_t count)
 	if (descent->depth == DEPTH_MAX)
 		return 0;
 	descent->depth++;
-	/* Not through d: the list it is in may move. */
+	/* Not through d: the list that holds it may be reallocated. */
 	for (i = 0; i < nr && !r; i++)
 		r = layer_map(&layer[i], at, count, descend, descent);
 	descent->depth--;

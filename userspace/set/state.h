@@ -5,7 +5,10 @@
 
 #include "set/set.h"
 
-/* Writes the state, and the id of the tier that all goes back to.  0 or -errno, with the error said. */
+/*
+ * Writes the state, and the id of the tier that takes the set's place. 0 or -errno, with the
+ * error said.
+ */
 int set_write_state(const struct set *s, u32 state, unsigned int home);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of the tiers of a set is meant. */
+/* Finds the tier of a set that an argument names. */
 #ifndef TIERCTL_TIER_H
 #define TIERCTL_TIER_H
 
@@ -8,10 +8,10 @@
 /* Rank of the tier on that device, or -1. */
 int set_rank_of_device(const struct set *s, dev_t dev);
 
-/* DEV or RANK; -1 if it is no tier, of which nothing is said. */
+/* DEV or RANK; -1, without a message, if it is no tier. */
 int set_rank_of_word(const struct set *s, const char *word);
 
-/* A rank of the set; false with the error said. */
+/* Parses a rank of the set; false with the error said. */
 bool parse_rank(const struct set *s, const char *text, unsigned int *rank);
 
 #endif

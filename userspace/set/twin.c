@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "set/member.h"
 
-/* As it is on the disk, whatever somebody's buffers say. */
+/* Read from the disk, not from anybody's buffers. */
 static int read_head(const struct device *d, void *head)
 {
 	int fd = device_open(d, O_RDONLY), r = fd;
@@ -38,9 +38,9 @@ int twins_alike(const struct device *a, const struct device *b)
 }
 
 /*
- * The sector to change for a moment: the first one of zeroes, the last if there is none.
- * Should the power go meanwhile it is not missed: behind a label it is no part of that,
- * and tier_repair knows what belongs behind a superblock.
+ * The sector to change for a moment: the first sector of zeroes, else the last sector. If the
+ * power fails meanwhile, the change does no harm: the sector is not part of a label, and
+ * tier_repair can restore the bytes behind a superblock.
  */
 static size_t harmless_sector(const char *head)
 {
@@ -51,7 +51,7 @@ static size_t harmless_sector(const char *head)
 	return at;
 }
 
-/* By the twin, the other name of it or NULL, if this one does not take it any more. */
+/* Writes through the twin, the other name of the disk, or NULL, if this one fails. */
 static int write_back(struct tier_context *ctx, const struct device *a, int fd,
 		      const struct device *twin, const char *old, size_t from, size_t len)
 {

@@ -15,7 +15,7 @@ struct look {
 	struct report *r;
 	const struct lvm_parts *all;
 	const struct lvm_part *origin, *placeholder;
-	char *old;			/* the name that the origin had, and the set has */
+	char *old;			/* the converted volume's old name, now the set's */
 };
 
 char *volumes_tag_command(const struct set *s, const char **name)
@@ -52,7 +52,7 @@ static const struct lvm_part *find_volume(const struct lvm_parts *all, const cha
 	return NULL;
 }
 
-/* What is true of the mapped device, and more, the report says of the parts already. */
+/* The report may have a stronger entry about that device already. */
 static bool is_told(const struct report *r, const char *code, const char *device)
 {
 	unsigned int i;
@@ -64,7 +64,10 @@ static bool is_told(const struct report *r, const char *code, const char *device
 	return false;
 }
 
-/* The letters of lvs: the second says whether it can be written, the fifth whether it is active. */
+/*
+ * The letters of lvs: the second says whether the volume can be written, the fifth whether it is
+ * active.
+ */
 static void look_at_state(struct report *r, const struct lvm_part *p)
 {
 	char *dm_name, *advice;
@@ -93,7 +96,7 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 			      p->name, p->name);
 }
 
-/* By its tags revert finds it again. */
+/* revert finds the converted volume by its tags. */
 static void look_for_lost_tags(struct report *r)
 {
 	const char *name;
@@ -116,7 +119,7 @@ static void look_at_origin(const struct look *l)
 		report_attend(l->r, "part_renamed", o->name,
 			      "%s is what %s was made of, and has to be called %s: lvrename %s %s %s", o->name, s->name,
 			      want, o->vg, o->lv, want);
-	/* The group has another name; LVM cannot know that the set has it, too. */
+	/* The group was renamed; LVM does not know that the set has its name, too. */
 	if (s->active && s->lv && strcmp(s->dm_name, dm_name))
 		report_attend(l->r, "group_renamed", both, "its volume group is called %s now: dmsetup rename %s %s",
 			      o->vg, s->dm_name, dm_name);
@@ -141,7 +144,7 @@ static void look_at_size(const struct look *l)
 		      (unsigned long long)(more ? p->size / SECTOR_SIZE : s->length), s->name);
 }
 
-/* Of the volume that keeps the name, which is empty. */
+/* A snapshot of the empty volume that keeps the name. */
 static void look_for_snapshot(const struct look *l)
 {
 	const struct lvm_part *p = l->placeholder, *snapshot = lvm_find_snapshot(l->all, p);
@@ -152,7 +155,7 @@ static void look_for_snapshot(const struct look *l)
 			      snapshot->name, p->name, snapshot->name);
 }
 
-/* While a volume has its name, LVM gives that to no other one. */
+/* While a volume has the set's name, LVM gives the name to no other volume. */
 static void look_at_placeholder(const struct look *l)
 {
 	const struct lvm_part *p = l->placeholder, *o = l->origin, *by_name = find_volume(l->all, o->vg, l->old);
@@ -198,7 +201,7 @@ static void look_at(struct report *r, const struct lvm_parts *all)
 		if (lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 			l.placeholder = p;
 	}
-	/* In between convert and revert change the names. */
+	/* convert and revert change the names meanwhile. */
 	if (s->have_info && s->info.state != TIER_STATE_LIVE)
 		return;
 	if (l.origin)
@@ -221,7 +224,7 @@ void reports_look_at_volumes(struct report *reports, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		const struct set *s = reports[i].set;
 
-		/* LVM reads what is on all devices, and would wait for one that is suspended. */
+		/* LVM reads all devices, and would wait for a suspended one. */
 		if (s->dm.suspended || (!s->lv && !set_has_volumes(s)) || !lvm_installed())
 			continue;
 		if (!asked)

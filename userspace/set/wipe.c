@@ -16,8 +16,8 @@
 #include "dm-tier/dm-tier-format.h"
 
 /*
- * A question may have waited for its answer while the device became another one.  What is
- * compared once the device is open stays so: its number cannot be given away any more.
+ * While a question waited for its answer, the name may have been given to another device. Once
+ * the device is open, its number cannot be given to another.
  */
 static int open_for_wiping(struct tier_context *ctx, const struct device *d)
 {
@@ -30,7 +30,7 @@ static int open_for_wiping(struct tier_context *ctx, const struct device *d)
 	return fd;
 }
 
-/* What is damaged does not say whose it was. */
+/* A damaged label does not say whose it was. */
 static bool is_of(struct tier_context *ctx, const struct device *d, const u8 *set_uuid)
 {
 	bool is = false;
@@ -124,7 +124,7 @@ int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd)
 		r = zero_blocks(fd, 0, MEMBER_HEAD);
 	if (r)
 		err(ctx, error_from(-r), "%s: cannot be wiped: %s.", d->name, strerror(-r));
-	/* Not every device has partitions; those that are in use were refused before. */
+	/* Not every device has partitions; devices with partitions in use were refused before. */
 	else if (ioctl(fd, BLKRRPART) < 0)
 		verbose(ctx, "%s: partitions were not read again", d->name);
 	return r;
