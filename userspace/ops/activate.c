@@ -78,7 +78,7 @@ bool activate_metadata_stale(const struct set *s)
 	return false;
 }
 
-/* With --degraded a tier that is an old copy of itself counts as missing. */
+/* With --degraded a stale tier, an old copy of itself, counts as missing. */
 static void leave_out_stale(struct set *s)
 {
 	unsigned int i;
@@ -99,8 +99,8 @@ static void leave_out_stale(struct set *s)
 }
 
 /*
- * The next label would be written over what a tier carries beside its own: the disk may be
- * somebody else's by now.
+ * The next label would overwrite other data beside a tier's label: the disk may be used for
+ * something else by now.
  */
 static bool keep_off(struct set *s, bool degraded)
 {
@@ -137,8 +137,8 @@ static bool agree_to_hidden(const struct set *s, const char *part, const struct 
 }
 
 /*
- * A path of multipath or a member of an array carries what the map or the array carries, and
- * the set is to be made of these.
+ * A path of multipath or a leg of an array carries the same data as the map or the array, which
+ * the set should use.
  */
 static bool agree_to_all_hidden(struct set *s, const struct activation *how)
 {
@@ -165,7 +165,7 @@ static bool agree_to_all_hidden(struct set *s, const struct activation *how)
 	return true;
 }
 
-/* With --force, of those that are left. */
+/* With --force, for the tiers that are left. */
 static bool agree_to_write_over(const struct set *s)
 {
 	unsigned int i;
@@ -178,7 +178,7 @@ static bool agree_to_write_over(const struct set *s)
 	return true;
 }
 
-/* The kernel writes the label alone; what is left behind it would be found each time. */
+/* The kernel only writes the label; other data behind it would be found each time. */
 static bool write_over(const struct set *s)
 {
 	uint64_t end = geometry_label_area(s->chunk_sectors) * SECTOR_SIZE;
@@ -191,7 +191,7 @@ static bool write_over(const struct set *s)
 	return true;
 }
 
-/* What speaks against a tier as it is now; the caller frees. */
+/* Why a tier cannot be used as it is now; the caller frees. */
 static char *unfit_tier(const struct set *s, unsigned int rank, bool writes)
 {
 	const struct set_tier *t = &s->tier[rank];
@@ -200,7 +200,7 @@ static char *unfit_tier(const struct set *s, unsigned int rank, bool writes)
 	       fit_size(&t->dev, t->size);
 }
 
-/* In bytes, by its space map. */
+/* In bytes, from its space map. */
 static uint64_t metadata_size(const struct set *s)
 {
 	struct md_space_map_root root;
@@ -209,7 +209,7 @@ static uint64_t metadata_size(const struct set *s)
 	return le64_to_cpu(root.nr_blocks) * TIER_METADATA_BLOCK_SIZE;
 }
 
-/* None of this can be forced: it would be I/O that goes astray. */
+/* --force does not help here: I/O would go wrong. */
 static bool fits(struct set *s, bool writes, bool degraded)
 {
 	char *text = fit_kind(&s->meta_dev, writes) ?: fit_size(&s->meta_dev, metadata_size(s));
@@ -260,8 +260,8 @@ static void warn_of_slow(const struct set *s)
 }
 
 /*
- * One that convert or revert left half-done, and that can go on from there.  A call by
- * itself waits for all that has to be cleaned up: nobody would come back for the rest.
+ * Whether convert or revert was interrupted and can go on. A call by --auto waits until
+ * everything that has to be cleaned up is there: nobody would come back for the rest.
  */
 static bool interrupted_set(const struct set *s, const struct activation *how)
 {
@@ -273,8 +273,8 @@ static bool interrupted_set(const struct set *s, const struct activation *how)
 }
 
 /*
- * Whoever only has a look, as others do at boot, does not matter.  A virtual machine holds
- * nothing exclusively, and the set may be active in it.
+ * Readers do not matter, as at boot. A virtual machine holds no device exclusively, and the set
+ * may be active in it.
  */
 static bool members_unused(const struct set *s, bool read_only)
 {
@@ -296,7 +296,7 @@ static bool members_unused(const struct set *s, bool read_only)
 	return true;
 }
 
-/* What only the user can decide or mend: false, with the error said. */
+/* Checks everything that only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct activation *how)
 {
 	bool writes = !how->read_only;
@@ -350,7 +350,7 @@ static char *build_table(const struct set *s, const struct strings *features)
 	return params;
 }
 
-/* Another process, udev's for example, may have been faster. */
+/* Another process, started by udev for example, may have been faster. */
 static bool active_by_now(const struct set *s)
 {
 	struct set_list list;
@@ -364,7 +364,7 @@ static bool active_by_now(const struct set *s)
 	return active;
 }
 
-/* More than an activation takes; a change of LVM's volumes may wait for other changes. */
+/* Longer than an activation; a change of LVM's volumes may wait for other changes. */
 #define AUTO_MS	120000
 
 static void say_late(struct tier_context *ctx, const char *hex)
@@ -402,7 +402,7 @@ static int activate(struct set *s, const struct activation *how)
 		err(s->ctx, ERR_USAGE, "%s: needs a name for its device: --name NAME", s->name);
 		return EXIT_FAILED;
 	}
-	/* By this name it is known what it was, and what is left of that. */
+	/* The name of a converted set identifies its volumes, so it cannot change. */
 	if (s->lv && strcmp(name, s->dm_name)) {
 		err(s->ctx, ERR_USAGE,
 		    "%s: was a logical volume, and keeps the name %s until tierctl revert. Activate it without --name.",
@@ -471,7 +471,7 @@ static const char *remains_phrase(const struct set *s)
 	return s->dm.wiped ? "a table of \"error\"" : "no table";
 }
 
-/* One that is still at it has the lock. */
+/* An activation that is still running has the lock. */
 static bool remove_remains(const struct set *before, const char *command)
 {
 	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
@@ -501,7 +501,7 @@ static bool remove_remains(const struct set *before, const char *command)
 	return good;
 }
 
-/* It was being made, or its devices are away. */
+/* The device was being made, or its members are away. */
 static int say_nothing_left(const struct set *before, const char *command)
 {
 	bool done = !strcmp(command, "destroy");
@@ -586,7 +586,7 @@ static bool has_hidden(const struct set *s)
 	return s->meta_hidden;
 }
 
-/* With --auto in silence, unless a complete set cannot be activated. */
+/* With --auto without messages, unless a complete set cannot be activated. */
 static int activate_if_meant(struct set *s, const struct activation *how)
 {
 	if (how->automatic &&
@@ -595,7 +595,7 @@ static int activate_if_meant(struct set *s, const struct activation *how)
 	return activate(s, how);
 }
 
-/* What convert or revert left half-done goes on; true if the set is another one now. */
+/* Finishes what convert or revert left half-done; true if the set has changed. */
 static bool finish(const struct set *s)
 {
 	if (convert_unfinished(s))
@@ -612,14 +612,14 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	struct set_list list;
 	struct set *s;
 
-	/* What another one has in hand is left to it. */
+	/* A set that another command works on is left to that command. */
 	if (automatic && !lock_set_now(interrupted->ctx, interrupted->hex)) {
 		verbose(interrupted->ctx, "%s: another tierctl is at it", interrupted->name);
 		return EXIT_DONE;
 	}
 	if (!lock_set(interrupted->ctx, interrupted->hex, interrupted->name))
 		return EXIT_FAILED;
-	/* As it is by now */
+	/* The state after that */
 	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
 	if (s && interrupted_set(s, how) && finish(s)) {
@@ -628,7 +628,7 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 		sets_load(interrupted->ctx, &list, true);
 		s = sets_find_hex(&list, interrupted->hex);
 	}
-	/* A stray that carries something else, too, has kept its label. */
+	/* A stray that carries other data, too, has kept its label. */
 	if (finished && (!s || !s->have_meta)) {
 		say(interrupted->ctx, "%s: is no tiered set any more.", interrupted->name);
 	} else if (s) {
@@ -644,13 +644,13 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 
 int activate_or_finish(struct set *s, const struct activation *how)
 {
-	/* Whoever wiped its table meant to, as far as a device that appears can know. */
+	/* As far as --auto can know, the table was wiped on purpose. */
 	if (s->dm.wiped && how->automatic)
 		return EXIT_DONE;
 	if (activate_has_remains(s))
 		return activate_afresh(s, how);
 	if (!s->active && has_hidden(s)) {
-		/* Their event, or that of what is made of them, comes later. */
+		/* The event of these devices, or of the device made of them, comes later. */
 		if (how->automatic)
 			return EXIT_DONE;
 		if (!agree_to_all_hidden(s, how))
@@ -660,14 +660,14 @@ int activate_or_finish(struct set *s, const struct activation *how)
 		return activate_if_meant(s, how);
 	if (!s->ctx->dry_run)
 		return finish_and_activate(s, how);
-	/* What it is then is not to be seen yet. */
+	/* A dry run does not finish this, so the resulting set is unknown here. */
 	say(s->ctx, "Would finish what convert or revert left of %s, and activate what is a set.", s->name);
 	return EXIT_DONE;
 }
 
 /*
- * Members of a set appear all at once, and each of them calls: who comes second waits and
- * finds the set active.
+ * The members of a set appear all at once, and each of them calls: a second call waits and finds
+ * the set active.
  */
 static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct activation *how)
 {
@@ -680,7 +680,7 @@ static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct 
 		say_late(ctx, hex);
 		return EXIT_FAILED;
 	}
-	/* Whatever a device of another set does now, it delays none that is complete without it. */
+	/* A hanging device of another set must not delay a complete set. */
 	sets_load_for(ctx, &list, hex);
 	s = sets_find(&list, hex);
 	if (!s || !complete(s)) {
@@ -705,7 +705,10 @@ int activate_auto_named(struct tier_context *ctx, const char *name, const struct
 	struct set *s;
 
 	if (!device_from_name(name, &d)) {
-		/* Without a time limit: it is this set's, and nobody comes back for a device that is slow. */
+		/*
+		 * Without a time limit: the device belongs to this set, and nobody comes back
+		 * for a slow device.
+		 */
 		member_read(&d, &m);
 		device_free(&d);
 		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)

@@ -9,7 +9,7 @@
 
 bool check_before_activation(const struct set *s)
 {
-	/* Labels are the kernel's business. */
+	/* The kernel checks the labels. */
 	struct check_run run = {
 		.ctx = s->ctx,
 		.input = s->meta_dev.path,
@@ -23,7 +23,7 @@ bool check_before_activation(const struct set *s)
 		    "%s: its metadata is damaged: %s. What is wrong: tierctl check %s; what can be saved: tierctl repair %s DEV",
 		    s->name, run.first, s->name, s->name);
 	} else if (run.minor && run.needs_check) {
-		/* The kernel would not write to it. */
+		/* The kernel would activate it read-only. */
 		err(s->ctx, ERR_DAMAGED,
 		    "%s: the flag needs_check is set and cannot be cleared: %s. What is wrong: tierctl check %s; to have it mended: tierctl repair %s DEV; to read only: tierctl activate --read-only %s",
 		    s->name, run.first, s->name, s->name, s->name);

@@ -31,7 +31,7 @@
 
 #define COPY_BYTES	(1ULL << 20)
 #define GENERATION	1
-/* The label on the old device takes the place of its very first sector. */
+/* The label is written to the very first sector of the old device. */
 #define LABEL		0
 
 void convert_arrange(struct conversion *c, uint64_t origin_size)
@@ -42,9 +42,7 @@ void convert_arrange(struct conversion *c, uint64_t origin_size)
 	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
 }
 
-/*
- * Up to the label
- */
+/* Before the label */
 
 static void fill_tier(struct tier_meta_tier *t, const struct conversion *c, unsigned int id)
 {
@@ -60,7 +58,7 @@ static void fill_tier(struct tier_meta_tier *t, const struct conversion *c, unsi
 	copy_string(t->last_seen, sizeof(t->last_seen), d->path + strlen("/dev/"));
 }
 
-/* Where the n-th chunk that has no home goes on the first tier. */
+/* The place on the first tier for the n-th chunk that cannot stay in its own place. */
 static uint64_t refuge(const struct conversion *c, uint64_t n)
 {
 	return c->first_place + n;
@@ -129,7 +127,7 @@ static int copy_homeless(const struct conversion *c)
 {
 	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
 	int fast = device_open(&c->fast[0], O_RDWR), r = fast < 0 ? fast : 0;
-	/* What is on the disk, whatever somebody's buffers say. */
+	/* Read past the cache, as buffers may be out of date. */
 	int origin = device_open(&c->origin, O_RDONLY);
 	void *buf = block_buffer(COPY_BYTES);
 
@@ -159,9 +157,9 @@ static int copy_homeless(const struct conversion *c)
 }
 
 /*
- * A block of the device, so that it is written or is not, and nothing else is.  A device
- * that fails to write it may have it all the same, now or later: it gets the old one
- * back.  1, with the error said, if it did not take that either.
+ * Writes a block of the device, which is written whole or not at all. A device that reports an
+ * error may have written the label all the same, now or later: it gets its old block back. 1,
+ * with the error said, if that failed, too.
  */
 static int write_label(const struct conversion *c, const struct tier_meta_tier *t, const struct device *d)
 {
@@ -181,7 +179,7 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
 	copy_string(label.name, sizeof(label.name), c->dm_name);
 	tier_label_pack(slot, &label);
-	/* What lies behind the label is data still, on the old device. */
+	/* The rest of the block is still data of the old device. */
 	if (!r)
 		r = read_blocks(fd, LABEL, old, d->logical_block);
 	if (!r) {
@@ -215,8 +213,8 @@ static int write_metadata(const struct conversion *c, const struct md_content *m
 }
 
 /*
- * With the label the old device is a tier, and what its label area holds has to go before
- * anybody takes it for what it was.  What is not cleared here convert_finish() finds.
+ * With the label the old device is a tier, and the rest of its label area must be cleared before
+ * a program takes it for the old device. convert_finish() clears the rest after an interruption.
  */
 static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 {
@@ -272,7 +270,10 @@ int convert_write(const struct conversion *c)
 	}
 	if (!r) {
 		step_reached("convert", "copied");
-		/* The kernel does so with a tier that joins; this one it will find joined. */
+		/*
+		 * The kernel does this for a tier that joins; here the tiers have joined
+		 * already.
+		 */
 		for (i = 0; !r && i < c->nr_fast; i++)
 			r = label_area_clear(c->ctx, &c->fast[i], c->chunk_sectors, LABEL) ||
 			    write_label(c, &m.tiers.tier[i], &c->fast[i]) ? -EIO : 0;
@@ -285,9 +286,7 @@ int convert_write(const struct conversion *c)
 	return r < 0 ? -1 : r;
 }
 
-/*
- * From the label on
- */
+/* After the label */
 
 bool convert_unfinished(const struct set *s)
 {
@@ -314,7 +313,10 @@ static char *part_name(const struct lvm_part *p, const char *old, const char *or
 	return xasprintf("%s%s", old, LVM_FAST_SUFFIX);
 }
 
-/* Those with a name on them existed before.  By the origin's name the set is known, by the others' nothing. */
+/*
+ * Parts with a tag of their old name existed before. The set is known by the origin's name; the
+ * other names do not matter.
+ */
 static int rename_parts(struct tier_context *ctx, const struct lvm_parts *parts, const char *origin)
 {
 	unsigned int i;
@@ -341,7 +343,7 @@ static int rename_parts(struct tier_context *ctx, const struct lvm_parts *parts,
 	return r;
 }
 
-/* The volume that still has the set's name, of which LVM does not know that it is the origin. */
+/* Whether a volume still has the set's name, and LVM does not know that it is the origin. */
 static int tags_lost(const struct set *s)
 {
 	bool lost = false;
@@ -366,7 +368,7 @@ static int tags_lost(const struct set *s)
 	return lost ? -1 : 0;
 }
 
-/* Without it LVM gives the name away, of which status then says what to do. */
+/* Without a placeholder LVM may give the name away; then status says what to do. */
 static void make_placeholder(struct tier_context *ctx, const struct lvm_part *origin, const char *name,
 			     const char *set_hex)
 {
@@ -440,9 +442,7 @@ int convert_finish(struct tier_context *ctx, const char *set_hex)
 	return code;
 }
 
-/*
- * Back
- */
+/* Going back */
 
 static int wipe_parts(const struct set *s)
 {
@@ -473,7 +473,7 @@ char *convert_rest_command(struct tier_context *ctx, const char *set_hex, const 
 	sets_load(ctx, &list, true);
 	if (!sets_find_hex(&list, set_hex) && lvm_installed() && !lvm_list_set(ctx, set_hex, &parts))
 		origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
-	/* The set is no more, and the volumes that it had lead to what is left. */
+	/* The set is gone; its volumes lead to the rest. */
 	if (!origin && parts.nr)
 		rest = xasprintf("tierctl destroy %s", parts.part[0].name);
 	else
@@ -483,7 +483,7 @@ char *convert_rest_command(struct tier_context *ctx, const char *set_hex, const 
 	return rest;
 }
 
-/* The volume that LVM's tags name, whether it is there or not.  -1: nobody can say. */
+/* The volume that LVM's tags name, present or not. -1: unknown. */
 static int tagged_origin(struct tier_context *ctx, const char *set_hex, char **name)
 {
 	const struct lvm_part *origin;
@@ -498,7 +498,7 @@ static int tagged_origin(struct tier_context *ctx, const char *set_hex, char **n
 	return r;
 }
 
-/* Of the volume that was to be converted nobody can say how far that came. */
+/* Nobody can say how far the conversion of an inactive volume came. */
 static void say_inactive(struct tier_context *ctx, const char *name, const char *volume)
 {
 	struct lvm_parts list = { 0 };
@@ -523,8 +523,8 @@ static bool any_present(const struct set *s)
 }
 
 /*
- * Finds the device that was to be converted: false, with the error said, if it is not
- * there to be looked at.  That no label of it is found can mean that it is missing.
+ * Finds the device that was to be converted: false, with the error said, if it is not there or
+ * cannot be read. A missing label can mean that the device is missing.
  */
 static bool find_origin(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
 			enum convert_origin sure, struct device *d)
@@ -551,7 +551,7 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 		if (found)
 			device_copy(d, typed);
 	} else if (t) {
-		/* What had that name then may be another device now. */
+		/* The old name may belong to another device now. */
 		path = xasprintf("/dev/%s", t->last_seen);
 		found = !device_from_name(path, d);
 		if (found && (d->size != t->size || !bare_begins_as(s, d))) {
@@ -570,7 +570,7 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 	return found;
 }
 
-/* Chunks that lie at home on the origin. */
+/* Chunks that lie in their own places on the origin. */
 static struct homes homes_of(const struct set *s)
 {
 	const struct set_tier *t = &s->tier[s->nr_tiers - 1];
@@ -582,13 +582,16 @@ static struct homes homes_of(const struct set *s)
 	};
 }
 
-/* Names, then the label; the caller holds the origin, so that nobody activates the set. */
+/*
+ * Gives the names back, then removes the label. The caller holds the origin, so that nobody
+ * activates the set.
+ */
 static int take_label_back(struct set *s, const struct homes *homes)
 {
 	char *no_device = NULL;
 	int r = 0;
 
-	/* From here on it is one whose conversion goes on, or is undone. */
+	/* From here on the state is converting, so the conversion can go on, or be undone. */
 	if (s->info.state != TIER_STATE_CONVERTING)
 		r = set_write_state(s, TIER_STATE_CONVERTING, 0);
 	if (!r && lvm_installed())
@@ -604,7 +607,7 @@ static int take_label_back(struct set *s, const struct homes *homes)
 	return r;
 }
 
-/* Of a set that nobody has used: makes of the origin what it was.  0, or an error, said. */
+/* Turns a set that nobody has used back into the origin. 0, or an error, said. */
 static int take_back(struct set *s)
 {
 	struct set_tier *t = &s->tier[s->nr_tiers - 1];
@@ -613,7 +616,10 @@ static int take_back(struct set *s)
 	uint64_t label;
 	int fd, r = -ESTALE;
 
-	/* Of another time than the metadata, what it has of the origin is older than the origin. */
+	/*
+	 * If the metadata is of another time, its copy of the label area is older than the
+	 * origin.
+	 */
 	if (set_stale(s))
 		err(s->ctx, ERR_STALE,
 		    "%s: its devices and its metadata are not of one time, so nothing is undone with them. Which: tierctl status %s",
@@ -639,7 +645,7 @@ static int take_back(struct set *s)
 		else
 			close(fd);
 	}
-	/* As any set whose conversion never came to the origin's label. */
+	/* Like a set whose conversion never came to the origin's label. */
 	if (!r) {
 		s->info.state = TIER_STATE_CONVERTING;
 		t->present = false;
@@ -647,7 +653,7 @@ static int take_back(struct set *s)
 	return r;
 }
 
-/* Whether the origin is as it was; false with the error said. */
+/* Whether the origin is unchanged; false with the error said. */
 static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
 			     enum convert_origin sure)
 {
@@ -671,8 +677,8 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
 }
 
 /*
- * Whether the volumes have the names of a set that there is no label and no metadata of: a
- * destroy was cut short.  convert gives them after the label.
+ * Whether the volumes have names of a set without labels and metadata: a destroy was
+ * interrupted. convert gives these names only after the label.
  */
 static bool only_names_left(const struct set *s, const char *set_hex)
 {
@@ -706,7 +712,7 @@ static int give_back(struct tier_context *ctx, const char *set_hex, const char *
 	return ctx->dry_run ? EXIT_DONE : revert_finish(ctx, set_hex);
 }
 
-/* Without a label of its own, only a volume is known by the name of the set. */
+/* Without a label, only a volume can be found by the name of the set. */
 static void say_not_undone(const struct set *s, const char *name, const struct device *origin)
 {
 	bool named = s && !s->lv && origin && origin->path;

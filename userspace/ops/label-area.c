@@ -13,7 +13,7 @@
 #include "format/geometry.h"
 #include "set/bare.h"
 
-/* Of a block larger than a label the rest, which convert has left as it was. */
+/* If a block is larger than a label, convert has not cleared the rest of the block. */
 static int clear_behind_label(int fd, uint64_t label, size_t unit)
 {
 	char *block = block_buffer(unit);
@@ -33,8 +33,8 @@ int label_area_zero(const struct device *d, uint64_t chunk_sectors, uint64_t lab
 	int fd = device_open(d, O_RDWR | O_DIRECT | flags), r = fd < 0 ? fd : 0;
 
 	/*
-	 * Whoever wrote the label may have been killed before it was flushed: without it
-	 * nobody would know that what goes here is kept elsewhere.
+	 * The command that wrote the label may have been killed before the flush. Without a
+	 * label nobody would know that the data cleared here has a copy.
 	 */
 	if (!r && fsync(fd))
 		r = -errno;

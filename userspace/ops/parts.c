@@ -18,7 +18,7 @@ int parts_release(struct tier_context *ctx, const struct lvm_part *p)
 	int r = 0;
 
 	if (!old && !lvm_is_home(p)) {
-		/* A dry run finds it in use still. */
+		/* In a dry run the volume is still in use. */
 		if (!ctx->dry_run) {
 			if (device_from_name(p->name, &d))
 				what = xstrdup("what nobody can look at, as it is not active");
@@ -34,7 +34,7 @@ int parts_release(struct tier_context *ctx, const struct lvm_part *p)
 		free(what);
 		return lvm_untag_part(ctx, p);
 	}
-	/* The origin gets its name back before, where it lost it; a dry run finds it without. */
+	/* If the origin lost its name, it gets it back before; not in a dry run. */
 	if (!old || (lvm_has_role(p, LVM_ROLE_ORIGIN) && !ctx->dry_run))
 		old = p->lv;
 	now.name = xasprintf("%s/%s", p->vg, old);
@@ -75,7 +75,7 @@ int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t home)
 		for (i = 0; !r && i < parts.nr; i++) {
 			const struct lvm_part *p = &parts.part[i];
 
-			/* The placeholder makes way before; a dry run finds it still there. */
+			/* The placeholder makes way before; in a dry run it is still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
 			r = lvm_was_made(p) && lvm_is_device(p, home) ? lvm_untag_part(ctx,

@@ -20,7 +20,7 @@
 #include "set/lock.h"
 #include "set/tier.h"
 
-/* A label that nothing in this metadata explains is of a tier that joined since. */
+/* A label that the metadata cannot explain belongs to a tier that joined later. */
 static bool stray_is_newer(const struct set *s)
 {
 	bool newer = false;
@@ -40,7 +40,10 @@ static bool stray_is_newer(const struct set *s)
 	return newer;
 }
 
-/* The metadata is the set's, and as new as all labels that are left: false with the error said. */
+/*
+ * The metadata belongs to the set, and is as new as all labels that are left: false with the
+ * error said.
+ */
 static bool metadata_tells(const struct set *s)
 {
 	if (s->active)
@@ -77,7 +80,7 @@ static bool find_rank(const struct set *s, const char *text, unsigned int *rank)
 	return !t->present;
 }
 
-/* One that is part of another disk, or the reverse, is not that tier. */
+/* A device that is part of another tier's disk, or the reverse, cannot be that tier. */
 static bool apart_from(struct tier_context *ctx, const struct candidate *c, const struct device *part,
 		       const char *what, const char *set)
 {
@@ -105,7 +108,7 @@ static bool apart_from_all(const struct candidate *c, const struct set_list *set
 	return true;
 }
 
-/* What is damaged may still say whose it was; a label of another tier, or a newer one, counts. */
+/* A damaged label may still name its owner; a label of another tier, or a newer label, counts. */
 static bool slot_contradicts(const struct set *s, const struct set_tier *t, const struct tier_label *label)
 {
 	if (label->magic != cpu_to_le64(TIER_LABEL_MAGIC))
@@ -115,7 +118,7 @@ static bool slot_contradicts(const struct set *s, const struct set_tier *t, cons
 	       !tier_label_current(t->generation, t->next_generation, le64_to_cpu(label->generation));
 }
 
-/* Whether it may be the tier at all, by what it begins with: false with the error said. */
+/* Whether the beginning of the device allows it to be the tier: false with the error said. */
 static bool may_be_tier(const struct candidate *c, const struct set *s, unsigned int rank, const u8 *head)
 {
 	char *carries = NULL;
@@ -173,7 +176,7 @@ static bool read_head(struct tier_context *ctx, const struct device *d, u8 *head
 	return !r;
 }
 
-/* Shows what there is, and asks. */
+/* Shows the evidence, and asks. */
 static bool agreed(const struct candidate *c, const struct set *s, unsigned int rank)
 {
 	unsigned int i, others = 0;
@@ -206,8 +209,8 @@ static bool agreed(const struct candidate *c, const struct set *s, unsigned int 
 }
 
 /*
- * Both slots as an activation leaves them.  The generation is the recorded one: no other
- * could be older than what the metadata accepts or claim to be newer than it.
+ * Writes both slots, as an activation does, with the recorded generation: any other would be
+ * older than the metadata accepts, or newer than the metadata.
  */
 static int write_label(int fd, const struct set *s, const struct set_tier *t)
 {
@@ -236,7 +239,7 @@ static int write_label(int fd, const struct set *s, const struct set_tier *t)
 	return r;
 }
 
-/* The question may have waited for its answer while the name became another device's. */
+/* While the question waited for its answer, the name may have been given to another device. */
 static bool write_to(const struct candidate *c, const struct set *s, unsigned int rank, const u8 *head)
 {
 	u8 *now = block_buffer(MEMBER_HEAD);
@@ -267,7 +270,7 @@ static bool write_to(const struct candidate *c, const struct set *s, unsigned in
 	return good && !r;
 }
 
-/* Nobody uses it, and reading it does not wait for ever: false with the error said. */
+/* Nobody uses the device, and reading it does not hang: false with the error said. */
 static bool is_free(struct tier_context *ctx, const struct candidate *c)
 {
 	struct set_list active;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A tier whose label was overwritten, by a partition table for example.  All that was in
- * the label is in the metadata; only that the device is the tier has to be said by somebody.
+ * A tier whose label was overwritten, by a partition table for example. The metadata knows all
+ * contents of the label; but the user has to say that the device is the tier.
  */
 #ifndef TIERCTL_RELABEL_H
 #define TIERCTL_RELABEL_H

@@ -27,7 +27,7 @@
 #include "set/tier.h"
 #include "set/wipe.h"
 
-/* Another program may have a look at a device that has just become free. */
+/* Another program may open a device that has just become free. */
 #define FREE_TRIES	30
 #define FREE_MS		100
 
@@ -62,7 +62,7 @@ void reshape_table(const struct set *s, struct table *t)
  * Changing the table
  */
 
-/* A table that is to be the live one again, in place of what the kernel could not do. */
+/* Puts back a table, after the kernel failed to change to another one. */
 static int put_back(const struct set *s, const char *params, uint64_t length, char **reason)
 {
 	int r = dm_load(s->dm.name, length, params, s->dm.read_only, reason);
@@ -83,7 +83,7 @@ static int load_and_resume(const struct set *s, const char *params, uint64_t len
 		return -1;
 	}
 	step_reached(what, "loaded");
-	/* What fails leaves the set suspended, and with it whatever lies on it. */
+	/* A failure leaves the set suspended, and all devices that lie on it. */
 	quiet_begin(s->ctx, &before);
 	r = dm_resume(s->dm.name, &reason);
 	if (r) {
@@ -108,7 +108,7 @@ bool reshape_has_metadata(const struct set *s, bool drops)
 	uint64_t entries = TIER_SMALL_BATCH;
 	char *way_out;
 
-	/* The pins to a tier go with it. */
+	/* The pins to a tier are dropped with it. */
 	if (drops && s->status.pinned > entries)
 		entries = s->status.pinned;
 	if (!s->status.held || !status_metadata_short(&s->status, entries))
@@ -144,11 +144,9 @@ int reshape_reload(const struct set *s, const struct table *t, uint64_t length, 
 	return r;
 }
 
-/*
- * A set in order
- */
+/* Putting a set in order */
 
-/* NULL also if two say that they are this tier: one is a copy. */
+/* NULL also if two devices have a label of this tier: one is a copy. */
 static const struct member *member_of(const struct member_list *list, const u8 *tier_uuid)
 {
 	const struct member *found = NULL;
@@ -166,10 +164,10 @@ static const struct member *member_of(const struct member_list *list, const u8 *
 }
 
 /*
- * A table that was loaded and never made the live one: it holds its devices and
- * keeps a tier from being admitted.  The live one is loaded in its place.  That is not
- * left to a clear: dm-ima of 6.1, and maybe later, then has one buffer in two places, of
- * which a rename frees one, and the load after that the other.  false with the error said.
+ * A table that was loaded and never made the live one holds its devices and keeps a tier from
+ * being admitted. The live table is loaded in its place. It is not cleared: dm-ima of 6.1, and
+ * maybe later, then has two pointers to one buffer; a rename frees it, and the next load frees
+ * it again. False with the error said.
  */
 static bool forget_loaded(const struct set *s)
 {
@@ -181,7 +179,7 @@ static bool forget_loaded(const struct set *s)
 	return true;
 }
 
-/* The table that the metadata and the labels stand for. */
+/* The table that belongs to the metadata and the labels. */
 static bool table_from_records(struct set *s, struct table *t)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
@@ -196,7 +194,7 @@ static bool table_from_records(struct set *s, struct table *t)
 	t->metadata = xstrdup(s->table.metadata);
 	t->chunk_sectors = s->info.chunk_sectors;
 	t->policy = xstrdup(*s->info.policy ? s->info.policy : "default");
-	/* Of the table what hangs on no list of tiers. */
+	/* The parts of the table that do not depend on the list of tiers. */
 	strings_add_all(&t->features, &s->table.features);
 	t->nr_tiers = nr;
 	for (i = 0; i < nr; i++) {
@@ -213,9 +211,9 @@ static bool table_from_records(struct set *s, struct table *t)
 }
 
 /*
- * The kernel suspends the device before it changes the tiers.  If it cannot change
- * them and the command that asked for it is killed before it can put things back,
- * the device stays suspended, with a table that does not work.
+ * The kernel suspends the device before it changes the tiers. If the change fails and the
+ * command is killed before it can put the old table back, the device stays suspended, with a
+ * table that does not work.
  */
 static bool needs_mending(const struct set *s)
 {
@@ -313,7 +311,7 @@ static void wait_until_free(const struct device *d)
 	}
 }
 
-/* One that was made for the set goes, one that was there before is what it was. */
+/* A volume that was made for the set is removed; another gets its old name back. */
 static int release_volume(struct tier_context *ctx, const struct lvm_part *p)
 {
 	char *old = lvm_tag(p, "name");
@@ -331,7 +329,7 @@ bool reshape_may_release(const struct set *s, const struct device *d)
 	struct lvm_parts fast;
 	unsigned int i;
 
-	/* Whatever is no LV does not make us run LVM. */
+	/* LVM is called only for a logical volume. */
 	if (!device_is_volume(d->dev))
 		return true;
 	if (lvm_list_fast(s->ctx, s->hex, &fast))
@@ -371,13 +369,13 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	}
 	member_free(&m);
 	step_reached("clean", "wiped");
-	/* Whatever is no LV does not make us run LVM. */
+	/* LVM is called only for a logical volume. */
 	if (code || !device_is_volume(d->dev))
 		return code;
 	if (lvm_list_fast(s->ctx, s->hex, &fast))
 		return EXIT_FAILED;
 	for (i = 0; i < fast.nr && !code; i++)
-		/* It may have another name since. */
+		/* It may have been renamed since. */
 		if (lvm_is_device(&fast.part[i], d->dev))
 			code = release_volume(s->ctx, &fast.part[i]) ? EXIT_FAILED : EXIT_DONE;
 	lvm_parts_free(&fast);
@@ -385,7 +383,7 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 	return code;
 }
 
-/* Its id may be another tier's some day, so that the kernel forgets what was pinned to it. */
+/* Another tier may get its id one day, so the kernel drops pins to it. */
 static void say_lost_pins(struct set *s, const struct device *d, unsigned long long before)
 {
 	unsigned long long lost;
@@ -455,7 +453,7 @@ static void say_work(const struct set *s, unsigned int rank)
 		    format_size(speed, kib * 1024));
 }
 
-/* LVM lets it be renamed; its tags tell which it is. */
+/* LVM allows the volume to be renamed; its tags identify it. */
 static void say_no_origin(const struct set *s)
 {
 	const struct lvm_part *origin;
@@ -530,7 +528,10 @@ int reshape_take_out(struct tier_context *ctx, const char *set_name, dev_t dev, 
 		code = reshape_clean_device(s, &d);
 		goto out;
 	}
-	/* Once more if it is on its way already: what could not be moved is tried again. */
+	/*
+	 * Sent again if the tier is being emptied already: chunks that could not be moved are
+	 * tried again.
+	 */
 	if (send_message(s, "evacuate %d", rank))
 		goto out;
 	step_reached("evacuate", "begun");
@@ -564,7 +565,7 @@ bool check_room(struct set *s, unsigned int rank, uint64_t extra_places, const c
 	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT], d[SIZE_TEXT];
 	unsigned int i;
 
-	/* A little is kept free for moving. */
+	/* A reserve is kept free for moving. */
 	if (!set_read_info(s))
 		need += s->info.reserve;
 	for (i = 0; i < s->status.nr_tiers; i++)

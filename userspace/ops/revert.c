@@ -32,12 +32,12 @@ struct moment {
 	struct homes homes;
 	const char *command;		/* for step_reached() */
 	u64 nr_chunks;
-	u64 *entry;			/* of each chunk, as the metadata says */
-	uint64_t label;			/* byte at which the label in force lies */
+	u64 *entry;			/* of each chunk, from the metadata */
+	uint64_t label;			/* offset of the label in force */
 	int home_fd;
 	int fd[TIER_MAX_TIERS];		/* by rank, for reading */
 	void *buf;
-	void *in_force, *last;		/* the label's block, and what comes in its place */
+	void *in_force, *last;		/* the label's block, and the data that will overwrite it */
 };
 
 static int home_id(const struct set *s)
@@ -62,8 +62,8 @@ static int note_entry(void *context, u64 chunk, u64 entry)
 }
 
 /*
- * What the suspend could not make durable is in memory alone: a first write, or that a
- * commit has failed.
+ * A first write that the suspend could not commit is only in memory; so is the news of a failed
+ * commit.
  */
 static int check_durable(const struct moment *m)
 {
@@ -84,7 +84,7 @@ static int check_durable(const struct moment *m)
 	return mapped == st->mapped ? 0 : -EAGAIN;
 }
 
-/* The device is suspended: what is on the disk is all there is. */
+/* The device is suspended: the disk has the current metadata. */
 static int read_map(struct moment *m)
 {
 	const char *reason = "metadata cannot be opened";
@@ -120,7 +120,7 @@ static bool all_home(const struct moment *m)
 	return true;
 }
 
-/* The home with that access mode. */
+/* Opens the tier that takes the set's place with that mode, the others for reading. */
 static int open_devices(struct moment *m, int mode)
 {
 	unsigned int i;
@@ -130,7 +130,7 @@ static int open_devices(struct moment *m, int mode)
 	m->last = block_buffer(m->home->dev.logical_block);
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		m->fd[i] = -1;
-	/* Others' buffers may be stale, so nothing of theirs is used. */
+	/* Buffers of other programs may be out of date, so reads and writes go past them. */
 	m->home_fd = device_open(&m->home->dev, mode | O_DIRECT);
 	for (i = 0; i < m->s->nr_tiers; i++) {
 		if (!m->s->tier[i].present || m->s->tier[i].stale)
@@ -145,8 +145,8 @@ static int open_devices(struct moment *m, int mode)
 }
 
 /*
- * Finds the label in force.  1: it is there; 0: the tier has taken the set's place
- * already; -EIO: nobody can say.
+ * Finds the label in force. 1: it is there; 0: the tier has taken the set's place already; -EIO:
+ * unknown.
  */
 static int find_label(struct moment *m)
 {
@@ -178,7 +178,10 @@ static void close_devices(struct moment *m)
 	free(m->last);
 }
 
-/* Where the data of a chunk lies; *fd is -1 if it is nowhere, so zeroes.  -EIO: on no tier we know. */
+/*
+ * The place of a chunk's data; *fd is -1 if it has none, so it is zeroes. -EIO: on an unknown
+ * tier.
+ */
 static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t *at)
 {
 	int rank = set_rank_of(m->s, m->entry[chunk]);
@@ -193,7 +196,7 @@ static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t
 	return *fd < 0 ? -ENODEV : 0;
 }
 
-/* A part of the home device that is no place, all but the label's block, which is kept for last. */
+/* Writes a part of the label area, except the label's block, which is written last. */
 static int write_piece(struct moment *m, uint64_t at, size_t len)
 {
 	uint64_t unit = m->home->dev.logical_block;
@@ -204,7 +207,7 @@ static int write_piece(struct moment *m, uint64_t at, size_t len)
 
 		memcpy(m->last, (char *)m->buf + before, unit);
 		before += unit;
-		/* O_DIRECT wants its buffer aligned, too. */
+		/* O_DIRECT needs an aligned buffer, too. */
 		memmove(m->buf, (char *)m->buf + before, len - before);
 		return r ? r : write_fully(m->home_fd, at + before, m->buf, len - before);
 	}
@@ -236,7 +239,7 @@ static int write_homeless(struct moment *m)
 	uint64_t v;
 	int r = 0;
 
-	/* After a power cut what is written here has to be the same as there. */
+	/* The sources are flushed first: after a power cut they must still equal the copies. */
 	for (i = 0; !r && i < m->s->nr_tiers; i++)
 		r = m->fd[i] >= 0 && fsync(m->fd[i]) ? -errno : 0;
 	for (v = 0; !r && v < m->homes.first; v++)
@@ -260,15 +263,14 @@ static int write_over_label(struct moment *m, const void *block)
 }
 
 /*
- * From the label that is gone to the table that passes everything through.  From the
- * resume on what is written goes past the set, and the home cannot be known by its content
- * any more.
+ * The steps from the overwritten label to the table that passes all I/O through. From the resume
+ * on I/O bypasses the set, and the tier cannot be recognised by its contents any more.
  */
 static int pass_through(const struct set *s, const struct set_tier *home)
 {
 	char *reason;
 
-	/* The status of one that has failed does not say which tiers it has. */
+	/* The status of a failed set does not show which tiers it has. */
 	if (home->id >= 0)
 		set_write_state(s, TIER_STATE_RETIRED, home->id);
 	step_reached("revert", "noted");
@@ -301,7 +303,7 @@ static int back_to_set(const struct set *s, const struct set_tier *home, uint64_
 	return r;
 }
 
-/* Data over all of the label area; 0: the tier has taken the set's place. */
+/* Writes the data over the whole label area; 0: the tier has taken the set's place. */
 static int overwrite(struct moment *m)
 {
 	int r = write_homeless(m);
@@ -309,7 +311,10 @@ static int overwrite(struct moment *m)
 	if (!r) {
 		step_reached(m->command, "written");
 		r = write_over_label(m, m->last);
-		/* It may be there by now or not: the label has to be, or it stays undecided. */
+		/*
+		 * The block may be overwritten or not: the label is written back, or the state
+		 * stays unknown.
+		 */
 		if (r && write_over_label(m, m->in_force)) {
 			err(m->s->ctx, ERR_IO,
 			    m->s->active ? "%s: fails: %s. I/O to %s waits until this is called again and works." : "%s: fails: %s. Make it work again, then undo the conversion of %s again.",
@@ -353,7 +358,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	char *reason;
 	int r;
 
-	/* With another table, or a label written since, all that is known here were wrong. */
+	/* With another table, or a label written since, this knowledge would be wrong. */
 	if (!set_unchanged(s))
 		return -EBUSY;
 	r = open_devices(&m, O_RDWR);
@@ -387,7 +392,7 @@ enum revert_stage revert_stage(struct set *s)
 		return REVERT_UNKNOWN;
 	if (md_has_home(s->info.state))
 		return REVERT_MOMENT;
-	/* Nothing but the message "revert" makes it pause without anybody having asked for that. */
+	/* Only the message "revert" makes the status say paused although nobody has paused. */
 	if (s->status.kind == STATUS_OK && s->status.paused && !(s->info.flags & TIER_SB_PAUSED) &&
 	    !strings_have(&s->status.features, "paused"))
 		return REVERT_BEFORE;
@@ -412,7 +417,7 @@ int revert_home(const struct set *s)
 
 	if (s->info.state != TIER_STATE_RETIRED || (home && !has_label(s, home)))
 		return home ? home - s->tier : -1;
-	/* Written by a tierctl that did not keep the tier in this state. */
+	/* Written by an older tierctl, which did not keep the tier's id in this state. */
 	for (i = 0; i < s->nr_tiers; i++)
 		if (!has_label(s, &s->tier[i]))
 			return i;
@@ -429,7 +434,10 @@ int revert_mend(struct set *s, unsigned int rank)
 		r = label < 0 ? label : 0;
 	}
 	if (!r && !label) {
-		/* The call may have been killed before it knew that the label is gone for good. */
+		/*
+		 * The call may have been killed before it knew that the label was overwritten on
+		 * the disk.
+		 */
 		r = fsync(m.home_fd) ? -errno : 0;
 		if (r)
 			err(s->ctx, ERR_IO, "%s: cannot be written: %s.", m.home->dev.name, strerror(-r));
@@ -444,7 +452,7 @@ int revert_mend(struct set *s, unsigned int rank)
 	return r;
 }
 
-/* Whether all that is to be written can be read. */
+/* Whether all data to be written can be read. */
 static int check_sources(const struct moment *m)
 {
 	uint64_t v, at;
@@ -467,7 +475,9 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 		.nr_chunks = s->info.nr_chunks,
 	};
 	sigset_t before;
-	/* udev looks anew at what was open for writing, and would activate the set. */
+	/*
+	 * After a close for writing udev looks at the device again, and would activate the set.
+	 */
 	int r = open_devices(&m, write ? O_RDWR : O_RDONLY);
 
 	m.entry = xcalloc(m.nr_chunks, sizeof(*m.entry));
@@ -494,9 +504,7 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 	return r;
 }
 
-/*
- * Without the device, or with one that passes everything through
- */
+/* Without the device, or with a device that passes all I/O through */
 
 bool revert_unfinished(const struct set *s)
 {
@@ -504,9 +512,8 @@ bool revert_unfinished(const struct set *s)
 }
 
 /*
- * One without a label is there, or has been wiped by an earlier call, if there is a device
- * of its name.  The number of a dm device is another one after a restart, but LVM's volumes
- * come all at once.
+ * A tier without a label is there, or was wiped by an earlier call, if there is a device of its
+ * name. The number of a dm device changes with a restart, but LVM's volumes appear all at once.
  */
 static bool comes_later(const struct set_tier *t)
 {
@@ -528,7 +535,7 @@ bool revert_lacks_tier(const struct set *s)
 	return false;
 }
 
-/* The logical volume that was converted, or what the home was called when last seen. */
+/* The converted volume, or the last name of the tier that takes the set's place. */
 static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
 {
 	const struct lvm_part *origin;
@@ -548,8 +555,8 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
 }
 
 /*
- * That its label is gone counts only if it is there to be looked at.  LVM's tags say
- * which volume it is; a name of the kernel's may be another device's by now.
+ * A missing label counts only if the device is there to be read. LVM's tags identify the volume;
+ * a kernel name may belong to another device by now.
  */
 static bool is_bare(const struct set *s, const struct set_tier *home)
 {
@@ -584,8 +591,9 @@ bool revert_committed(const struct set *s)
 	const struct set_tier *home = home_of(s);
 
 	/*
-	 * Without its label the home cannot be seen any more.  One that may come yet, has its label,
-	 * or is not known while others have theirs, contradicts the state.
+	 * Without its label the tier cannot be recognised any more. A device that may still
+	 * appear, that has its label, or that is unknown while others have theirs, contradicts
+	 * the state.
 	 */
 	if (s->info.state == TIER_STATE_RETIRED)
 		return home ? !comes_later(home) && !(home->present && has_label(s, home)) :
@@ -600,7 +608,7 @@ int revert_take_back(const struct set *s)
 
 	if (!set_parts_known(s))
 		return -EUCLEAN;
-	/* A copy from before has not what was written since, and damage need not be believed. */
+	/* An older copy lacks the latest writes, and a damaged state need not be true. */
 	if (s->info.state == TIER_STATE_RETIRED && (home ? home->present : any_labelled(s))) {
 		err(s->ctx, ERR_DAMAGED,
 		    "%s: says of itself that it went back to %s, but %s. Nothing was changed. If it did not go back, to have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
@@ -671,7 +679,7 @@ int revert_names(struct tier_context *ctx, const char *set_hex, char **device)
 	return r;
 }
 
-/* It goes when nobody has it open any more. */
+/* The device is removed when nobody has it open any more. */
 static int let_device_go(struct tier_context *ctx, const char *device)
 {
 	char *reason;

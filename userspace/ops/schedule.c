@@ -2,9 +2,9 @@
 /*
  * Migration at certain hours.
  *
- * A timer of systemd calls `tierctl schedule --apply` at each end of a window, and
- * at boot if one passed meanwhile.  That looks at the clock, so calls may be late,
- * or more than are needed.  An activation does the same, for a set that was away.
+ * A timer of systemd calls `tierctl schedule --apply` at each end of a window, and at boot if
+ * such a time passed meanwhile. The command looks at the clock, so calls may be late, or too
+ * many. An activation does the same, for a set that was inactive.
  */
 #include "ops/schedule.h"
 
@@ -45,7 +45,7 @@ void schedule_free(struct schedule *d)
 	strings_free(&d->windows);
 }
 
-/* They are the last words of the service's command. */
+/* The hours are the last words of the service's command. */
 void schedule_read(struct schedule *d)
 {
 	FILE *f = fopen(d->service, "re");
@@ -80,7 +80,7 @@ bool schedule_inside(const struct schedule *d)
 	return false;
 }
 
-/* Pauses or resumes migration, unless it is so already.  An exit code. */
+/* Pauses or resumes migration, unless it is in that state already. An exit code. */
 int schedule_set_paused(struct set *s, bool paused)
 {
 	if (!s->active) {
@@ -106,7 +106,7 @@ void schedule_join(const struct schedule *d, const char *separator, struct text 
 		text_add(t, "%s%s", i ? separator : "", d->windows.s[i]);
 }
 
-/* With --dry-run says the command.  False with the error said. */
+/* With --dry-run prints the command. False with the error said. */
 static bool systemctl(struct tier_context *ctx, const char *what, const char *option, const char *unit)
 {
 	const char *argv[] = { "systemctl", "--quiet", what, NULL, NULL, NULL };
@@ -139,7 +139,7 @@ static bool systemd_runs(void)
 	return !access("/run/systemd/system", F_OK);
 }
 
-/* Whole or not at all; with --dry-run says it.  False with the error said. */
+/* Writes the whole file or nothing; with --dry-run prints it. False with the error said. */
 static bool write_unit(struct tier_context *ctx, const char *path, const struct text *t)
 {
 	char *temporary;
@@ -152,7 +152,7 @@ static bool write_unit(struct tier_context *ctx, const char *path, const struct 
 	}
 	temporary = xasprintf("%s.new", path);
 	f = fopen(temporary, "we");
-	/* On disk before it has the name: a power cut must not leave an empty one. */
+	/* On disk before it is renamed: a power cut must not leave an empty file. */
 	good = f && fputs(t->s, f) >= 0 && !fflush(f) && !fsync(fileno(f));
 	if (f && fclose(f))
 		good = false;
@@ -222,7 +222,7 @@ static bool remove_unit(struct tier_context *ctx, const char *path)
 	return true;
 }
 
-/* Also of a timer whose file somebody has removed, or where systemd does not run. */
+/* Also for a timer whose file somebody has removed, or without systemd. */
 static bool remove_timer(const struct schedule *d)
 {
 	const char *now = systemd_runs() ? "--now" : NULL;
@@ -232,7 +232,7 @@ static bool remove_timer(const struct schedule *d)
 	return remove_unit(d->ctx, d->timer) && (!now || systemctl(d->ctx, "daemon-reload", NULL, NULL));
 }
 
-/* Of a set that is gone, or has had no hours: nothing stays, whatever systemd says. */
+/* For a set that is gone, or had no hours: everything is removed, whatever systemd says. */
 static void forget(const struct schedule *d)
 {
 	if (!remove_timer(d)) {
@@ -243,8 +243,7 @@ static void forget(const struct schedule *d)
 }
 
 /*
- * The service goes last: the hours are known by it, and so is, to the next call, that
- * there is something left to do.
+ * The service is removed last: it has the hours, and tells the next call that something is left.
  */
 int schedule_clear(const struct schedule *d)
 {
@@ -258,14 +257,14 @@ int schedule_clear(const struct schedule *d)
 	return !code && good && remove_unit(d->ctx, d->service) ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* What is there already takes the new hours by a restart. */
+/* A timer that is there already takes the new hours by a restart. */
 static bool put_in_place(const struct schedule *d)
 {
 	return write_timer(d) && systemctl(d->ctx, "daemon-reload", NULL, NULL) &&
 	       systemctl(d->ctx, "enable", NULL, d->unit) && systemctl(d->ctx, "restart", NULL, d->unit);
 }
 
-/* All of it, or the hours stay as they were. */
+/* Installs everything, or leaves the hours as they were. */
 bool schedule_install(struct schedule *d, const struct strings *before)
 {
 	struct strings wanted = d->windows;
@@ -276,7 +275,7 @@ bool schedule_install(struct schedule *d, const struct strings *before)
 		    d->set->name, d->set->name, d->windows.s[0]);
 		return false;
 	}
-	/* The first to be written: without it all is as it was. */
+	/* Written first: without it nothing has changed. */
 	if (!write_service(d))
 		return false;
 	if (put_in_place(d))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The hours of migration of a set: a timer of systemd, made, read, obeyed and taken away. */
+/* The hours of migration of a set: makes, reads, follows and removes a timer of systemd. */
 #ifndef TIERCTL_SCHEDULE_H
 #define TIERCTL_SCHEDULE_H
 
@@ -18,20 +18,20 @@ struct schedule {
 
 void schedule_init(struct tier_context *ctx, struct schedule *d, const char *set_hex);
 void schedule_free(struct schedule *d);
-/* The windows that are installed. */
+/* Reads the installed windows. */
 void schedule_read(struct schedule *d);
-/* Whether it is one of those hours. */
+/* Whether now is one of those hours. */
 bool schedule_inside(const struct schedule *d);
 void schedule_join(const struct schedule *d, const char *separator, struct text *t);
 
-/* Pauses or resumes migration, unless it is so already.  An exit code. */
+/* Pauses or resumes migration, unless it is in that state already. An exit code. */
 int schedule_set_paused(struct set *s, bool paused);
-/* In place of the windows before; false with the error said, and these as they were. */
+/* Replaces the windows before; false with the error said, and these unchanged. */
 bool schedule_install(struct schedule *d, const struct strings *before);
 /* Migration runs at all hours again.  An exit code. */
 int schedule_clear(const struct schedule *d);
 
-/* Takes the hours of a set that is gone away from systemd, if it has any. */
+/* Removes the timer of a set that is gone, if there is one. */
 void schedule_forget(struct tier_context *ctx, const char *set_hex);
 /* Pauses or resumes a set that was activated, if it has hours. */
 void schedule_follow(struct tier_context *ctx, const char *set_hex);

@@ -12,11 +12,11 @@
 #include "set/heat.h"
 
 #define POLL_MS		250
-/* Between two moves of a queue nothing may be in flight for a moment. */
+/* Between two moves nothing may be in flight for a moment. */
 #define QUIET_MS	1000
-/* A new chunk, or one that is pinned, takes a while to be on its way. */
+/* Moving a new or pinned chunk takes a while to begin. */
 #define PATIENCE_MS	10000
-/* A tier that does not get emptier for so long while moves fail needs a word. */
+/* A tier without progress for so long, while moves fail, needs a message. */
 #define STUCK_MS	10000
 
 struct wait {
@@ -25,16 +25,16 @@ struct wait {
 	unsigned int id;	/* of the tier; its rank may change meanwhile */
 	uint64_t start_ms;
 	uint64_t total;		/* chunks on the tier at the start */
-	uint64_t quiet_since;	/* ms; the last time something moved */
+	uint64_t quiet_since;	/* ms; when a chunk last moved */
 	uint64_t moved;		/* sectors at the last poll */
-	uint64_t left;		/* chunks on the tier when that last changed */
+	uint64_t left;		/* chunks on the tier at the last change */
 	uint64_t left_since;	/* ms */
 	uint64_t failed;	/* moves, at the start */
 	bool warned;
 	bool told_paused;
 };
 
-/* "  about 3 min left", from how it went so far; "" while that says little. */
+/* "  about 3 min left", from the speed so far; "" as long as that is uncertain. */
 static const char *time_left(const struct wait *w, uint64_t done, uint64_t left, char buf[32])
 {
 	uint64_t spent = now_ms() - w->start_ms, seconds;
@@ -74,7 +74,7 @@ static void show_progress(const struct wait *w)
 	w->s->ctx->progress(w->s->ctx, line);
 }
 
-/* The moment is longer when the bandwidth allows less than a chunk a second. */
+/* Longer if the bandwidth allows less than a chunk a second. */
 static uint64_t quiet_enough(const struct set *s)
 {
 	const char *limit = status_tunable(&s->status, "migration_bandwidth");
@@ -103,7 +103,7 @@ static bool finished(struct wait *w)
 	return is_quiet(w, quiet_enough(w->s));
 }
 
-/* Why it would never end; said once. */
+/* Says why it would never end; once. */
 static void warn_if_stuck(struct wait *w)
 {
 	if (w->rank < 0 || w->told_paused || !w->s->status.paused || !w->s->status.tier[w->rank].used)
@@ -113,7 +113,9 @@ static void warn_if_stuck(struct wait *w)
 	w->told_paused = true;
 }
 
-/* What cannot be read cannot be moved, and is not tried again by itself; said once. */
+/*
+ * Chunks that cannot be read cannot be moved, and are not tried again by themselves; said once.
+ */
 static void warn_if_failing(struct wait *w)
 {
 	const struct status *st = &w->s->status;
@@ -130,7 +132,7 @@ static void warn_if_failing(struct wait *w)
 	}
 }
 
-/* The set may go, fail or change its mind while we look: EXIT_DONE to go on. */
+/* The set may go, fail or be paused while we wait: EXIT_DONE to go on. */
 static int check_still_possible(struct wait *w)
 {
 	const struct set *s = w->s;
@@ -179,7 +181,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		warn_if_stuck(w);
 		warn_if_failing(w);
 		if (finished(w)) {
-			/* Ctrl-C that came too late is nothing to what follows. */
+			/* A late Ctrl-C must not affect the next step. */
 			interrupted = 0;
 			return EXIT_DONE;
 		}
@@ -227,7 +229,7 @@ int wait_for(struct set *s, int rank, uint64_t timeout_ms)
 	return code;
 }
 
-/* How many of the chunks are mapped, and how many lie on the tier. */
+/* Counts how many of the chunks are mapped, and how many lie on the tier. */
 static bool count_there(const struct set *s, const struct ranges *chunks, unsigned int rank,
 			uint64_t *there, uint64_t *mapped)
 {

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <stddef.h>
 
-/* HH:MM; what follows it, NULL if it is none. */
+/* HH:MM; returns the text behind it, NULL if it is no time. */
 static const char *parse_time(const char *s, unsigned int *minute)
 {
 	unsigned int hour, rest, i;

@@ -10,7 +10,7 @@ struct window {
 	unsigned int from, to;
 };
 
-/* "22:00-06:00"; false if it is none. */
+/* "22:00-06:00"; false if the text is no window. */
 bool window_parse(const char *text, struct window *w);
 
 bool window_has(const struct window *w, unsigned int minute);
