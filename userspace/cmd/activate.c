@@ -37,9 +37,9 @@ static int check_which(const struct args *args, const char *command)
 }
 
 /*
- * Without systemd udev's rules start this within the event of a member.  Whoever made the
- * member appear waits for the event, perhaps with LVM's lock, which is needed to finish what
- * convert left: the event must not wait in turn.
+ * Without systemd udev's rules start this within the event of a member. The program that made
+ * the member appear waits for the event, perhaps while it holds LVM's lock, which is needed to
+ * finish what convert left. So the event must not wait for this process.
  */
 static void leave_event(struct tier_context *ctx)
 {
@@ -122,7 +122,7 @@ static int deactivate(const struct set *s)
 	return EXIT_DONE;
 }
 
-/* Of one whose metadata cannot be read no UUID may be known. */
+/* If the metadata cannot be read, the UUID may be unknown. */
 static const struct set *find_again(const struct set_list *active, const struct set *before)
 {
 	bool known = !tier_all_zero(before->uuid, sizeof(before->uuid));
@@ -141,8 +141,8 @@ static int is_inactive(const struct set *s)
 }
 
 /*
- * Not while another command is in the middle of changing it.  By then it may have another
- * name or be gone, and the name it had may be another device's.
+ * Waits while another command changes the set. Afterwards the set may have another name or be
+ * gone, and its old name may belong to another device.
  */
 static int deactivate_alone(const struct set *before)
 {
@@ -168,7 +168,10 @@ int cmd_deactivate(const struct args *args)
 
 	if (code)
 		return code;
-	/* From here on the rules of udev leave alone what is deactivated, see tier-deactivate.service. */
+	/*
+	 * From here on udev's rules do not activate these sets again, see
+	 * tier-deactivate.service.
+	 */
 	if (!args->ctx->dry_run)
 		unlink("/run/dm-tier/shutdown");
 	sets_load(args->ctx, &list, false);

@@ -27,10 +27,10 @@ struct addition {
 	struct set_list list;
 	struct set *s;
 	unsigned int rank;
-	struct candidate new;	/* without dev, if it is a volume yet to be made */
+	struct candidate new;	/* without dev, if the volume is still to be made */
 	bool leftover;		/* the device carries a label that is worth nothing */
 	uint64_t size;		/* bytes, of a volume to make */
-	bool have_volume;	/* it is there already */
+	bool have_volume;	/* the volume is there already */
 	struct lvm_volume volume;
 };
 
@@ -100,7 +100,7 @@ static bool check_size(const struct addition *a, const char *name, uint64_t size
 	return false;
 }
 
-/* Whatever speaks against a device, before anything is touched. */
+/* All reasons against a device, before anything is changed. */
 static bool check_device(struct addition *a)
 {
 	struct candidate *d = &a->new;
@@ -116,7 +116,7 @@ static bool check_device(struct addition *a)
 	return a->leftover || candidate_look_inside(a->s->ctx, d, false);
 }
 
-/* A volume that an earlier call made, or would have used. */
+/* Finds a volume that an earlier call made, or would have used. */
 static bool find_volume(const struct args *args, struct addition *a)
 {
 	const char *name = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL;
@@ -133,7 +133,10 @@ static bool find_volume(const struct args *args, struct addition *a)
 		if (!lvm_was_made(p) || device_from_name(p->name, &d))
 			continue;
 		tier = set_rank_of_device(a->s, d.dev) >= 0;
-		/* One with a name is the one that was meant; else one of that size that is no tier yet. */
+		/*
+		 * A volume of that name is the right one; without a name, a volume of that size
+		 * that is no tier yet.
+		 */
 		if (name ? !strcmp(name, p->lv) : !tier && p->size == lvm_whole_extents(p, a->size)) {
 			a->have_volume = true;
 			a->volume.vg = xstrdup(p->vg);
@@ -217,7 +220,7 @@ static int add_device(const struct args *args, struct addition *a)
 	return code;
 }
 
-/* Volumes are named after the one that was converted, if there was one. */
+/* Volumes are named after the converted volume, if there is one. */
 static const char *name_for_parts(const struct set *s)
 {
 	const char *slash = s->lv ? strrchr(s->name, '/') : NULL;
@@ -265,7 +268,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		free(path);
 		goto out;
 	}
-	/* What lay there before may have left a label where LVM does not look. */
+	/* Old data may have left a label in places that LVM does not check. */
 	if (candidate_find_made(args->ctx, &a->new) && !wipe_all(args->ctx, &a->new.dev) && check_device(a)) {
 		path = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
 		code = load_table(a, path);
@@ -279,7 +282,7 @@ out:
 	return code;
 }
 
-/* What an interrupted call has left: a label, a volume. */
+/* Removes the remains of an interrupted call: a label, a volume. */
 static int undo(const struct args *args, struct addition *a)
 {
 	struct set *s = a->s;

@@ -35,13 +35,13 @@
 
 /* A device that becomes a tier or holds the metadata. */
 struct part {
-	struct candidate c;		/* without dev, if it is a volume yet to be made */
-	char *name;			/* owned; c.typed points here if it is to be made */
+	struct candidate c;		/* without dev, if the volume is still to be made */
+	char *name;			/* owned; c.typed points here if the volume is to be made */
 	bool make;
-	bool volume;			/* one of LVM's, that was there before */
+	bool volume;			/* a logical volume that was there before */
 	struct lvm_part lvm;		/* if volume; points into a list of ours */
 	struct lvm_parts list;
-	int fd;				/* nobody else gets it as long as that is open, or -1 */
+	int fd;				/* holds the device exclusively, or -1 */
 };
 
 struct request {
@@ -55,7 +55,7 @@ struct request {
 	unsigned int nr_fast;
 	struct part fast[TIER_MAX_TIERS - 1];
 	struct part meta;
-	uint64_t fast_size;		/* bytes, to be made */
+	uint64_t fast_size;		/* bytes of the volume to make */
 	struct lvm_volume fast_volume;
 	struct lvm_metadata meta_volume;
 	struct conversion c;
@@ -102,7 +102,7 @@ static int parse_arguments(struct request *q)
  * The origin
  */
 
-/* What LVM's letters say against it. */
+/* The problem that LVM's attribute letters show. */
 static const char *volume_problem(const struct lvm_part *p)
 {
 	const char *a = p->attributes, *g = p->vg_attributes;
@@ -244,7 +244,7 @@ static bool check_origin_content(const struct request *q)
 		free(found);
 		return false;
 	}
-	/* A physical volume within it is what it carries. */
+	/* A physical volume within the device counts as its contents. */
 	hidden = filter_reason(d->dev, NULL);
 	if (hidden && !q->args->ctx->force &&
 	    !(found && strstr(found, "LVM2_member") && strstr(hidden, "LVM2_member"))) {
@@ -281,9 +281,7 @@ static bool check_origin(struct request *q)
 	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets, 0) && check_origin_content(q);
 }
 
-/*
- * What is put in front, and the metadata
- */
+/* The fast devices, and the metadata */
 
 static bool check_tags(struct tier_context *ctx, const char *name, struct lvm_parts *list)
 {
@@ -381,7 +379,7 @@ static bool check_fast(struct request *q)
 	}
 	if (!q->fast_size)
 		size = q->fast[0].c.dev.size;
-	/* All that is stored anyway, and the set's reserve. */
+	/* Chunks that are copied in any case, and the set's reserve. */
 	places = geometry_places(size / SECTOR_SIZE, q->c.chunk_sectors);
 	need = q->c.homeless + geometry_reserve(places + q->c.nr_chunks);
 	if (places >= need)
@@ -454,7 +452,7 @@ static void add_part_step(struct lvm_steps *steps, const struct part *p, const s
 	free(name);
 }
 
-/* What LVM will be asked when there is no way back is asked before anything is changed. */
+/* Steps of LVM after the commit point are checked before anything is changed. */
 static bool check_volumes(const struct request *q)
 {
 	struct lvm_steps steps = { .ctx = q->args->ctx, .set = q->c.name };
@@ -475,9 +473,7 @@ static bool check_volumes(const struct request *q)
 	return lvm_steps_possible(&steps);
 }
 
-/*
- * Doing it
- */
+/* Carrying it out */
 
 static uint64_t part_size(const struct part *p, uint64_t planned)
 {
@@ -542,7 +538,7 @@ static char *table_device(const struct part *p)
 	return xasprintf("%u:%u", major(p->c.dev.dev), minor(p->c.dev.dev));
 }
 
-/* What follows when the volumes are there. */
+/* Prints the steps that follow when the volumes are there. */
 static void say_rest(struct request *q)
 {
 	struct table t = { .chunk_sectors = q->c.chunk_sectors, .policy = xstrdup(q->policy) };
@@ -586,8 +582,8 @@ static void say_rest(struct request *q)
 }
 
 /*
- * The devices are held from here to the label on the origin, as what is copied there is all
- * there is of it.  Who was faster is gone by then, so all are looked at once more.
+ * The devices are held from here until the origin has its label, as they have the only copy of
+ * the label area. All are checked once more, as another command may have been faster.
  */
 
 static int hold(struct tier_context *ctx, const struct device *d, const char *name)
@@ -641,7 +637,7 @@ static void let_go(struct request *q)
 	}
 }
 
-/* The volumes, tagged from the moment they exist. */
+/* Makes the volumes, which have their tags from the start. */
 static int make_parts(struct request *q)
 {
 	unsigned int i;
@@ -675,7 +671,7 @@ static int have_part(struct tier_context *ctx, struct part *p, struct device *d)
 	return 0;
 }
 
-/* What lay on them before may have left something where LVM does not look. */
+/* Old data may have left a signature in places that LVM does not check. */
 static int wipe_part(struct tier_context *ctx, const struct part *p)
 {
 	return p->make || p->c.carries ? wipe_all_of(ctx, &p->c.dev, p->fd) : 0;
@@ -706,7 +702,7 @@ static int write_set(struct request *q)
 	return convert_write(&q->c);
 }
 
-/* All is there but the device.  An exit code. */
+/* Only the device is missing. Returns an exit code. */
 static int activate(struct tier_context *ctx, const char *set_hex, const char *name)
 {
 	int code = activate_uuid(ctx, set_hex);
@@ -715,7 +711,7 @@ static int activate(struct tier_context *ctx, const char *set_hex, const char *n
 
 	if (code != EXIT_FAILED)
 		return code;
-	/* By now the kernel may have used it. */
+	/* The kernel may have used the set by now. */
 	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s && (convert_unused(s) || convert_unfinished(s)))
@@ -730,7 +726,7 @@ static int do_it(struct request *q)
 	bool held;
 	int fd, r;
 
-	/* A question may have waited for its answer in between. */
+	/* Meanwhile a question may have waited for its answer. */
 	if (!check_origin_use(q))
 		return EXIT_FAILED;
 	step_reached("convert", "checked");
@@ -792,8 +788,8 @@ static int convert(struct request *q)
  */
 
 /*
- * Whether what was typed is the device that the set was made of: with --name the set was
- * found by that, whatever device is to be converted.  -ENOENT, -ENOTBLK, -EIO.
+ * Whether the argument is the device that the set was made of: with --name the set was found by
+ * its name, whatever device is to be converted. -ENOENT, -ENOTBLK, -EIO.
  */
 static int compare_origin(const struct request *q, const struct set *s, bool *same)
 {
@@ -810,7 +806,7 @@ static int compare_origin(const struct request *q, const struct set *s, bool *sa
 	return r;
 }
 
-/* A set that this call made once, all but the device: that is all that is left to do. */
+/* Whether an earlier call of this command made the set, and only the device is missing. */
 static bool is_not_activated(const struct request *q, const struct set *s)
 {
 	bool remains = activate_has_remains(s), same = false;
@@ -822,7 +818,7 @@ static bool is_not_activated(const struct request *q, const struct set *s)
 	if (!remains)
 		return s->have_info && s->info.state == TIER_STATE_LIVE && s->nr_tiers &&
 		       !compare_origin(q, s, &same) && same;
-	/* Without a table it does not say what it is made of. */
+	/* Without a table the device does not show what it is made of. */
 	if (!q->args->given[OPT_NAME])
 		return true;
 	if (!device_from_name(q->args->word[0], &d)) {
@@ -848,7 +844,7 @@ static bool is_its_conversion(const struct request *q, const struct set *s)
 	return same;
 }
 
-/* -1: it has been undone; else an exit code. */
+/* -1: the earlier call was undone; else an exit code. */
 static int earlier_call(struct request *q, const char *set_hex, const char *name, const struct set *s)
 {
 	int code;
@@ -866,7 +862,7 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 			return code ? code : activate(s->ctx, set_hex, name);
 		}
 	}
-	/* Its name, if that is what was typed, may stand for the device. */
+	/* The argument may be the set's name, which stands for the device. */
 	if (!q->origin.dev.path)
 		device_from_name(q->args->word[0], &q->origin.dev);
 	code = convert_undo(s->ctx, set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
@@ -877,7 +873,10 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 	return code ? code : -1;
 }
 
-/* Before it has its label, a device is not known to be half-way into a set: that has to be named. */
+/*
+ * Before its label is written, a device does not show that it is half-way into a set: the user
+ * has to name it.
+ */
 static bool others_unfinished(const struct request *q)
 {
 	unsigned int i, nr = 0;
@@ -901,7 +900,7 @@ static bool others_unfinished(const struct request *q)
 	return nr;
 }
 
-/* As earlier_call(), with --abort, of a set that is complete, but for its device. */
+/* As earlier_call(), with --abort, for a set that is complete except for its device. */
 static int undo_unused(void *context, struct set *s)
 {
 	if (convert_unused(s) || convert_unfinished(s))
@@ -913,7 +912,7 @@ static int undo_unused(void *context, struct set *s)
 	return EXIT_FAILED;
 }
 
-/* -1: there was none, or it has been undone; else an exit code. */
+/* -1: there was no earlier call, or it was undone; else an exit code. */
 static int go_on(struct request *q, bool *undone)
 {
 	struct set *s = sets_find(&q->sets, q->args->given[OPT_NAME] ? q->args->value[OPT_NAME] :
@@ -943,7 +942,7 @@ static int go_on(struct request *q, bool *undone)
 		err(q->args->ctx, ERR_EXISTS, "%s: is a tiered set already.", s->name);
 		code = EXIT_FAILED;
 	} else if (q->volume) {
-		/* It got no further than LVM's tags. */
+		/* The earlier call got only as far as LVM's tags. */
 		hex = lvm_tag(q->volume, "set");
 		name = xstrdup(q->volume->name);
 		if (hex)
@@ -989,7 +988,7 @@ static void part_free(struct part *p)
 	free(p->name);
 }
 
-/* Once more, as what was there has changed. */
+/* Starts again, as the state has changed. */
 static void forget(struct request *q)
 {
 	sets_free(&q->sets);

@@ -71,7 +71,7 @@ static int parse_length(const struct args *args, uint64_t *sectors)
 	return 0;
 }
 
-/* False with the error said.  What is no assignment, and a key of a tier, are known to tunable_parse(). */
+/* False with the error said. tunable_parse() checks words without "=", and keys of a tier. */
 static bool check_key(struct tier_context *ctx, const char *assignment, const char *policy)
 {
 	size_t len = strcspn(assignment, "=");
@@ -91,7 +91,7 @@ static bool check_key(struct tier_context *ctx, const char *assignment, const ch
 	return good;
 }
 
-/* They are in the table so that the kernel judges them before it formats anything. */
+/* These are in the table so that the kernel checks them before it formats anything. */
 static int parse_settings(const struct args *args, struct creation *c)
 {
 	unsigned int i;
@@ -144,9 +144,7 @@ static int parse_arguments(const struct args *args, struct creation *c)
 	return code;
 }
 
-/*
- * Devices: every refusal is said, then none is touched
- */
+/* Devices: all refusals are said, and nothing is touched if there is one */
 
 static struct candidate *nth(struct creation *c, unsigned int i)
 {
@@ -178,7 +176,7 @@ static bool find_devices(struct creation *c)
 	return good;
 }
 
-/* Part of it is one of the devices: it ends here. */
+/* A part of that set is one of these devices, so the set ends here. */
 static bool is_overwritten(struct creation *c, const struct set *other)
 {
 	unsigned int i, n;
@@ -195,7 +193,7 @@ static bool is_overwritten(struct creation *c, const struct set *other)
 	return false;
 }
 
-/* A set that is not active, or not complete, wants its name back one day. */
+/* A set that is inactive, or incomplete, will need its name again. */
 static bool is_name_free(struct creation *c)
 {
 	struct set_list all;
@@ -307,9 +305,7 @@ static bool plan(struct creation *c)
 	       check_metadata_size(c);
 }
 
-/*
- * Doing it
- */
+/* Carrying it out */
 
 static void say_plan(const struct creation *c)
 {
@@ -351,7 +347,7 @@ static char *build_table(struct creation *c)
 	return table_build(&c->table);
 }
 
-/* One question for all that is in the way. */
+/* One question for all contents that would be wiped. */
 static bool agree_to_wipe(struct creation *c)
 {
 	struct text what = { 0 };
@@ -393,7 +389,7 @@ static bool wipe(struct creation *c)
 	return true;
 }
 
-/* The table's settings hold while it lives; messages make them last. */
+/* Settings in the table last only as long as the table; messages store them. */
 static bool store_settings(const struct creation *c)
 {
 	struct set s = { .ctx = c->ctx, .active = true, .name = (char *)c->name, .dm.name = (char *)c->name };

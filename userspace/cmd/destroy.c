@@ -26,7 +26,7 @@
 #include "set/twin.h"
 #include "set/wipe.h"
 
-/* Everything of a set that is here; the metadata last. */
+/* Prints all parts of the set that are here; the metadata last. */
 static void say_what_goes(const struct set *s)
 {
 	const char *would = s->ctx->dry_run ? "Would wipe" : "Wipe";
@@ -78,15 +78,15 @@ static bool carries_nothing_else(struct tier_context *ctx, const char *name, con
 }
 
 /*
- * A device that something else uses must stop it before anything is changed.  What has
- * been begun on one that is not used now is not lost unasked, either.
+ * A device in use must be found before anything is changed. Data that was begun on an unused
+ * device must not be lost without a question either.
  */
 static bool check_members(const struct set *s)
 {
 	bool good = true;
 	unsigned int i;
 
-	/* The set itself holds the devices of an active one. */
+	/* The set itself holds the devices while it is active. */
 	for (i = 0; !s->active && i <= s->nr_tiers + s->nr_stray; i++) {
 		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :
 					 &s->stray[i - 1 - s->nr_tiers];
@@ -109,7 +109,7 @@ static int wipe_set(const struct set *s)
 		if (wipe_stray(s->ctx, &s->stray[i], s->uuid))
 			return EXIT_FAILED;
 	step_reached("destroy", "labels");
-	/* Without its metadata nothing would lead to it. */
+	/* Without its metadata the schedule could not be found. */
 	schedule_forget(s->ctx, s->hex);
 	if (s->have_meta && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
 		return EXIT_FAILED;
@@ -117,7 +117,10 @@ static int wipe_set(const struct set *s)
 	return EXIT_DONE;
 }
 
-/* A call that was killed may have left no tier that says so, so LVM is asked; not of any name. */
+/*
+ * A killed call may have wiped all tiers that show this, so LVM is asked, but only for a name of
+ * that form.
+ */
 static bool was_volume(const struct set *s)
 {
 	char *name = s->dm_name ? lv_name_from_dm(s->dm_name) : NULL;
@@ -134,7 +137,7 @@ static bool was_volume(const struct set *s)
 	return was;
 }
 
-/* Whatever is no LV does not make us run LVM; what an earlier call has wiped may be one. */
+/* LVM is called only if a device is a logical volume; a wiped device may be one. */
 static bool has_volumes(const struct set *s)
 {
 	bool has = false, missing = false;
@@ -168,7 +171,7 @@ static int destroy_set(void *unused, struct set *s)
 	char *reason;
 	int code, origin;
 
-	/* What an activation that was killed has left is no set: what is on its devices is. */
+	/* A killed activation leaves no active set: destroy the set on the devices. */
 	if (activate_has_remains(s))
 		return activate_without_remains(s, "destroy", destroy_set, unused);
 	if (s->active && !check_closed(s, "destroy"))
@@ -191,7 +194,7 @@ static int destroy_set(void *unused, struct set *s)
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
-	/* The volume that was converted gets its name back; those that were made go. */
+	/* The converted volume gets its name back; volumes made for the set are removed. */
 	if (!code && volumes)
 		code = revert_finish(s->ctx, s->hex);
 	else if (!code && has_volumes(s) && parts_release_all(s->ctx, s->hex, 0))
@@ -203,7 +206,7 @@ static int destroy_set(void *unused, struct set *s)
 	return code;
 }
 
-/* An inactive one cannot be looked at. */
+/* An inactive volume cannot be read. */
 static bool has_no_label(const struct lvm_part *p)
 {
 	struct member m;
@@ -220,8 +223,8 @@ static bool has_no_label(const struct lvm_part *p)
 }
 
 /*
- * The volume that was converted, by its name now, has no label any more, or, if there was
- * none, those that were made; and nothing else has one.
+ * The converted volume, under its present name, has no label any more, or, if there was none,
+ * the volumes that were made; and no other volume has a label.
  */
 static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
 {
@@ -241,8 +244,8 @@ static bool is_taken_apart(const struct set_list *sets, const char *set_hex)
 }
 
 /*
- * Of a set that was destroyed all but the names of its volumes and their tags: what is
- * left then.  -1: it is no such name, else an exit code.
+ * Only the names and tags of volumes are left of a destroyed set: does the rest. -1: name is no
+ * such volume, else an exit code.
  */
 static int finish_volumes(const struct set_list *sets, const char *name)
 {
@@ -275,7 +278,10 @@ static int finish_volumes(const struct set_list *sets, const char *name)
 	return code;
 }
 
-/* A device that may hold what is left of a set's metadata, and why; NULL if none is there.  The caller frees. */
+/*
+ * A device that may hold damaged metadata of a set, and why; NULL if there is none. The caller
+ * frees.
+ */
 static char *damaged_metadata(struct tier_context *ctx)
 {
 	struct member_list members = { 0 };
@@ -296,8 +302,8 @@ static char *damaged_metadata(struct tier_context *ctx)
 }
 
 /*
- * What a set would lose with the device that says it is part of it; NULL for nothing.  The
- * caller frees.  *whole: the set as a whole can be named instead.
+ * Data that a set would lose with this device; NULL for none. The caller frees. *whole: the
+ * whole set can be named instead.
  */
 static char *what_needs_it(const struct set *s, const struct role *role, const struct member *m, bool *whole)
 {
@@ -340,7 +346,7 @@ static bool same_part(const struct member *a, const struct member *b)
 		!memcmp(a->label.tier_uuid, b->label.tier_uuid, sizeof(a->label.tier_uuid)));
 }
 
-/* Each of two copies may go as long as the other one stays. */
+/* One of two copies may be wiped as long as the other stays. */
 static bool one_stays(const struct args *args, const struct member *m, unsigned int nr)
 {
 	unsigned int i;
@@ -356,7 +362,7 @@ static bool one_stays(const struct args *args, const struct member *m, unsigned 
 	return true;
 }
 
-/* A device may be wiped alone only if nothing depends on it. */
+/* A device may be wiped alone only if no set depends on it. */
 static bool is_remains(const struct set_list *sets, const char *typed, const struct device *d,
 		       const struct member *m)
 {
@@ -390,8 +396,8 @@ static bool is_active(const struct set_list *sets, const struct member *m)
 }
 
 /*
- * Of two names for one disk neither may be wiped as a copy.  The beginning of a copy is
- * changed to see that, which is none of ours as long as the set is active.
+ * Of two names for one disk neither may be wiped as a copy. To see that, the beginning of the
+ * copy is changed for a moment, which must not be done while the set is active.
  */
 static bool is_copy(const struct set_list *sets, const struct member *m, const struct member *other)
 {
@@ -489,10 +495,10 @@ int cmd_destroy(const struct args *args)
 		err(args->ctx, ERR_USAGE, "destroy: one set at a time.");
 		code = EXIT_USAGE;
 	} else if (s) {
-		/* What cannot be undone does not choose the active one of two that have the name. */
+		/* destroy is refused if two sets share the name: it must not guess. */
 		code = sets_alone(&list, s, args->word[0]) ? destroy_set(NULL, s) : EXIT_FAILED;
 	} else if (args->nr == 1 && (code = finish_volumes(&list, args->word[0])) >= 0) {
-		/* that was it */
+		/* the name was a set */
 	} else if (!device_from_name(args->word[0], &d)) {
 		device_free(&d);
 		code = destroy_devices(args, &list);

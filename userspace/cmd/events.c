@@ -22,15 +22,15 @@
 #include "view/render-json.h"
 #include "view/render.h"
 
-/* Device-mapper says that a table is in place just before it is; so look again after so long. */
+/* The event comes just before the new table is in place; so look again after this time. */
 #define AGAIN_MS	300
-/* Metadata that fills up, or a tier that is admitted, is no event of device-mapper. */
+/* Device-mapper has no event for metadata that fills up, or a tier that is admitted. */
 #define ANYHOW_MS	10000
 
 struct watch {
 	struct tier_context *ctx;
 	const char *only;	/* the set that was named, NULL for all */
-	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may get another name */
+	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may be renamed */
 	const char *command;	/* --exec */
 	bool once;
 	unsigned int happened;
@@ -59,7 +59,7 @@ static void print_json(const struct set *s, const char *event, int rank, const c
 	json_object_put(o);
 }
 
-/* What it is about is in the environment. */
+/* The environment describes the event. */
 static void run_command(const struct watch *w, const struct set *s, const char *event, int rank,
 			const char *text)
 {
@@ -177,7 +177,10 @@ static void compare_tier(struct watch *w, const struct set *was, struct set *now
 	if (t->state != '-' && then == '-')
 		report_event(w, now, "tier_back", rank, "tier %u (%s) is back", rank, name);
 	t->erring = now->status.tier[rank].errors > was->status.tier[before].errors;
-	/* While it is being emptied its state says nothing of them: that they begin counts. */
+	/*
+	 * While the tier is being emptied its state does not show errors: the first new error
+	 * counts.
+	 */
 	if (then != 'F' && (t->state == 'F' ||
 			    (set_tier_failing(now, rank) && t->erring && !was->tier[before].erring)))
 		report_event(w, now, "tier_errors", rank, t->state == 'E' ?
@@ -223,13 +226,16 @@ static bool is_wanted(const struct watch *w, const struct set_list *list, const 
 	return !w->only || !memcmp(w->uuid, s->uuid, sizeof(s->uuid)) || sets_find(list, w->only) == s;
 }
 
-/* A device that is being made has no status yet, one that is reloaded for a moment none, nor one that waits. */
+/* A device that is being made, is being reloaded, or waits, has no status at the moment. */
 static bool is_up(const struct set *s)
 {
 	return s->dm.wiped || (s->have_table && s->status.kind != STATUS_ERROR && s->status.kind != STATUS_WAITS);
 }
 
-/* Of a set that is on its way the last that is known counts: it may be gone at the next look. */
+/*
+ * For a set between two states the last known state is kept: the set may be gone at the next
+ * look.
+ */
 static void keep_known(struct set_list *before, struct set_list *now)
 {
 	unsigned int i;
@@ -252,7 +258,7 @@ static int look(struct watch *w, bool first)
 	unsigned int i;
 	int r = sets_load(w->ctx, &now, false);
 
-	/* Who does not answer is not gone. */
+	/* A set that does not answer is not gone. */
 	if (r) {
 		sets_free(&now);
 		return r;
@@ -279,7 +285,7 @@ static int look(struct watch *w, bool first)
 	return changing;
 }
 
-/* Until something happens, or for a while: a short one if *again.  0 or -errno. */
+/* Waits for an event, or for a while: a short while if *again. 0 or -errno. */
 static int wait_for_event(struct pollfd *p, uint64_t end, bool *again)
 {
 	uint64_t now = now_ms(), left = end > now ? end - now : 0;
@@ -301,7 +307,7 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 	int r = p.fd < 0 ? p.fd : 0, changing;
 
 	while (!r && !interrupted) {
-		/* Armed before the look: what happens after it ends the poll. */
+		/* Armed before the look: an event after the look ends the poll. */
 		r = dm_events_arm(p.fd);
 		if (r)
 			break;
@@ -314,7 +320,7 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 		first = false;
 		if ((w->once && w->happened) || (end && now_ms() >= end))
 			break;
-		/* Nobody reads it any more; where SIGPIPE is ignored, that does not end us. */
+		/* Nobody reads the output any more; if SIGPIPE is ignored, it does not end us. */
 		if (ferror(stdout) && !w->command)
 			break;
 		r = wait_for_event(&p, end, &again);

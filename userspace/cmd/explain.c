@@ -19,7 +19,7 @@
 #include "tools/terminal.h"
 #include "view/render-json.h"
 
-/* Why a chunk is where it is, or why it could not be moved. */
+/* Why a chunk is in its place, or why it could not be moved. */
 static const struct {
 	const char *reason, *sentence;
 } sentences[] = {
@@ -98,7 +98,7 @@ static void explain_one(const struct set *s, const struct chunk_info *info)
 	say(s->ctx, "reason   %s", sentence_of(info));
 }
 
-/* Chunks that are in the same case. */
+/* Chunks in the same state. */
 struct group {
 	struct chunk_info like;
 	struct ranges chunks;

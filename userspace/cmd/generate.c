@@ -27,7 +27,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the capital letters stand for a value: of a command's option, or an argument. */
+/* Whether a word in capitals is a value: of an option of the command, or an argument. */
 static bool is_value(const struct command *c, const char *word, size_t len)
 {
 	const struct command_option *o;
@@ -202,7 +202,7 @@ static bool takes(const struct command *c, int id, const char *help)
 	return false;
 }
 
-/* One row for all commands to which the option means the same. */
+/* One row for all commands in which the option means the same. */
 static void put_option_row(const struct command *first, const struct command_option *o)
 {
 	const struct option_def *d = &option_defs[o->id];

@@ -25,7 +25,7 @@
 #include "view/picture.h"
 #include "view/render.h"
 
-/* Of a picture in a file. */
+/* In a picture file. */
 #define FILE_COLUMNS	128
 #define FILE_ROWS	32
 /* On the terminal, besides the number of the first chunk of a row. */
@@ -47,7 +47,7 @@ static bool write_all(int fd, const char *bytes, size_t len)
 	return true;
 }
 
-/* A file that is there stays as it is until the new one is whole. */
+/* An old file stays until the new one is complete. */
 static int save(struct tier_context *ctx, const char *path, const void *bytes, size_t len)
 {
 	char *temporary;
@@ -56,7 +56,7 @@ static int save(struct tier_context *ctx, const char *path, const void *bytes, s
 	int fd;
 
 	if (!strcmp(path, "-")) {
-		/* Whether it can be written is looked at in the end, as of all that goes there. */
+		/* Write errors are checked at the end, as for all output. */
 		fwrite(bytes, 1, len, stdout);
 		return EXIT_DONE;
 	}

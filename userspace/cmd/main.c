@@ -15,7 +15,7 @@
 #include "tools/terminal.h"
 #include "view/render.h"
 
-/* Those that work on files, and the one that lists devices whatever they are to a set. */
+/* Commands on files, and scan, which lists all devices. */
 static bool may_do_without_dm(const struct command *c)
 {
 	return c->run == cmd_check || c->run == cmd_dump || c->run == cmd_restore || c->run == cmd_repair ||
@@ -104,7 +104,7 @@ static int help(struct tier_context *ctx, const char *word)
 	return EXIT_DONE;
 }
 
-/* udev starts programs without a PATH, and su keeps one that has not the folders of LVM. */
+/* udev starts programs without a PATH, and su may keep a PATH without LVM's folders. */
 static void complete_path(void)
 {
 	const char *path = getenv("PATH");
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 
 	terminal_init(&terminal);
 	complete_path();
-	/* Who started us may ignore it, and then there is no exit status of what we start. */
+	/* The parent may ignore SIGCHLD; then the exit status of our children would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2) {
 		err(&terminal.ctx, ERR_USAGE, "no command. Try: tierctl --help");
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 		code = c ? run(&terminal.ctx, c, argc - 2, argv + 2) : unknown(&terminal.ctx, argv[1]);
 	}
 	if (fflush(stdout) || ferror(stdout)) {
-		/* Else something has been said already. */
+		/* Otherwise an error has been said already. */
 		if (code == EXIT_DONE || code == EXIT_ATTENTION) {
 			err(&terminal.ctx, ERR_IO,
 			    "standard output cannot be written: what should be there is not whole.");

@@ -32,19 +32,19 @@
 #include "tools/tool.h"
 #include "view/render.h"
 
-/* Whose metadata a command is about: that of a set, or of a device or file. */
+/* The metadata of a command: that of a set, or on a device or in a file. */
 struct target {
 	struct set_list list;
-	struct set *set;		/* NULL: path alone */
-	struct device dev;		/* that was named, if it is one */
+	struct set *set;		/* NULL: only path counts */
+	struct device dev;		/* the named device, if it is one */
 	const char *path;
-	int lock;			/* nobody else reserves a metadata snapshot, -1 */
-	bool reserved;			/* one, which is ours to release */
-	bool left;			/* it could not be released */
+	int lock;			/* no other process reserves a metadata snapshot; -1 */
+	bool reserved;			/* we have a snapshot and must release it */
+	bool left;			/* the snapshot could not be released */
 	sigset_t before;		/* if reserved */
 };
 
-/* The set that the device is the metadata of; *member: it belongs to one, at least. */
+/* The set with this metadata device; *member: the device belongs to a set, at least. */
 static struct set *set_of(struct target *t, dev_t dev, bool *member)
 {
 	const struct set *owner = NULL;
@@ -62,7 +62,7 @@ static bool is_file(const char *name)
 	return !stat(name, &st) && S_ISREG(st.st_mode);
 }
 
-/* It is named in messages: as users call it, if that can be opened. */
+/* Messages use the name that users know, if it can be opened. */
 static void call_by_name(struct device *d)
 {
 	char *path = xasprintf("%s%s", *d->name == '/' ? "" : "/dev/", d->name);
@@ -89,7 +89,10 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 	if (!dm_ask(&reason)) {
 		sets_load(ctx, &t->list, true);
 	} else {
-		/* A file is read without it; one that a loop device shows is refused anyway. */
+		/*
+		 * A file is read without device-mapper; a file of a loop device is refused
+		 * anyway.
+		 */
 		if (!is_file(name))
 			err(ctx, ERR_DAMAGED, "%s: %s.", name, reason);
 		free(reason);
@@ -118,11 +121,11 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 	t->path = dev ? dev->path : name;
 	if (t->set || (is_device && !member) || (!is_device && !access(name, F_OK)))
 		return true;
-	/* A tier, or nothing at all: say so. */
+	/* Says that the device is a tier, or no member at all. */
 	return sets_need(&t->list, name);
 }
 
-/* Somebody's own snapshot, or one that a call left which was killed: it is used, and kept. */
+/* A snapshot of the user's, or of a call that was killed: it is used, and kept. */
 static void warn_of_held(const struct set *s)
 {
 	struct tier_superblock *sb = block_buffer(TIER_METADATA_BLOCK_SIZE);
@@ -130,7 +133,7 @@ static void warn_of_held(const struct set *s)
 	const char *reason;
 	int fd = device_open(&s->meta_dev, O_RDONLY);
 
-	/* What cannot be read is complained of by who goes on. */
+	/* The caller reports a read error. */
 	if (fd >= 0 && !read_blocks(fd, at * TIER_METADATA_BLOCK_SIZE, sb, TIER_METADATA_BLOCK_SIZE) &&
 	    !tier_superblock_verify(sb, at, &reason))
 		warn(s->ctx,
@@ -142,14 +145,14 @@ static void warn_of_held(const struct set *s)
 }
 
 /*
- * What a live set is read through.  old: it may be as it was some time ago.  Else a dump
- * would be restored one day over what has happened since.
+ * Reserves the metadata snapshot through which an active set is read. old: an older snapshot is
+ * good enough. Otherwise an outdated dump could be restored one day.
  */
 static bool reserve(struct target *t, bool old)
 {
 	if (!t->set || !t->set->active)
 		return true;
-	/* What another call has reserved goes when that ends. */
+	/* Another call's snapshot is released when that call ends. */
 	t->lock = set_lock(t->set->hex, LOCK_SNAPSHOT, true);
 	if (t->lock < 0) {
 		err(t->list.ctx, error_from(errno),
@@ -172,7 +175,7 @@ static bool reserve(struct target *t, bool old)
 		warn_of_held(t->set);
 		return true;
 	}
-	/* Who is ended now leaves it behind. */
+	/* A signal now would leave the snapshot behind. */
 	hold_signals(&t->before);
 	t->reserved = !send_message(t->set, "reserve_metadata_snap");
 	if (!t->reserved)
@@ -181,7 +184,7 @@ static bool reserve(struct target *t, bool old)
 	return t->reserved;
 }
 
-/* Before anything is written to whoever may not read it. */
+/* Called before anything is written, as output may block for ever. */
 static void release(void *context)
 {
 	struct target *t = context;
@@ -221,7 +224,10 @@ static unsigned int tier_paths(struct set *s, const char *paths[TIER_MAX_TIERS])
 	return nr;
 }
 
-/* What cannot be written to, a file on a read-only mount say, can be checked all the same. */
+/*
+ * The metadata can be checked even if it cannot be written, in a file on a read-only mount for
+ * example.
+ */
 static bool may_write(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -305,9 +311,8 @@ int cmd_dump(const struct args *args)
 }
 
 /*
- * What would be lost with the device but is not meant to be: a tier, metadata of another
- * set than this one (32 hex digits or ""), or such as is damaged.  NULL for nothing; the
- * caller frees.
+ * The part of a set that would be lost with the device by mistake: a tier, metadata of another
+ * set than own (32 hex digits or ""), or damaged metadata. NULL for none; the caller frees.
  */
 static char *part_of_set(const struct member *m, const char *own)
 {
@@ -319,14 +324,14 @@ static char *part_of_set(const struct member *m, const char *own)
 	return NULL;
 }
 
-/* What is to be written: metadata of which set, 32 hex digits or "", and how new. */
+/* The metadata to write: its set, 32 hex digits or "", and its age. */
 struct origin {
 	const char *name;
 	char hex[UUID_HEX];
 	struct tier_meta_info info;	/* generation and transaction */
 };
 
-/* What of a set it is, in words, with the age of metadata of that set (own); the caller frees. */
+/* The part of a set in words, with the age of metadata of that set (own); the caller frees. */
 static char *of_set(const struct member *m, const char *own)
 {
 	char *text = part_of_set(m, own), *age;
@@ -364,7 +369,7 @@ static bool ask_of_file(struct tier_context *ctx, const char *path, const struct
 	return may;
 }
 
-/* Whether a file may be written over, or made. */
+/* Whether a file may be overwritten, or made. */
 static bool may_overwrite_file(struct tier_context *ctx, const char *path, const struct origin *from)
 {
 	struct stat st;
@@ -389,7 +394,7 @@ static char *contents(const struct device *d, const struct member *m, const char
 	return text ? text : signatures_find(d->path, error);
 }
 
-/* The question may have waited for its answer while the name became another device's. */
+/* While the question waited for its answer, the name may have been given to another device. */
 static bool unchanged(struct tier_context *ctx, const char *path, const struct device *then,
 		      const char *own, const char *carried)
 {
@@ -414,8 +419,8 @@ static bool unchanged(struct tier_context *ctx, const char *path, const struct d
 }
 
 /*
- * Whether the device, which was called path, may be overwritten: asks if it carries
- * something.  An error was said if not.
+ * Whether the device, named path in messages, may be overwritten: asks if it carries something.
+ * If not, an error was said.
  */
 static bool may_overwrite(struct tier_context *ctx, const struct device *d, const char *path,
 			  const struct origin *from)
@@ -466,8 +471,8 @@ static bool may_overwrite(struct tier_context *ctx, const struct device *d, cons
 }
 
 /*
- * False with the error said if the set has metadata already: of two devices with
- * metadata of one set nobody knows which is right, and it cannot be activated.
+ * False with the error said if the set has metadata already: with two metadata devices nobody
+ * knows which is right, and the set cannot be activated.
  */
 static bool may_restore(struct tier_context *ctx, const struct origin *from, const struct device *d)
 {
@@ -478,7 +483,7 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 
 	s = sets_find(&list, from->hex);
 	if (r)
-		may = false;	/* as was said */
+		may = false;	/* the error was said */
 	else if (s && s->active)
 		err(ctx, ERR_ACTIVE,
 		    "%s: is active, and knows better than any dump. Type: tierctl deactivate %s",
@@ -507,7 +512,7 @@ int cmd_restore(const struct args *args)
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
 		context_set(args->ctx, from.hex, content.info.name);
-		/* A file does not make a set incomplete. */
+		/* A file does not prevent an activation. */
 		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d, output, &from) :
 		      may_overwrite_file(args->ctx, output, &from);
 		if (may && args->ctx->dry_run)
@@ -523,7 +528,7 @@ int cmd_restore(const struct args *args)
 	return code;
 }
 
-/* Volumes may be given as VG/LV. */
+/* Volumes may be named as VG/LV. */
 static unsigned int named_tiers(const struct args *args, struct device d[TIER_MAX_TIERS],
 				const char *paths[TIER_MAX_TIERS])
 {
@@ -534,7 +539,7 @@ static unsigned int named_tiers(const struct args *args, struct device d[TIER_MA
 	return nr;
 }
 
-/* The name of the output may have become another device's meanwhile. */
+/* Meanwhile the output's name may have been given to another device. */
 static bool may_lose(const struct repair_run *run, unsigned long long chunks)
 {
 	const struct candidate *output = run->context;
@@ -590,7 +595,7 @@ int cmd_repair(const struct args *args)
 		run.output = is_device ? d.path : output;
 		device.dev = d;
 		run.context = is_device ? &device : NULL;
-		/* Without records the order of the tiers is not known. */
+		/* Without records the order of the tiers is unknown. */
 		run.nr_tiers = named_tiers(args, named, paths);
 		if (!run.nr_tiers && t.set && !set_missing(t.set))
 			run.nr_tiers = tier_paths(t.set, paths);

@@ -55,7 +55,7 @@ static double meta_total(const struct report *r)
 static const struct {
 	const char *name, *type, *help;
 	double (*value)(const struct report *r);
-	bool always;	/* known of a failed set, too */
+	bool always;	/* known for a failed set, too */
 } set_metrics[] = {
 	{ "failed", "gauge", "1 if every I/O to the set is an error.", set_failed, true },
 	{ "suspended", "gauge", "1 if I/O to the set waits.", set_suspended, true },
@@ -210,7 +210,7 @@ int cmd_metrics(const struct args *args)
 		if (chosen[nr]) {
 			nr++;
 		} else {
-			/* For the error's sake. */
+			/* Says the error. */
 			need_active(args->ctx, &other, args->word[i]);
 			sets_free(&other);
 			code = EXIT_FAILED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* migrate, evacuate, admit, and what pin shares with them */
+/* migrate, evacuate, admit, and functions shared with pin */
 #include "cmd/move.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ int target_with_tier(const struct args *args, const char *command, struct target
 	int code;
 
 	memset(t, 0, sizeof(*t));
-	/* First, for "-t 0" is no tier but a dry run and a word. */
+	/* Checked first: "-t 0" is a dry run and a word, not a tier. */
 	if (!args->given[OPT_TIER] && args->nr) {
 		err(args->ctx, ERR_USAGE, "%s: say where: --tier RANK.", command);
 		return EXIT_USAGE;

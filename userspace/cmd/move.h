@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the commands that move chunks share. */
+/* Shared by the commands that move chunks. */
 #ifndef TIERCTL_MOVE_H
 #define TIERCTL_MOVE_H
 
 #include "cmd/selection.h"
 
-/* The chunks, and --tier.  0, or an exit code with the error said; target_free() in any case. */
+/*
+ * Parses the chunks, and --tier. 0, or an exit code with the error said; call target_free() in
+ * any case.
+ */
 int target_with_tier(const struct args *args, const char *command, struct target *t, unsigned int *id);
 /*
- * The rank of a tier: to look at files takes a while, and add and remove shift ranks
- * meanwhile.  False with the error said.
+ * The rank of a tier now: looking at files takes a while, and meanwhile add and remove may shift
+ * ranks. False with the error said.
  */
 bool rank_now(struct set *s, unsigned int id, unsigned int *rank);
 

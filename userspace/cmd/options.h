@@ -21,16 +21,16 @@ enum option_id {
 	NR_OPTIONS,
 };
 
-/* What was given after the command. */
+/* The words behind the command. */
 struct args {
 	struct tier_context *ctx;
 	bool given[NR_OPTIONS];
-	const char *value[NR_OPTIONS];	/* of those that take one: the last */
+	const char *value[NR_OPTIONS];	/* for options with a value: the last one */
 	struct strings features;	/* every --feature */
 	struct strings settings;	/* every --set */
 	struct strings fast;		/* every --fast */
 	unsigned int nr;
-	const char **word;		/* what is no option */
+	const char **word;		/* words that are no options */
 };
 
 /*
@@ -66,11 +66,11 @@ const struct command *command_find(const char *name);
 int options_parse(struct tier_context *ctx, const struct command *c, int argc, char **argv, struct args *args);
 void args_free(struct args *args);
 
-/* What is known of an option, whatever the command. */
+/* The properties of an option in all commands. */
 struct option_def {
 	const char *name;
 	char letter;
-	const char *value;		/* what it takes, NULL for nothing */
+	const char *value;		/* name of its value, NULL for none */
 	const char *help;		/* a line */
 	const char *offers;		/* what completion offers for the value */
 	const char *more;		/* as above */

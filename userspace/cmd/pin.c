@@ -25,7 +25,10 @@
 #include "set/set.h"
 #include "set/stack.h"
 
-/* Files and directories are recorded; a block device has nothing to be recorded in. */
+/*
+ * Files and directories are recorded; for a block device there is no file system to record it
+ * in.
+ */
 static int open_recorded(const char *path, dev_t *dev)
 {
 	struct stat st;
@@ -49,8 +52,8 @@ static int pin_ranges(const struct set *s, const struct ranges *chunks, unsigned
 }
 
 /*
- * The record goes with what the kernel is told: one of these commands at a time.  Where
- * there is nowhere to put a lock, none.
+ * The record must agree with the kernel's pins, so only one of these commands runs at a time.
+ * Where no lock can be made, none is taken.
  */
 static int lock_pins(const struct set *s)
 {
@@ -69,7 +72,7 @@ static void unlock_pins(int fd)
 		close(fd);
 }
 
-/* A new entry for a file; what was pinned for it before, and still is, goes along. */
+/* A new entry for a file; chunks that were pinned for it before, and still are, are included. */
 static struct pin *new_entry(struct pins *pins, const char *handle, const char *set_hex)
 {
 	struct ranges before = { 0 };
@@ -120,7 +123,7 @@ static bool record_pin(const struct mounts *mounts, const struct set *s, unsigne
 	return good;
 }
 
-/* The target takes them: they are where they are until there is room. */
+/* The kernel accepts pins without room: these chunks stay in their places until there is room. */
 static void warn_of_room(const struct set *s, const struct ranges *chunks, unsigned int rank)
 {
 	uint64_t places = s->status.tier[rank].places;
@@ -178,10 +181,10 @@ struct refresh {
 	struct refreshed {
 		struct set *set;	/* NULL: left as it is */
 		bool gone;
-		char *name;	/* for messages */
+		char *name;	/* in messages */
 		struct ranges now;
 	} *entry;
-	unsigned int found;	/* entries in all */
+	unsigned int found;	/* number of all entries */
 	bool failed;
 };
 
@@ -195,7 +198,10 @@ static struct set *set_of_pin(struct set_list *list, const struct pin *pin)
 	return NULL;
 }
 
-/* Below a directory; what was pinned for them, and nobody knows which that was, stays. */
+/*
+ * Whether all files below a directory were read. If not, chunks pinned for the others, which are
+ * unknown, stay pinned.
+ */
 static bool all_seen(struct tier_context *ctx, const struct refreshed *e, const struct where *w)
 {
 	if (!w->failed)
@@ -207,7 +213,10 @@ static bool all_seen(struct tier_context *ctx, const struct refreshed *e, const 
 	return false;
 }
 
-/* Where a recorded file is now.  False with the error said; without a set it is left as it is. */
+/*
+ * Finds a recorded file's present place. False with the error said; an entry without a set is
+ * left as it is.
+ */
 static bool look_again(struct refresh *r, unsigned int i)
 {
 	struct pin *pin = &r->pins.pin[i];
@@ -260,7 +269,7 @@ static bool look_again(struct refresh *r, unsigned int i)
 	return whole;
 }
 
-/* What is pinned for files of the set after the refresh. */
+/* The chunks that are pinned for files of the set after the refresh. */
 static void pinned_afterwards(const struct refresh *r, const struct set *s, struct ranges *chunks)
 {
 	unsigned int i;
@@ -274,7 +283,10 @@ static void pinned_afterwards(const struct refresh *r, const struct set *s, stru
 	ranges_settle(chunks);
 }
 
-/* A chunk that files pinned to different tiers share is the one's that was pinned last. */
+/*
+ * A chunk that is shared by files pinned to different tiers belongs to the file that was pinned
+ * last.
+ */
 static void leave_to_others(const struct refresh *r, unsigned int i, struct ranges *chunks)
 {
 	const struct pin *pin = &r->pins.pin[i];
@@ -289,8 +301,8 @@ static void leave_to_others(const struct refresh *r, unsigned int i, struct rang
 }
 
 /*
- * What is recorded is pinned once more: the kernel forgets pins when it drops a tier,
- * and another file system on the set may have let go of a chunk that lies in both.
+ * Recorded chunks are pinned once more: the kernel drops pins with a tier, and another file
+ * system on the set may have unpinned a chunk that lies in both.
  */
 static bool mend(struct refresh *r, unsigned int i)
 {
@@ -304,7 +316,7 @@ static bool mend(struct refresh *r, unsigned int i)
 	if (!rank_now(e->set, pin->tier_id, &rank))
 		return false;
 	ranges_add_all(&stale, &pin->chunks);
-	/* The set may have become smaller since. */
+	/* The set may be smaller by now. */
 	ranges_cut(&stale, e->set->status.chunks);
 	pinned_afterwards(r, e->set, &keep);
 	ranges_subtract(&stale, &keep);
@@ -343,7 +355,7 @@ static void update_identity(struct refresh *r, unsigned int i)
 	close(fd);
 }
 
-/* Writes down what has become of those that were mended. */
+/* Records the files that were pinned again. */
 static bool record_refresh(struct refresh *r)
 {
 	unsigned int i;
@@ -364,13 +376,13 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 
 	r->found += nr;
 	r->entry = xcalloc(nr, sizeof(*r->entry));
-	/* One that cannot be looked at does not keep the others from being mended. */
+	/* A file that cannot be read does not stop the refresh of the others. */
 	for (i = 0; i < nr; i++)
 		good &= look_again(r, i);
 	for (i = 0; i < nr; i++) {
 		if (!r->entry[i].set || mend(r, i))
 			continue;
-		/* What could not be unpinned is not forgotten. */
+		/* Chunks that could not be unpinned stay recorded. */
 		r->entry[i].set = NULL;
 		r->entry[i].gone = false;
 		good = false;
@@ -386,7 +398,7 @@ static bool refresh_file_system(struct refresh *r, dev_t dev)
 	return good;
 }
 
-/* Whether the file system on dev was asked for: by its set, or by something in it. */
+/* Whether the user asked for the file system on dev: by its set, or by a file in it. */
 static bool wanted(const struct args *args, const struct refresh *r, const struct set *s, dev_t dev)
 {
 	struct stat st;
@@ -440,13 +452,13 @@ static int cmd_refresh(const struct args *args)
 	for (i = 0; i < mounts->nr && good; i++) {
 		dev_t dev = mounts->mount[i].dev;
 
-		/* A file system once, wherever else it is mounted. */
+		/* Each file system once, however often it is mounted. */
 		for (j = 0; j < i && mounts->mount[j].dev != dev; j++)
 			;
 		s = j == i && major(dev) ? stack_find_set(&r.finder.stack, dev) : NULL;
 		if (!s || !wanted(args, &r, s, dev))
 			continue;
-		/* Nobody asked for it: without its root it is not looked at. */
+		/* Nobody asked for it: without a mount of its root it is left out. */
 		if (!args->nr && !mounts_have_root(mounts, dev))
 			continue;
 		lock = lock_pins(s);
@@ -478,9 +490,9 @@ static bool is_below(const char *path, const char *directory)
 }
 
 /*
- * Takes the entries for path, and those below it, out of *pins; what was pinned
- * for them goes to *chunks, what others keep pinned is taken away from it.  False
- * with the error said if path is pinned by way of a directory above it.
+ * Removes the entries for path, and those below it, from *pins. Chunks pinned for them go to
+ * *chunks, except chunks that others keep pinned. False with the error said if path is pinned as
+ * part of a directory above it.
  */
 static bool forget_pins(struct pins *pins, const struct set *s, const char *name, const char *path,
 			struct ranges *chunks)

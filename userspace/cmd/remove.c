@@ -32,7 +32,10 @@ static int clean(struct set *s, const struct device *d)
 	return code;
 }
 
-/* Whether it is a volume made for the set, or given to it, that is none of its tiers; -1: LVM cannot say. */
+/*
+ * Whether the device is a volume made for the set, or given to it, that is none of its tiers;
+ * -1: LVM cannot tell.
+ */
 static int is_fast(const struct set *s, const struct device *d, bool *made)
 {
 	struct lvm_parts fast;
@@ -52,8 +55,8 @@ static int is_fast(const struct set *s, const struct device *d, bool *made)
 }
 
 /*
- * Finishes what was cut short after the tier had gone: -1 if d is no such device,
- * else an exit code.
+ * Finishes a call that was interrupted after the tier had left: -1 if d is no such device, else
+ * an exit code.
  */
 static int finish_device(struct set *s, const struct device *d)
 {
@@ -85,7 +88,7 @@ static int finish_device(struct set *s, const struct device *d)
 	return EXIT_FAILED;
 }
 
-/* One that somebody uses by now is no trace of a removal. */
+/* A volume that somebody else uses by now is no remains of a removal. */
 static int finish_volume(struct set *s, const struct lvm_part *p, const struct device *d)
 {
 	char *usage = device_usage(d);
@@ -101,7 +104,7 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 	return free_now ? clean(s, d) : -1;
 }
 
-/* It may be a copy, which somebody keeps, of a tier that the set has had. */
+/* The device may be a copy of a former tier, which somebody keeps. */
 static bool agreed(const struct set *s, const struct member *m)
 {
 	return s->ctx->dry_run ||
@@ -110,7 +113,7 @@ static bool agreed(const struct set *s, const struct member *m)
 		   s->name, m->dev.name, m->label.id, (unsigned long long)m->label.generation);
 }
 
-/* Those that have a label still.  As clean(), -1 if there is none. */
+/* Finishes devices that still have a label. As clean(), -1 if there is none. */
 static int finish_tiers(struct set *s)
 {
 	struct member_list members;
@@ -129,8 +132,8 @@ static int finish_tiers(struct set *s)
 }
 
 /*
- * With the tier gone its rank is another one's.  So a rank must not be taken at
- * its word while a removal is unfinished.  code is what finish_tiers() came to.
+ * When the tier is out, its rank belongs to another tier. So a rank is not taken literally while
+ * a removal is unfinished. code is the result of finish_tiers().
  */
 static int finish_volumes(struct set *s, int code)
 {
@@ -183,7 +186,7 @@ static int undo_remove(struct set *s, const char *word)
 	return admit(s, rank);
 }
 
-/* Fills in *tier, and EXIT_DONE, if there is a tier to take out. */
+/* Fills in *tier, and returns EXIT_DONE, if there is a tier to take out. */
 static int start_remove(const struct args *args, struct set *s, struct device *tier)
 {
 	const char *word = args->word[1];
@@ -199,7 +202,10 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 			    "%s: that finishes what an earlier call left undone. To take out tier %s, call again.",
 			    s->name, word);
 		} else if (code == EXIT_DONE) {
-			/* Such a volume may be of an add as well, and then this tier is the one that was meant. */
+			/*
+			 * An add may have left such a volume as well, and then this tier was
+			 * meant.
+			 */
 			err(args->ctx, ERR_NOT_FOUND,
 			    "%s: only a volume that an earlier call left was removed. To take out tier %s, call again.",
 			    s->name, word);
@@ -235,7 +241,7 @@ int cmd_remove(const struct args *args)
 	sets_free(&list);
 	if (code || !tier.name)
 		return code;
-	/* By then the rank may be another one's. */
+	/* By then the rank may belong to another tier. */
 	again = xasprintf("tierctl remove %s %s", args->word[0], tier.name);
 	back = xasprintf("tierctl remove --abort %s %s", args->word[0], tier.name);
 	code = reshape_take_out(args->ctx, args->word[0], tier.dev, args->given[OPT_BACKGROUND], again, back);
@@ -246,9 +252,9 @@ int cmd_remove(const struct args *args)
 }
 
 /*
- * replace: the new device becomes the tier right behind the old one.  So the old
- * one keeps its rank until it is gone, and an evacuation, which goes to the next
- * slower tier first, fills the new one.
+ * replace: the new device becomes the tier right behind the old one. So the old tier keeps its
+ * rank until it is out, and an evacuation, which prefers the next slower tier, fills the new
+ * one.
  */
 
 struct replacement {
@@ -294,7 +300,7 @@ static bool check_new(struct replacement *r)
 	return r->leftover || candidate_look_inside(r->s->ctx, d, false);
 }
 
-/* The rest of a dry run, as the set is not what it would be by then. */
+/* The rest of a dry run, as the set has not changed. */
 static int say_way_out(struct set *s, struct table *t, unsigned int rank)
 {
 	send_message(s, "evacuate %u", rank);
@@ -336,8 +342,8 @@ static int add_new(struct replacement *r)
 }
 
 /*
- * A tier that is being emptied, or -1.  What a device was called when that began may be
- * another one's name by now, or none's, so it may be the one that is meant.
+ * A tier that is being emptied, or -1. Its old name may by now belong to another device, or to
+ * none, so this tier may be the one that is meant.
  */
 static int emptied(const struct set *s)
 {
@@ -349,7 +355,10 @@ static int emptied(const struct set *s)
 	return -1;
 }
 
-/* The old one is no tier, or is the new one: the last steps, if they are not done. */
+/*
+ * The old device is no tier, or has the rank of the new one: does the last steps, if any are
+ * left.
+ */
 static int finish_replace(struct replacement *r)
 {
 	struct set *s = r->s;
@@ -382,7 +391,7 @@ static int finish_replace(struct replacement *r)
 	return code < 0 ? EXIT_DONE : code;
 }
 
-/* 0: the old tier can be emptied now; -1: all is done. */
+/* 0: the old tier can be emptied now; -1: nothing is left to do. */
 static int start_replace(struct replacement *r)
 {
 	struct set *s = r->s;
@@ -408,11 +417,14 @@ static int start_replace(struct replacement *r)
 		return EXIT_FAILED;
 	}
 	say(r->s->ctx, "%s: %s is tier %d already; going on.", s->name, r->new.dev.name, r->new_rank);
-	/* An --abort was cut short. */
+	/* An --abort was interrupted. */
 	return s->tier[r->new_rank].state == 'E' ? admit(s, r->new_rank) : EXIT_DONE;
 }
 
-/* One way or, with --abort, the other.  The rank of the old one may be another one's by then. */
+/*
+ * In one direction or, with --abort, the other. By then the rank of the old tier may belong to
+ * another tier.
+ */
 static int take_out(const struct args *args, dev_t dev, const char *old, bool abort)
 {
 	const char *const *w = args->word;
@@ -426,7 +438,7 @@ static int take_out(const struct args *args, dev_t dev, const char *old, bool ab
 	return code;
 }
 
-/* Backwards: the old one is used again, the new one emptied and taken out. */
+/* Backwards: the old tier is used again, the new tier is emptied and taken out. */
 static int undo_replace(const struct args *args, struct replacement *r)
 {
 	struct set *s = r->s;
@@ -457,7 +469,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	if (r->old < 0 || r->old + 1 != r->new_rank) {
 		bool number = !parse_number(r->old_word, &n);
 
-		/* The rank is the new one's by now. */
+		/* The rank belongs to the new tier by now. */
 		err(args->ctx, ERR_EXISTS,
 		    "%s: %s%s has been replaced by %s. To go back: tierctl replace %s %s %s", s->name,
 		    number ? "tier " : "", r->old_word, r->new.typed, s->name, r->new.typed,
@@ -473,7 +485,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 			return code;
 		}
 	} else if (s->tier[r->new_rank].state != 'E' && !args->ctx->dry_run &&
-		   /* It may have been cut short before either was being emptied. */
+		   /* The call may have been interrupted before either tier was being emptied. */
 		   !ask(args->ctx,
 			"%s: no replacement is under way. Empty tier %d (%s) and take it out all the same?",
 			s->name, r->new_rank, r->new.dev.name)) {
@@ -484,7 +496,7 @@ static int undo_replace(const struct args *args, struct replacement *r)
 	return take_out(args, r->new.dev.dev, s->tier[r->old].dev.name, true);
 }
 
-/* A rank may stand for what an earlier call has put there. */
+/* A rank may mean a device that an earlier call has put there. */
 static bool differ(const struct replacement *r)
 {
 	struct device old;

@@ -23,12 +23,12 @@
 
 struct resizing {
 	struct set *s;
-	uint64_t capacity;	/* chunks, of the tiers as they are now */
+	uint64_t capacity;	/* chunks, on the tiers as they are now */
 	bool grown;		/* a tier has places that the set does not use yet */
 	uint64_t length;	/* sectors, wanted */
 };
 
-/* What the devices offer now; false with the error said. */
+/* Reads the present sizes of the devices; false with the error said. */
 static bool measure(struct resizing *z)
 {
 	struct set *s = z->s;
@@ -45,7 +45,7 @@ static bool measure(struct resizing *z)
 			return false;
 		}
 		z->grown |= places > s->tier[i].places;
-		/* What is being emptied holds nothing of a larger set. */
+		/* A tier that is being emptied does not count. */
 		if (s->tier[i].state != 'E')
 			sum += places;
 	}
@@ -66,13 +66,13 @@ static bool wanted_length(const struct args *args, struct resizing *z)
 			z->length = z->capacity * z->s->chunk_sectors;
 		return true;
 	}
-	/* Judged before, in cmd_resize(). */
+	/* Checked before, in cmd_resize(). */
 	r = parse_size(args->value[OPT_SIZE], &bytes);
 	z->length = bytes / SECTOR_SIZE;
 	return !r;
 }
 
-/* One more than the last chunk that holds data. */
+/* The end of the last chunk that holds data. */
 static int mapped_end(const struct set *s, uint64_t *end)
 {
 	uint64_t first = 0, count = s->status.chunks;
@@ -135,7 +135,7 @@ static bool check_smaller(const struct resizing *z)
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 
-/* The kernel does without what tiers have grown by while it cannot commit. */
+/* While the kernel cannot commit, it ignores the growth of tiers. */
 static bool took_growth(struct set *s)
 {
 	bool took = !set_refresh(s);
@@ -149,7 +149,7 @@ static bool took_growth(struct set *s)
 	return took;
 }
 
-/* LVM shows the size of the volume that keeps the name of the set. */
+/* LVM shows the size of the placeholder. */
 static int show_size(const struct set *s, uint64_t length)
 {
 	if (!s->lv || !lvm_fit_placeholder(s->ctx, s->hex, length * SECTOR_SIZE))
@@ -216,7 +216,7 @@ int cmd_resize(const struct args *args)
 	}
 	s = need_changeable(args->ctx, &list, args->word[0]);
 	if (s && args->given[OPT_ABORT]) {
-		/* There is one step, and it is done or not. */
+		/* There is only one step, which is done or not. */
 		say(args->ctx, "%s: is %s; there is nothing to undo.", s->name,
 		    format_size(size, s->dm.length * SECTOR_SIZE));
 		code = EXIT_DONE;
@@ -228,8 +228,8 @@ int cmd_resize(const struct args *args)
 }
 
 /*
- * rename: the device first, then the metadata and the labels, which take over its
- * name when its table is loaded again.
+ * rename: the device first, then the metadata and the labels, which take the device's name when
+ * its table is loaded again.
  */
 
 static int rename_device(struct tier_context *ctx, const char *from, const char *to)
@@ -261,7 +261,7 @@ static int record_name(struct set *s)
 		    s->name);
 	if (r || s->ctx->dry_run)
 		return r ? EXIT_FAILED : EXIT_DONE;
-	/* The kernel does without while it cannot commit. */
+	/* The kernel keeps the old name while it cannot commit. */
 	s->have_info = false;
 	if (!set_read_info(s) && !strcmp(s->info.name, s->dm.name))
 		return EXIT_DONE;
@@ -271,7 +271,7 @@ static int record_name(struct set *s)
 	return EXIT_FAILED;
 }
 
-/* Which of the two the device is called now, and which the metadata has. */
+/* Finds out which of the two names the device has, and which the metadata has. */
 static struct set *find_either(struct tier_context *ctx, struct set_list *list, const char *from, const char *to)
 {
 	struct set *s;
@@ -321,7 +321,7 @@ static int set_name(struct tier_context *ctx, const char *from, const char *to)
 	struct set *s;
 	int code = EXIT_FAILED;
 
-	/* As it is called by now, with the old name still in its metadata. */
+	/* The device has the new name, and the metadata still the old one. */
 	s = need_changeable(ctx, &list, ctx->dry_run ? from : to);
 	if (s)
 		code = record_name(s);
@@ -354,7 +354,7 @@ int cmd_rename(const struct args *args)
 		err(args->ctx, ERR_UNSUITABLE,
 		    "%s: keeps the name of its logical volume until tierctl revert.", s->name);
 	} else if (s && !strcmp(s->dm.name, to)) {
-		/* An earlier call got as far as the device. */
+		/* An earlier call renamed only the device. */
 		if (!strcmp(s->info.name, to))
 			say(args->ctx, "%s: is its name already.", to);
 		now = xstrdup(to);

@@ -36,9 +36,9 @@
 #include "set/volumes.h"
 
 #define POLL_MS		250
-/* What moved last may have been on its way since before. */
+/* The last moves may have begun before the check. */
 #define ROUNDS		20
-/* Nothing came home for so long. */
+/* Gives up if no chunk has moved for so long. */
 #define STUCK_MS	30000
 
 struct reversion {
@@ -90,7 +90,10 @@ static bool check_tier(const struct reversion *v)
 	return true;
 }
 
-/* Whoever waits for that takes the tier out then, in the middle of this. */
+/*
+ * A `tierctl wait` or `remove` in another shell would take the tier out in the middle of the
+ * revert.
+ */
 static bool check_others(const struct reversion *v)
 {
 	const struct set *s = v->s;
@@ -107,7 +110,7 @@ static bool check_others(const struct reversion *v)
 	return true;
 }
 
-/* The device's name, once the volume has its own again. */
+/* Checks the device's name for the time when the volume has its own name again. */
 static bool check_device_name(const struct set *s)
 {
 	char *away = xasprintf("%s%s", s->dm_name, LVM_REVERT_SUFFIX);
@@ -121,7 +124,7 @@ static bool check_device_name(const struct set *s)
 	return !taken;
 }
 
-/* What LVM will be asked at the end is asked before anything is changed. */
+/* The last steps of LVM are checked before anything is changed. */
 static bool check_volumes(const struct reversion *v)
 {
 	const struct lvm_part *origin;
@@ -153,7 +156,7 @@ static bool check_volumes(const struct reversion *v)
 
 static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
 {
-	/* All of a small set lies under the label area. */
+	/* A small set may lie completely in the label area. */
 	v->homes.first = first < v->s->status.chunks ? first : v->s->status.chunks;
 	v->homes.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
 }
@@ -173,13 +176,13 @@ static bool read_homes(struct reversion *v)
 	return true;
 }
 
-/* All but a last chunk that is not whole. */
+/* All chunks but a short last one have their own places. */
 static bool all_have_homes(const struct reversion *v)
 {
 	return v->homes.end + 1 >= v->s->status.chunks;
 }
 
-/* The set takes the tier as it is now. */
+/* Makes the set take over the tier's present size. */
 static bool adopt_room(struct reversion *v)
 {
 	struct table t;
@@ -207,8 +210,8 @@ static bool adopt_room(struct reversion *v)
 }
 
 /*
- * A volume that the set has outgrown is extended.  The sizes say how far an earlier call
- * came.
+ * If the set is larger than the volume, the volume is extended. The sizes show how far an
+ * earlier call came.
  */
 static bool make_room(struct reversion *v)
 {
@@ -232,11 +235,9 @@ static bool make_room(struct reversion *v)
 	return read_homes(v) && (all_have_homes(v) || adopt_room(v));
 }
 
-/*
- * Bringing everything home
- */
+/* Moving all chunks to their own places */
 
-/* One that was converted goes back to its origin, which nobody takes for a leftover. */
+/* A set that was converted goes back to its origin, which nothing removes by mistake. */
 static int mark_home(const struct set *s, dev_t home)
 {
 	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->ctx, s->hex, home);
@@ -255,7 +256,7 @@ static int ask_home(struct reversion *v)
 	return EXIT_FAILED;
 }
 
-/* Longer when the bandwidth allows less than a chunk a second. */
+/* Longer if the bandwidth allows less than a chunk a second. */
 static uint64_t stuck_after(const struct set *s)
 {
 	const char *limit = status_tunable(&s->status, "migration_bandwidth");
@@ -385,7 +386,7 @@ static void say_plan(const struct reversion *v)
 		parts_release_all(v->s->ctx, s->hex, s->lv ? 0 : s->tier[v->rank].dev.dev);
 }
 
-/* By its metadata it is found, or by the tags of its volumes. */
+/* Says how to find the set: by its metadata, or by the tags of its volumes. */
 static void say_rest(struct tier_context *ctx, const char *hex, const char *name)
 {
 	char *command = convert_rest_command(ctx, hex, name, "revert");
@@ -445,7 +446,10 @@ out:
 	return code;
 }
 
-/* The tier on record, whatever the slowest one is; false with the error said. */
+/*
+ * The tier in the metadata's record counts, whatever the slowest tier is; false with the error
+ * said.
+ */
 static bool same_home(const struct args *args, struct reversion *v)
 {
 	int home = revert_home(v->s);
@@ -480,7 +484,7 @@ static int resume(const struct set *s)
 	return r;
 }
 
-/* With --abort once the tier has taken the set's place. */
+/* --abort after the tier has taken the set's place. */
 static int too_late(struct tier_context *ctx, const char *name)
 {
 	err(ctx, ERR_UNFINISHED,
@@ -489,8 +493,8 @@ static int too_late(struct tier_context *ctx, const char *name)
 }
 
 /*
- * A set that is suspended, and nobody is at it.  0: its tier has taken its place.
- * -EAGAIN: it is a set that works, or is none of ours to resume.
+ * A suspended set that no other command works on. 0: its tier has taken its place. -EAGAIN: it
+ * is a working set, or must not be resumed by us.
  */
 static int mend_held(const struct args *args, struct reversion *v, const char *name)
 {
@@ -513,8 +517,8 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
 }
 
 /*
- * Suspended, maybe by a call that was killed; a set whose table is being changed looks the
- * same for a moment.  -1: see what it is now.
+ * Suspended, maybe by a call that was killed; a set whose table is being changed looks the same
+ * for a moment. -1: read the state again.
  */
 static int mend(const struct args *args, struct reversion *v, const char *name)
 {
@@ -529,7 +533,7 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	} else if (set_unchanged(v->s)) {
 		r = mend_held(args, v, name);
 		if (!r)
-			/* I/O that was held goes on, whatever was asked for. */
+			/* Held I/O goes on, whatever was asked for. */
 			code = args->given[OPT_ABORT] ? too_late(args->ctx, own_name) :
 			       done(args->ctx, hex, name);
 		else if (r == -EAGAIN)
@@ -540,7 +544,7 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 	return code;
 }
 
-/* The tier has taken the set's place: what is left to do. */
+/* The tier has taken the set's place: does the rest. */
 static int finish(const struct args *args, const char *hex, const char *name)
 {
 	if (args->given[OPT_ABORT])
@@ -551,7 +555,7 @@ static int finish(const struct args *args, const char *hex, const char *name)
 	return EXIT_DONE;
 }
 
-/* The volume's tags are all that is left: it has no label, and no device is of the set. */
+/* Only the volume's tags are left: it has no label, and no device belongs to the set. */
 static int finish_volumes(const struct args *args, const struct set_list *list, const char *name)
 {
 	struct lvm_parts parts = { 0 };
@@ -580,7 +584,7 @@ static int finish_volumes(const struct args *args, const struct set_list *list, 
 	return code;
 }
 
-/* -1: it is an active set that works. */
+/* -1: the set is active and works. */
 static int go_on(const struct args *args, struct reversion *v, const char *name)
 {
 	int code = -1;

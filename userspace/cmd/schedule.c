@@ -75,7 +75,7 @@ static int schedule(struct schedule *d, const struct args *args)
 	memset(&d->windows, 0, sizeof(d->windows));
 	for (i = 1; i < args->nr; i++)
 		strings_add(&d->windows, args->word[i]);
-	/* Without hours migration runs at all of them; a pause that was not ours stays. */
+	/* Without hours migration runs at all times; a pause by the user stays. */
 	if (args->given[OPT_CLEAR])
 		code = was ? schedule_clear(d) : EXIT_DONE;
 	else if (apply || schedule_install(d, &before))

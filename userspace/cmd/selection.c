@@ -19,7 +19,7 @@ static bool size_option(const struct args *args, enum option_id id, const char *
 	return !r;
 }
 
-/* Every chunk that the bytes from offset on touch. */
+/* All chunks that the bytes from offset on touch. */
 static int range_from_bytes(const struct set *s, const struct args *args, struct range *range)
 {
 	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE;
@@ -61,7 +61,7 @@ static int add_range(struct target *t, const struct range *range, bool bytes)
 	return 0;
 }
 
-/* Written so that it can only be a path. */
+/* Such a word can only be a path. */
 static bool looks_like_path(const char *word)
 {
 	return (*word == '/' && strncmp(word, "/dev/", 5)) || !strncmp(word, "./", 2) ||
@@ -82,7 +82,7 @@ bool is_path(const struct set_list *list, const char *word)
 		return false;
 	if (!S_ISBLK(st.st_mode))
 		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
-	/* One that a set is made of is no place for files. */
+	/* A device that is part of a set cannot hold files. */
 	stack_init(&stack, list);
 	on_set = stack_find_set(&stack, st.st_rdev) != NULL;
 	stack_free(&stack);
@@ -118,7 +118,7 @@ static int add_words(const struct args *args, unsigned int from, unsigned int fl
 		const char *word = args->word[i];
 		struct stat st;
 
-		/* Chunks of which set, if none was named?  "./7" is the file of that name in any case. */
+		/* Without a set a number is an error. "./7" is always the file of that name. */
 		r = from && !looks_like_path(word) ? parse_range(word, &range.first, &range.count) : -1;
 		if (!r) {
 			code = add_range(t, &range, false);

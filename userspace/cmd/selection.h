@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the arguments of a command name: chunks by number, or files. */
+/* Arguments of a command that select chunks, by number or by file. */
 #ifndef TIERCTL_TARGET_H
 #define TIERCTL_TARGET_H
 
@@ -14,17 +14,17 @@ struct target_path {
 struct target {
 	struct set_list list;
 	struct set *set;
-	struct ranges chunks;	/* of all that was named, settled */
-	struct ranges numbered;	/* those named by number, settled */
+	struct ranges chunks;	/* all selected chunks, settled */
+	struct ranges numbered;	/* chunks selected by number, settled */
 	unsigned int nr_paths;
 	struct target_path *path;
-	bool all;		/* nothing but the set was named */
+	bool all;		/* only the set was named */
 };
 
 enum target_flags {
 	TARGET_WHOLE = 1,	/* SET alone means all its chunks */
-	TARGET_SYNC = 2,	/* files that are only in memory are written first */
-	TARGET_EMPTY = 4,	/* files without blocks will do */
+	TARGET_SYNC = 2,	/* data of files that is only in memory is written first */
+	TARGET_EMPTY = 4,	/* files without blocks are allowed */
 };
 
 /*

@@ -19,8 +19,8 @@
 #include "view/render.h"
 
 /*
- * The sets that were named, or all.  Devices are read only if that is needed.
- * false if one was not found, with the error said.
+ * The named sets, or all. Devices are read only if needed. False if a set was not found, with
+ * the error said.
  */
 static bool choose(const struct args *args, struct set_list *list, struct set ***chosen, unsigned int *nr)
 {
@@ -52,7 +52,7 @@ static bool choose(const struct args *args, struct set_list *list, struct set **
 	return found_all;
 }
 
-/* A disk that was unplugged may be back under another name, of which an active set knows nothing. */
+/* A disk that was unplugged may be back under another name, which an active set does not know. */
 static void look_for_missing(struct tier_context *ctx, struct set **sets, unsigned int nr)
 {
 	struct member_list members;
@@ -181,7 +181,7 @@ static void leave_out_hidden(struct member_list *devices, const struct set_list 
 	devices->nr = kept;
 }
 
-/* Among devices: what should not be there.  Among sets: what is not there. */
+/* Devices that should not be there, and missing parts of sets. */
 static bool scan_needs_attention(const struct member_list *devices, const struct set_list *sets)
 {
 	unsigned int i;
@@ -189,7 +189,7 @@ static bool scan_needs_attention(const struct member_list *devices, const struct
 	for (i = 0; i < devices->nr; i++) {
 		struct role role;
 
-		/* That a path is there is as it should be. */
+		/* A path that is there is normal. */
 		if (is_hidden(&devices->member[i], sets))
 			continue;
 		role_of(&devices->member[i], sets, &role);

@@ -23,9 +23,12 @@
 #include "view/render.h"
 
 #define INTERVAL_MS	2000
-/* Hot chunks or files that are listed where there is no screen to fill. */
+/* Number of hot chunks or files that are listed without a screen. */
 #define LISTED		10
-/* The index of files is made anew after so long, and not more than this part of the time. */
+/*
+ * The index of files is made again after this time, or later if that would take too large a part
+ * of the time.
+ */
 #define INDEX_MS	60000
 #define INDEX_PART	20
 
@@ -37,7 +40,7 @@ struct top {
 	struct samples *before;
 	uint64_t interval_ms;
 	bool once;
-	bool on_screen;			/* which errors would go across */
+	bool on_screen;			/* errors would spoil the screen */
 	bool files;
 	struct file_index index;
 	bool have_index;
@@ -63,7 +66,10 @@ static void choose(struct top *top)
 	}
 }
 
-/* The sets as they are now; what was known of their files goes by their place in memory. */
+/*
+ * Loads the sets as they are now; the index of files refers to sets by address, so it is
+ * dropped.
+ */
 static void load(struct top *top)
 {
 	if (top->have_index)
@@ -86,7 +92,7 @@ static void refresh_index(struct top *top)
 	top->have_index = true;
 }
 
-/* The status does not name devices, nor a size to the sector. */
+/* Compared by the table: the status has neither the devices nor the exact size. */
 static bool still_the_same(struct set *s)
 {
 	uint64_t chunks = s->status.chunks;
@@ -104,7 +110,7 @@ static bool still_the_same(struct set *s)
 	return true;
 }
 
-/* A set that has gone, failed or changed is loaded again.  False if one that was named is gone. */
+/* Loads sets again if one has gone, failed or changed. False if a named set is gone. */
 static bool update(struct top *top)
 {
 	unsigned int i;
@@ -235,7 +241,7 @@ static void add_set(const struct top *top, const struct report *r, unsigned int 
 	hot_free(&hot);
 }
 
-/* What LVM has to say takes long to ask for, every other second. */
+/* LVM is too slow to be asked every other second. */
 static struct report *make_reports(const struct top *top)
 {
 	struct report *reports = reports_since(top->chosen, top->nr, top->before);
@@ -245,7 +251,7 @@ static struct report *make_reports(const struct top *top)
 	return reports;
 }
 
-/* rows: that a screen has, 0 for no screen. */
+/* rows of the screen, 0 for no screen. */
 static void make_frame(struct top *top, unsigned int rows, struct text *t)
 {
 	struct report *reports = make_reports(top);
@@ -266,7 +272,7 @@ static void make_frame(struct top *top, unsigned int rows, struct text *t)
 	top->before = samples_take(top->chosen, top->nr);
 }
 
-/* Rates need two looks. */
+/* Rates need two measurements. */
 static void first_look(struct top *top)
 {
 	load(top);
@@ -370,7 +376,7 @@ static bool handle_key(struct top *top, int key)
 static int run_screen(struct top *top)
 {
 	SCREEN *screen = newterm(NULL, stdout, stdin);
-	/* Something to see at once; rates follow soon. */
+	/* The first screen appears at once; rates follow soon. */
 	int key = 0, wait = top->interval_ms < 1000 ? top->interval_ms : 1000;
 	bool there;
 

@@ -44,7 +44,7 @@ int cmd_resume(const struct args *args)
 	return pause_each(args, "resume", false);
 }
 
-/* What is wrong with a key that the set does not have; the caller frees it. */
+/* The error for a key that the set does not have; the caller frees. */
 static char *no_key(const struct set *s, const char *key)
 {
 	struct suggestion g;
@@ -64,8 +64,8 @@ static char *no_key(const struct set *s, const char *key)
 }
 
 /*
- * Looked at before the value, which is judged by what the key is; one of a tier is
- * known to tunable_parse().
+ * The key is checked before the value, whose range depends on it; tunable_parse() knows the keys
+ * of tiers.
  */
 static char *check_key(const struct set *s, const char *assignment)
 {
@@ -78,7 +78,7 @@ static char *check_key(const struct set *s, const char *assignment)
 	return wrong;
 }
 
-/* All assignments, or none and the error said. */
+/* Parses all assignments, or returns NULL with the error said. */
 static struct tunable *parse_all(const struct set *s, const struct args *args, unsigned int nr)
 {
 	struct tunable *list = xcalloc(nr, sizeof(*list));
@@ -106,14 +106,14 @@ static struct tunable *parse_all(const struct set *s, const struct args *args, u
 	return list;
 }
 
-/* Gives those that were set already the values they had. */
+/* Restores the old values of tunables that were set already. */
 static void take_back(const struct set *s, const struct tunable *list, unsigned int nr)
 {
 	while (nr--)
 		send_message(s, "set %s %s", list[nr].key, status_tunable(&s->status, list[nr].key));
 }
 
-/* As tierctl get says it, and what that means. */
+/* Prints a tunable as tierctl get does, and its meaning. */
 static void say_tunable(const struct set *s, const struct tunable *t)
 {
 	char *text = tunable_text(t->key, t->value, s->chunk_sectors);
