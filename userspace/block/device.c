@@ -82,15 +82,15 @@ static bool parse_devno(const char *s, dev_t *dev)
 static char *kernel_name(dev_t dev)
 {
 	char *path = xasprintf("/sys/dev/block/%u:%u", major(dev), minor(dev));
-	char target[PATH_MAX], *slash, *name, *c;
-	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	char directory[PATH_MAX], *slash, *name, *c;
+	ssize_t len = readlink(path, directory, sizeof(directory) - 1);
 
 	free(path);
 	if (len < 0)
 		return NULL;
-	target[len] = '\0';
-	slash = strrchr(target, '/');
-	name = xstrdup(slash ? slash + 1 : target);
+	directory[len] = '\0';
+	slash = strrchr(directory, '/');
+	name = xstrdup(slash ? slash + 1 : directory);
 	/* sysfs writes the slash of cciss/c0d0 as an exclamation mark. */
 	for (c = name; *c; c++)
 		if (*c == '!')

@@ -48,7 +48,7 @@ static void leave_event(struct tier_context *ctx)
 		    strerror(errno));
 }
 
-static int activate_by_event(const struct args *args, const struct activation *how)
+static int activate_by_event(const struct args *args, const struct activation *options)
 {
 	int code = EXIT_DONE;
 	unsigned int i;
@@ -56,11 +56,11 @@ static int activate_by_event(const struct args *args, const struct activation *h
 	terminal_of(args->ctx)->quiet = true;
 	leave_event(args->ctx);
 	for (i = 0; i < args->nr; i++)
-		code = worse_exit_code(code, activate_auto_named(args->ctx, args->word[i], how));
-	return args->nr ? code : activate_auto_all(args->ctx, how);
+		code = worse_exit_code(code, activate_auto_named(args->ctx, args->word[i], options));
+	return args->nr ? code : activate_auto_all(args->ctx, options);
 }
 
-static int activate_by_user(const struct args *args, const struct activation *how)
+static int activate_by_user(const struct args *args, const struct activation *options)
 {
 	struct set_list list;
 	int code = EXIT_DONE;
@@ -70,18 +70,18 @@ static int activate_by_user(const struct args *args, const struct activation *ho
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
-		code = worse_exit_code(code, s ? activate_or_finish(s, how) : EXIT_FAILED);
+		code = worse_exit_code(code, s ? activate_or_finish(s, options) : EXIT_FAILED);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
 		if (!list.set[i].dm.table)
-			code = worse_exit_code(code, activate_or_finish(&list.set[i], how));
+			code = worse_exit_code(code, activate_or_finish(&list.set[i], options));
 	sets_free(&list);
 	return code;
 }
 
 int cmd_activate(const struct args *args)
 {
-	struct activation how = {
+	struct activation options = {
 		.name = args->given[OPT_NAME] ? args->value[OPT_NAME] : NULL,
 		.read_only = args->given[OPT_READ_ONLY],
 		.degraded = args->given[OPT_DEGRADED],
@@ -91,15 +91,15 @@ int cmd_activate(const struct args *args)
 	};
 	int code = check_which(args, "activate");
 
-	if (!code && how.name)
-		code = check_name(args->ctx, how.name, "activate");
+	if (!code && options.name)
+		code = check_name(args->ctx, options.name, "activate");
 	if (!code)
-		code = parse_features(args, "activate", &how.features);
-	if (!code && how.read_only)
-		strings_add(&how.features, "read_only");
+		code = parse_features(args, "activate", &options.features);
+	if (!code && options.read_only)
+		strings_add(&options.features, "read_only");
 	if (!code)
-		code = how.automatic ? activate_by_event(args, &how) : activate_by_user(args, &how);
-	strings_free(&how.features);
+		code = options.automatic ? activate_by_event(args, &options) : activate_by_user(args, &options);
+	strings_free(&options.features);
 	return code;
 }
 

@@ -720,7 +720,7 @@ static int activate(struct tier_context *ctx, const char *set_hex, const char *n
 	return code;
 }
 
-static int do_it(struct request *q)
+static int convert_origin(struct request *q)
 {
 	const char *name = q->c.name, *set = q->lv ? name : q->dm_name;
 	bool held;
@@ -777,7 +777,7 @@ static int convert(struct request *q)
 	if (!agree_to_wipe(q))
 		return EXIT_FAILED;
 	if (!q->args->ctx->dry_run)
-		return do_it(q);
+		return convert_origin(q);
 	make_parts(q);
 	say_rest(q);
 	return EXIT_DONE;

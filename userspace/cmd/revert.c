@@ -508,7 +508,7 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
 		return -EAGAIN;
 	case REVERT_BEFORE:
 		return resume(v->s) ? -EIO : -EAGAIN;
-	case REVERT_MOMENT:
+	case REVERT_TAKEOVER:
 		return same_home(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
 	default:
 		err(args->ctx, ERR_IO, "%s: its metadata cannot be read.", v->s->name);
@@ -527,9 +527,9 @@ static int mend(const struct args *args, struct reversion *v, const char *name)
 
 	if (args->ctx->dry_run) {
 		r = revert_stage(v->s);
-		if (r == REVERT_BEFORE || r == REVERT_MOMENT)
+		if (r == REVERT_BEFORE || r == REVERT_TAKEOVER)
 			say(args->ctx, "Would resume %s, which an interrupted call left suspended.", name);
-		code = r == REVERT_BEFORE || r == REVERT_MOMENT ? EXIT_DONE : -1;
+		code = r == REVERT_BEFORE || r == REVERT_TAKEOVER ? EXIT_DONE : -1;
 	} else if (set_unchanged(v->s)) {
 		r = mend_held(args, v, name);
 		if (!r)

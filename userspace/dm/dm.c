@@ -140,10 +140,10 @@ static int run_with_udev(struct dm_task *task)
 }
 
 /* Runs a task and, if the kernel refuses it, finds out why. */
-static int run_explained(struct dm_task *task, int (*how)(struct dm_task *), char **reason)
+static int run_explained(struct dm_task *task, int (*run)(struct dm_task *), char **reason)
 {
 	int handle = kmsg_open();
-	int r = how(task);
+	int r = run(task);
 	char *text = kmsg_reason(handle);
 
 	if (!r) {
@@ -341,7 +341,7 @@ int dm_create(const char *name, const char *uuid, uint64_t length, const char *p
 }
 
 /* Runs a task with one option that changes a device. */
-static int change(int type, const char *name, int (*option)(struct dm_task *), int (*how)(struct dm_task *),
+static int change(int type, const char *name, int (*option)(struct dm_task *), int (*run)(struct dm_task *),
 		  char **reason)
 {
 	struct dm_task *task = new_task(type, name);
@@ -349,7 +349,7 @@ static int change(int type, const char *name, int (*option)(struct dm_task *), i
 
 	*reason = NULL;
 	if (task && option(task))
-		r = run_explained(task, how, reason);
+		r = run_explained(task, run, reason);
 	return finish_change(task, r, reason);
 }
 

@@ -133,7 +133,7 @@ static bool note_double(struct md_doubles *doubles, u64 chunk, u64 entry)
 }
 
 /* Mapped, tier and place. */
-static u64 where(u64 entry)
+static u64 mapped_place(u64 entry)
 {
 	return entry & (TIER_ENTRY_MAPPED | 0xffULL << TIER_ENTRY_ID_SHIFT | TIER_ENTRY_PLACE_MASK);
 }
@@ -147,7 +147,7 @@ static int by_chunk(const void *a, const void *b)
 
 static int by_place(const void *a, const void *b)
 {
-	u64 x = where(((const struct md_double *)a)->entry), y = where(((const struct md_double *)b)->entry);
+	u64 x = mapped_place(((const struct md_double *)a)->entry), y = mapped_place(((const struct md_double *)b)->entry);
 
 	return x == y ? by_chunk(a, b) : x < y ? -1 : 1;
 }
@@ -187,7 +187,7 @@ void md_doubles_look(struct md_places *places, u64 chunk, u64 entry)
 		return;
 	sort_by_place(doubles);
 	i = find_double(doubles, entry, 0);
-	if (i == doubles->nr || where(doubles->d[i].entry) != where(entry) || doubles->d[i].found)
+	if (i == doubles->nr || mapped_place(doubles->d[i].entry) != mapped_place(entry) || doubles->d[i].found)
 		return;
 	d = &doubles->d[i];
 	i = find_double(doubles, entry, chunk);
@@ -207,7 +207,7 @@ void md_doubles_tell(struct md_doubles *doubles, struct md_problems *p)
 		return;
 	sort_by_place(doubles);
 	for (i = 1; i < doubles->nr; i++)
-		if (where(doubles->d[i].entry) == where(doubles->d[i - 1].entry)) {
+		if (mapped_place(doubles->d[i].entry) == mapped_place(doubles->d[i - 1].entry)) {
 			doubles->d[i].found = doubles->d[i - 1].found;
 			doubles->d[i].keeper = doubles->d[i - 1].keeper;
 		}
@@ -233,7 +233,7 @@ static enum md_entry_verdict judge_mapped(struct md_places *places, u64 chunk, u
 	} else if (place < t->first_place || place - t->first_place >= t->places) {
 		snprintf(why, MD_WHY, "mapped to place %llu of tier id %u, which has places %llu to %llu",
 			 LL(place), t->id, LL(t->first_place), LL(t->first_place + t->places - 1));
-	} else if (md_take(&places->taken, where(entry))) {
+	} else if (md_take(&places->taken, mapped_place(entry))) {
 		return MD_ENTRY_GOOD;
 	} else if (note_double(&places->doubles, chunk, entry)) {
 		return MD_ENTRY_DOUBLE;

@@ -140,7 +140,7 @@ static bool agree_to_hidden(const struct set *s, const char *part, const struct 
  * A path of multipath or a leg of an array carries the same data as the map or the array, which
  * the set should use.
  */
-static bool agree_to_all_hidden(struct set *s, const struct activation *how)
+static bool agree_to_all_hidden(struct set *s, const struct activation *options)
 {
 	unsigned int i;
 
@@ -153,7 +153,7 @@ static bool agree_to_all_hidden(struct set *s, const struct activation *how)
 		if (!t->present || !t->hidden)
 			continue;
 		snprintf(part, sizeof(part), "tier %u", i);
-		if (how->degraded && !s->ctx->force) {
+		if (options->degraded && !s->ctx->force) {
 			warn(s->ctx, "%s: %s (%s) is left out: it is %s.", s->name, part, t->dev.name,
 			     t->hidden);
 			t->present = false;
@@ -263,13 +263,13 @@ static void warn_of_slow(const struct set *s)
  * Whether convert or revert was interrupted and can go on. A call by --auto waits until
  * everything that has to be cleaned up is there: nobody would come back for the rest.
  */
-static bool interrupted_set(const struct set *s, const struct activation *how)
+static bool interrupted_set(const struct set *s, const struct activation *options)
 {
 	if (s->doubled)
 		return false;
 	if (convert_unfinished(s))
 		return !set_missing(s);
-	return revert_unfinished(s) && (!how->automatic || !revert_lacks_tier(s));
+	return revert_unfinished(s) && (!options->automatic || !revert_lacks_tier(s));
 }
 
 /*
@@ -297,9 +297,9 @@ static bool members_unused(const struct set *s, bool read_only)
 }
 
 /* Checks everything that only the user can decide or mend: false, with the error said. */
-static bool can_activate(struct set *s, const struct activation *how)
+static bool can_activate(struct set *s, const struct activation *options)
 {
-	bool writes = !how->read_only;
+	bool writes = !options->read_only;
 
 	if (convert_unfinished(s) && !convert_committed(s)) {
 		err(s->ctx, ERR_UNFINISHED,
@@ -308,7 +308,7 @@ static bool can_activate(struct set *s, const struct activation *how)
 		return false;
 	}
 	if (s->problem) {
-		bool finish = how->read_only && interrupted_set(s, how);
+		bool finish = options->read_only && interrupted_set(s, options);
 
 		err(s->ctx, s->doubled ? ERR_AMBIGUOUS : s->have_meta ? ERR_DAMAGED : ERR_DEGRADED,
 		    "%s: cannot be activated: %s.%s%s", s->name, s->problem,
@@ -318,11 +318,11 @@ static bool can_activate(struct set *s, const struct activation *how)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
-	if (activate_metadata_stale(s) || !fits(s, writes, how->degraded))
+	if (activate_metadata_stale(s) || !fits(s, writes, options->degraded))
 		return false;
-	if (writes && !s->ctx->force && !keep_off(s, how->degraded))
+	if (writes && !s->ctx->force && !keep_off(s, options->degraded))
 		return false;
-	if ((set_missing(s) || set_stale(s)) && !how->degraded) {
+	if ((set_missing(s) || set_stale(s)) && !options->degraded) {
 		say_lacking(s);
 		return false;
 	}
@@ -384,10 +384,10 @@ static int make_device(const struct set *s, const char *name, const char *params
 	return r;
 }
 
-static int activate(struct set *s, const struct activation *how)
+static int activate(struct set *s, const struct activation *options)
 {
-	const char *name = how->name ? how->name : s->dm_name;
-	bool read_only = how->read_only;
+	const char *name = options->name ? options->name : s->dm_name;
+	bool read_only = options->read_only;
 	char *params, *version = NULL, *reason;
 	int code = EXIT_DONE;
 
@@ -396,7 +396,7 @@ static int activate(struct set *s, const struct activation *how)
 		say(s->ctx, "%s: is active already.", s->name);
 		return EXIT_DONE;
 	}
-	if (!can_activate(s, how))
+	if (!can_activate(s, options))
 		return EXIT_FAILED;
 	if (!name || !is_name(name)) {
 		err(s->ctx, ERR_USAGE, "%s: needs a name for its device: --name NAME", s->name);
@@ -422,10 +422,10 @@ static int activate(struct set *s, const struct activation *how)
 		return EXIT_FAILED;
 	}
 	free(version);
-	if (!read_only && !how->unchecked && !s->ctx->dry_run && !check_before_activation(s))
+	if (!read_only && !options->unchecked && !s->ctx->dry_run && !check_before_activation(s))
 		return EXIT_FAILED;
 
-	params = build_table(s, &how->features);
+	params = build_table(s, &options->features);
 	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
 	if (s->ctx->dry_run) {
 		say(s->ctx, "Would activate %s with the table:\n0 %llu tier %s", name,
@@ -438,7 +438,7 @@ static int activate(struct set *s, const struct activation *how)
 			    set_missing(s) ? ", degraded" : "");
 			if (set_missing(s))
 				code = EXIT_ATTENTION;
-			if (!read_only && !strings_have(&how->features, "paused"))
+			if (!read_only && !strings_have(&options->features, "paused"))
 				schedule_follow(s->ctx, s->hex);
 		} else {
 			if (!active_by_now(s)) {
@@ -546,14 +546,14 @@ static int activate_anew(void *context, struct set *s)
 	return activate_or_finish(s, context);
 }
 
-static int activate_afresh(const struct set *before, const struct activation *how)
+static int activate_afresh(const struct set *before, const struct activation *options)
 {
-	return activate_without_remains(before, "activate", activate_anew, (void *)how);
+	return activate_without_remains(before, "activate", activate_anew, (void *)options);
 }
 
 int activate_uuid(struct tier_context *ctx, const char *set_hex)
 {
-	struct activation how = { 0 };
+	struct activation options = { 0 };
 	struct set_list list;
 	int code = EXIT_FAILED;
 	struct set *s;
@@ -561,7 +561,7 @@ int activate_uuid(struct tier_context *ctx, const char *set_hex)
 	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s)
-		code = activate_has_remains(s) ? activate_afresh(s, &how) : activate(s, &how);
+		code = activate_has_remains(s) ? activate_afresh(s, &options) : activate(s, &options);
 	sets_free(&list);
 	return code;
 }
@@ -587,12 +587,12 @@ static bool has_hidden(const struct set *s)
 }
 
 /* With --auto without messages, unless a complete set cannot be activated. */
-static int activate_if_meant(struct set *s, const struct activation *how)
+static int activate_if_meant(struct set *s, const struct activation *options)
 {
-	if (how->automatic &&
-	    (s->active || !(complete(s) || (!s->problem && how->degraded))))
+	if (options->automatic &&
+	    (s->active || !(complete(s) || (!s->problem && options->degraded))))
 		return EXIT_DONE;
-	return activate(s, how);
+	return activate(s, options);
 }
 
 /* Finishes what convert or revert left half-done; true if the set has changed. */
@@ -605,9 +605,9 @@ static bool finish(const struct set *s)
 	return !set_missing(s) && !revert_take_back(s);
 }
 
-static int finish_and_activate(const struct set *interrupted, const struct activation *how)
+static int finish_and_activate(const struct set *interrupted, const struct activation *options)
 {
-	bool automatic = how->automatic, finished = false;
+	bool automatic = options->automatic, finished = false;
 	int code = EXIT_DONE;
 	struct set_list list;
 	struct set *s;
@@ -622,7 +622,7 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	/* The state after that */
 	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
-	if (s && interrupted_set(s, how) && finish(s)) {
+	if (s && interrupted_set(s, options) && finish(s)) {
 		finished = true;
 		sets_free(&list);
 		sets_load(interrupted->ctx, &list, true);
@@ -632,8 +632,8 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	if (finished && (!s || !s->have_meta)) {
 		say(interrupted->ctx, "%s: is no tiered set any more.", interrupted->name);
 	} else if (s) {
-		code = activate_if_meant(s, how);
-	} else if (!automatic && how->named) {
+		code = activate_if_meant(s, options);
+	} else if (!automatic && options->named) {
 		sets_need(&list, interrupted->name);
 		code = EXIT_FAILED;
 	}
@@ -642,24 +642,24 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	return code;
 }
 
-int activate_or_finish(struct set *s, const struct activation *how)
+int activate_or_finish(struct set *s, const struct activation *options)
 {
 	/* As far as --auto can know, the table was wiped on purpose. */
-	if (s->dm.wiped && how->automatic)
+	if (s->dm.wiped && options->automatic)
 		return EXIT_DONE;
 	if (activate_has_remains(s))
-		return activate_afresh(s, how);
+		return activate_afresh(s, options);
 	if (!s->active && has_hidden(s)) {
 		/* The event of these devices, or of the device made of them, comes later. */
-		if (how->automatic)
+		if (options->automatic)
 			return EXIT_DONE;
-		if (!agree_to_all_hidden(s, how))
+		if (!agree_to_all_hidden(s, options))
 			return EXIT_FAILED;
 	}
-	if (!interrupted_set(s, how) || how->read_only)
-		return activate_if_meant(s, how);
+	if (!interrupted_set(s, options) || options->read_only)
+		return activate_if_meant(s, options);
 	if (!s->ctx->dry_run)
-		return finish_and_activate(s, how);
+		return finish_and_activate(s, options);
 	/* A dry run does not finish this, so the resulting set is unknown here. */
 	say(s->ctx, "Would finish what convert or revert left of %s, and activate what is a set.", s->name);
 	return EXIT_DONE;
@@ -669,7 +669,7 @@ int activate_or_finish(struct set *s, const struct activation *how)
  * The members of a set appear all at once, and each of them calls: a second call waits and finds
  * the set active.
  */
-static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct activation *how)
+static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct activation *options)
 {
 	struct set_list list;
 	char hex[UUID_HEX];
@@ -689,14 +689,14 @@ static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct 
 		s = sets_find(&list, hex);
 	}
 	if (s)
-		code = activate_or_finish(s, how);
+		code = activate_or_finish(s, options);
 	sets_free(&list);
 	if (lock >= 0)
 		close(lock);
 	return code;
 }
 
-int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *how)
+int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *options)
 {
 	int code = EXIT_DONE;
 	struct set_list list;
@@ -712,18 +712,18 @@ int activate_auto_named(struct tier_context *ctx, const char *name, const struct
 		member_read(&d, &m);
 		device_free(&d);
 		if (m.kind == MEMBER_METADATA || m.kind == MEMBER_TIER)
-			code = auto_activate(ctx, member_set_uuid(&m), how);
+			code = auto_activate(ctx, member_set_uuid(&m), options);
 		member_free(&m);
 		return code;
 	}
 	sets_load(ctx, &list, true);
 	s = sets_need(&list, name);
-	code = s ? auto_activate(ctx, s->uuid, how) : EXIT_FAILED;
+	code = s ? auto_activate(ctx, s->uuid, options) : EXIT_FAILED;
 	sets_free(&list);
 	return code;
 }
 
-int activate_auto_all(struct tier_context *ctx, const struct activation *how)
+int activate_auto_all(struct tier_context *ctx, const struct activation *options)
 {
 	int code = EXIT_DONE;
 	struct set_list list;
@@ -731,7 +731,7 @@ int activate_auto_all(struct tier_context *ctx, const struct activation *how)
 
 	sets_load(ctx, &list, true);
 	for (i = 0; i < list.nr; i++)
-		code = worse_exit_code(code, auto_activate(ctx, list.set[i].uuid, how));
+		code = worse_exit_code(code, auto_activate(ctx, list.set[i].uuid, options));
 	sets_free(&list);
 	return code;
 }

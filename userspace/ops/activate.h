@@ -18,11 +18,11 @@ struct activation {
 };
 
 /* If convert or revert left the set half-done, finishes that first. An exit code. */
-int activate_or_finish(struct set *s, const struct activation *how);
+int activate_or_finish(struct set *s, const struct activation *options);
 
 /* The set that the device belongs to, or that has the name; NULL: all sets. An exit code. */
-int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *how);
-int activate_auto_all(struct tier_context *ctx, const struct activation *how);
+int activate_auto_named(struct tier_context *ctx, const char *name, const struct activation *options);
+int activate_auto_all(struct tier_context *ctx, const struct activation *options);
 
 /* The worse of two exit codes: failed, then degraded, then done. */
 int worse_exit_code(int a, int b);

@@ -26,7 +26,7 @@
 
 #define COPY_BYTES	(1ULL << 20)
 
-struct moment {
+struct takeover {
 	struct set *s;
 	const struct set_tier *home;
 	struct homes homes;
@@ -54,7 +54,7 @@ static const struct set_tier *home_of(const struct set *s)
 
 static int note_entry(void *context, u64 chunk, u64 entry)
 {
-	struct moment *m = context;
+	struct takeover *m = context;
 
 	if (chunk < m->nr_chunks)
 		m->entry[chunk] = entry;
@@ -65,7 +65,7 @@ static int note_entry(void *context, u64 chunk, u64 entry)
  * A first write that the suspend could not commit is only in memory; so is the news of a failed
  * commit.
  */
-static int check_durable(const struct moment *m)
+static int check_durable(const struct takeover *m)
 {
 	const struct status *st = &m->s->status;
 	u64 v, mapped = 0;
@@ -85,7 +85,7 @@ static int check_durable(const struct moment *m)
 }
 
 /* The device is suspended: the disk has the current metadata. */
-static int read_map(struct moment *m)
+static int read_map(struct takeover *m)
 {
 	const char *reason = "metadata cannot be opened";
 	struct set *s = m->s;
@@ -108,7 +108,7 @@ static int read_map(struct moment *m)
 	return r < 0 ? r : 0;
 }
 
-static bool all_home(const struct moment *m)
+static bool all_home(const struct takeover *m)
 {
 	uint64_t v;
 
@@ -121,7 +121,7 @@ static bool all_home(const struct moment *m)
 }
 
 /* Opens the tier that takes the set's place with that mode, the others for reading. */
-static int open_devices(struct moment *m, int mode)
+static int open_devices(struct takeover *m, int mode)
 {
 	unsigned int i;
 
@@ -148,7 +148,7 @@ static int open_devices(struct moment *m, int mode)
  * Finds the label in force. 1: it is there; 0: the tier has taken the set's place already; -EIO:
  * unknown.
  */
-static int find_label(struct moment *m)
+static int find_label(struct takeover *m)
 {
 	struct tier_label_info label;
 	int found = member_find_label(m->home_fd, m->s->uuid, &label);
@@ -163,7 +163,7 @@ static int find_label(struct moment *m)
 	return found;
 }
 
-static void close_devices(struct moment *m)
+static void close_devices(struct takeover *m)
 {
 	unsigned int i;
 
@@ -182,7 +182,7 @@ static void close_devices(struct moment *m)
  * The place of a chunk's data; *fd is -1 if it has none, so it is zeroes. -EIO: on an unknown
  * tier.
  */
-static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t *at)
+static int find_source(const struct takeover *m, uint64_t chunk, int *fd, uint64_t *at)
 {
 	int rank = set_rank_of(m->s, m->entry[chunk]);
 
@@ -197,7 +197,7 @@ static int find_source(const struct moment *m, uint64_t chunk, int *fd, uint64_t
 }
 
 /* Writes a part of the label area, except the label's block, which is written last. */
-static int write_piece(struct moment *m, uint64_t at, size_t len)
+static int write_piece(struct takeover *m, uint64_t at, size_t len)
 {
 	uint64_t unit = m->home->dev.logical_block;
 
@@ -214,7 +214,7 @@ static int write_piece(struct moment *m, uint64_t at, size_t len)
 	return write_fully(m->home_fd, at, m->buf, len);
 }
 
-static int write_chunk(struct moment *m, uint64_t chunk)
+static int write_chunk(struct takeover *m, uint64_t chunk)
 {
 	uint64_t bytes = m->s->chunk_sectors * SECTOR_SIZE, at = chunk * bytes, from = 0, done;
 	uint64_t len = at + bytes > m->s->length * SECTOR_SIZE ? m->s->length * SECTOR_SIZE - at : bytes;
@@ -233,7 +233,7 @@ static int write_chunk(struct moment *m, uint64_t chunk)
 	return r;
 }
 
-static int write_homeless(struct moment *m)
+static int write_homeless(struct takeover *m)
 {
 	unsigned int i;
 	uint64_t v;
@@ -252,7 +252,7 @@ static int write_homeless(struct moment *m)
 }
 
 /* Writes the label's block, durably. */
-static int write_over_label(struct moment *m, const void *block)
+static int write_over_label(struct takeover *m, const void *block)
 {
 	int r = write_fully(m->home_fd, m->label, block, m->home->dev.logical_block);
 
@@ -304,7 +304,7 @@ static int back_to_set(const struct set *s, const struct set_tier *home, uint64_
 }
 
 /* Writes the data over the whole label area; 0: the tier has taken the set's place. */
-static int overwrite(struct moment *m)
+static int overwrite(struct takeover *m)
 {
 	int r = write_homeless(m);
 
@@ -327,7 +327,7 @@ static int overwrite(struct moment *m)
 	return r;
 }
 
-static int do_moment(struct moment *m)
+static int take_over(struct takeover *m)
 {
 	bool touched = false;
 	int r;
@@ -353,7 +353,7 @@ static int do_moment(struct moment *m)
 
 int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 {
-	struct moment m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "revert" };
+	struct takeover m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "revert" };
 	struct stillness before;
 	char *reason;
 	int r;
@@ -377,7 +377,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 			free(reason);
 		} else {
 			step_reached("revert", "suspended");
-			r = do_moment(&m);
+			r = take_over(&m);
 		}
 		quiet_end(s->ctx, &before);
 	}
@@ -391,7 +391,7 @@ enum revert_stage revert_stage(struct set *s)
 	if (set_read_info(s))
 		return REVERT_UNKNOWN;
 	if (md_has_home(s->info.state))
-		return REVERT_MOMENT;
+		return REVERT_TAKEOVER;
 	/* Only the message "revert" makes the status say paused although nobody has paused. */
 	if (s->status.kind == STATUS_OK && s->status.paused && !(s->info.flags & TIER_SB_PAUSED) &&
 	    !strings_have(&s->status.features, "paused"))
@@ -426,7 +426,7 @@ int revert_home(const struct set *s)
 
 int revert_mend(struct set *s, unsigned int rank)
 {
-	struct moment m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
+	struct takeover m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
 	int r = open_devices(&m, O_RDWR), label = -1;
 
 	if (!r) {
@@ -453,7 +453,7 @@ int revert_mend(struct set *s, unsigned int rank)
 }
 
 /* Whether all data to be written can be read. */
-static int check_sources(const struct moment *m)
+static int check_sources(const struct takeover *m)
 {
 	uint64_t v, at;
 	int fd, r = 0;
@@ -470,7 +470,7 @@ static int check_sources(const struct moment *m)
 
 int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, bool write)
 {
-	struct moment m = {
+	struct takeover m = {
 		.s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "convert-abort",
 		.nr_chunks = s->info.nr_chunks,
 	};

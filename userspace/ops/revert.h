@@ -34,11 +34,11 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 enum revert_stage {
 	REVERT_NONE,		/* the set was not suspended by revert */
 	REVERT_BEFORE,		/* nothing was changed yet */
-	REVERT_MOMENT,
+	REVERT_TAKEOVER,
 	REVERT_UNKNOWN,		/* the metadata cannot be read */
 };
 enum revert_stage revert_stage(struct set *s);
-/* Rank of the tier that takes the place of a set in REVERT_MOMENT, -1 if unknown. */
+/* Rank of the tier that takes the place of a set in REVERT_TAKEOVER, -1 if unknown. */
 int revert_home(const struct set *s);
 /* Then finishes the last step, or undoes it, as above. The caller has lock_set(). */
 int revert_mend(struct set *s, unsigned int rank);

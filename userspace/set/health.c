@@ -94,7 +94,7 @@ static void add(struct look *l, enum problem_kind kind, const char *device, cons
 }
 
 /* "vg/a (tier 1)", "/dev/sdb (below tier 1, vg/a)"; the caller frees. */
-static char *where(const struct look *l, const struct device *d)
+static char *describe_position(const struct look *l, const struct device *d)
 {
 	char *part = l->rank < 0 ? xstrdup("the metadata") : xasprintf("tier %d", l->rank);
 	char *text;
@@ -128,7 +128,7 @@ static void look_at_blocks(struct look *l, const struct device *d)
 		have = device_attribute_number(l->s->dm.dev, "queue/logical_block_size");
 	if (!l->s->active || !have || d->logical_block <= have)
 		return;
-	name = where(l, d);
+	name = describe_position(l, d);
 	if (l->rank < 0)
 		add(l, PROBLEM_BLOCKS, d->name,
 		    "%s has logical blocks of %u bytes now, and the %s is read and written in %u: give it back a device with such blocks",
@@ -172,7 +172,7 @@ static void add_lost(struct look *l, const struct device *d, const char *dm_name
 	if (l->opaque && !l->array)
 		return;
 	if (!l->array) {
-		name = where(l, d);
+		name = describe_position(l, d);
 		if (device_is_volume(d->dev))
 			add(l, PROBLEM_ERROR, d->name, "%s %s, I/O to it fails: lvchange --refresh %s", name, why, d->name);
 		else
@@ -181,7 +181,7 @@ static void add_lost(struct look *l, const struct device *d, const char *dm_name
 			    name, why, dm_name, dm_name);
 		free(name);
 	} else if (!device_from_number(l->array, &array)) {
-		name = where(l, &array);
+		name = describe_position(l, &array);
 		if (device_is_volume(array.dev))
 			add(l, PROBLEM_DEGRADED, array.name,
 			    "%s has lost a leg: %s %s. When that is mended: lvchange --refresh %s, or to go on with another one: lvconvert --repair %s",
@@ -215,7 +215,7 @@ static void judge_raid(struct look *l, const struct device *d, const char *param
 	filled = strcmp(action, "recover") ? 0 : count_lost(letters, "A") - lost;
 	if (!lost && !filled)
 		return;
-	name = where(l, d);
+	name = describe_position(l, d);
 	if (!lost)
 		add(l, PROBLEM_DEGRADED, d->name,
 		    "%s has %u of %u legs until the other is filled: lvs -o name,copy_percent tells how far it is",
@@ -244,7 +244,7 @@ static void judge_mirror(struct look *l, const struct device *d, const char *par
 		letters = words_next(&w);
 	lost = letters ? count_lost(letters, "A") : 0;
 	if (lost) {
-		name = where(l, d);
+		name = describe_position(l, d);
 		add(l, PROBLEM_DEGRADED, d->name, "%s has lost %u of %u legs: lvconvert --repair %s", name, lost, nr, d->name);
 		free(name);
 	}
@@ -299,7 +299,7 @@ static void look_at_md(struct look *l, const struct device *d)
 	uint64_t lacking = device_attribute_number(d->dev, "md/degraded");
 	uint64_t disks = device_attribute_number(d->dev, "md/raid_disks");
 	char *action = device_attribute(d->dev, "md/sync_action");
-	char *name = where(l, d);
+	char *name = describe_position(l, d);
 
 	if (lacking && action && !strcmp(action, "recover"))
 		add(l, PROBLEM_DEGRADED, d->name,
@@ -319,7 +319,7 @@ static int look_at(void *context, dev_t dev);
 static void look_at_device(struct look *l, const struct device *d)
 {
 	char *dm_name = device_attribute(d->dev, "dm/name"), *level = device_attribute(d->dev, "md/level");
-	char *name = where(l, d), *how;
+	char *name = describe_position(l, d), *how;
 	struct dm_line *lines;
 	unsigned int i, nr;
 

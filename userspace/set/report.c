@@ -14,7 +14,7 @@
 #include "set/lock.h"
 
 /* Takes ownership of code. */
-static struct attention *add_attention(struct report *r, char *code)
+static struct attention *new_attention(struct report *r, char *code)
 {
 	struct attention *a;
 
@@ -25,9 +25,9 @@ static struct attention *add_attention(struct report *r, char *code)
 }
 
 __attribute__((format(printf, 4, 5)))
-static void attend(struct report *r, const char *code, int tier, const char *fmt, ...)
+static void add_attention(struct report *r, const char *code, int tier, const char *fmt, ...)
 {
-	struct attention *a = add_attention(r, xstrdup(code));
+	struct attention *a = new_attention(r, xstrdup(code));
 	va_list ap;
 
 	a->tier = tier;
@@ -38,9 +38,9 @@ static void attend(struct report *r, const char *code, int tier, const char *fmt
 	va_end(ap);
 }
 
-void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
+void report_attention(struct report *r, const char *code, const char *device, const char *fmt, ...)
 {
-	struct attention *a = add_attention(r, xstrdup(code));
+	struct attention *a = new_attention(r, xstrdup(code));
 	va_list ap;
 
 	a->device = xstrdup(device);
@@ -59,14 +59,14 @@ static char *problem_code(enum problem_kind kind, int rank)
 	return xasprintf("%s_%s", !own ? "part" : rank < 0 ? "metadata" : "tier", problem_word(kind));
 }
 
-static void attend_part(struct report *r, int rank, struct health *h)
+static void find_problems(struct report *r, int rank, struct health *h)
 {
 	unsigned int i;
 
 	health_look(r->set, rank, h);
 	for (i = 0; i < h->nr; i++) {
 		const struct problem *p = &h->problem[i];
-		struct attention *a = add_attention(r, problem_code(p->kind, rank));
+		struct attention *a = new_attention(r, problem_code(p->kind, rank));
 
 		a->tier = rank;
 		a->device = p->device ? xstrdup(p->device) : NULL;
@@ -78,7 +78,7 @@ static void attend_part(struct report *r, int rank, struct health *h)
 }
 
 /* lvextend takes free extents. */
-static void attend_extended(struct report *r)
+static void find_extended(struct report *r)
 {
 	const struct set *s = r->set;
 	char size[SIZE_TEXT];
@@ -89,12 +89,12 @@ static void attend_extended(struct report *r)
 
 		if (s->active && t->present && t->places &&
 		    geometry_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors) > t->places)
-			attend(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
-			       i, t->dev.name, format_size(size, t->dev.size), s->name);
+			add_attention(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
+				      i, t->dev.name, format_size(size, t->dev.size), s->name);
 	}
 }
 
-static void attend_tiers(struct report *r)
+static void find_in_tiers(struct report *r)
 {
 	const struct set *s = r->set;
 	unsigned int i;
@@ -102,25 +102,25 @@ static void attend_tiers(struct report *r)
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
 
-		attend_part(r, i, &r->tier_health[i]);
+		find_problems(r, i, &r->tier_health[i]);
 		if (!t->present)
 			continue;
 		if (set_tier_failing(s, i)) {
-			attend(r, "tier_errors", i, t->state == 'E' ?
-			       "tier %u (%s): %llu I/O errors, and it is being emptied; what cannot be read stays there. How far it is: tierctl wait %s --evacuated %u" :
-			       "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
-			       i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
+			add_attention(r, "tier_errors", i, t->state == 'E' ?
+				      "tier %u (%s): %llu I/O errors, and it is being emptied; what cannot be read stays there. How far it is: tierctl wait %s --evacuated %u" :
+				      "tier %u (%s): %llu I/O errors; after a write error nothing new is placed there. When it has been seen to: tierctl admit %s %u",
+				      i, t->dev.name, (unsigned long long)s->status.tier[i].errors, s->name, i);
 		} else if (t->stale) {
 			const char *what = t->label_generation < t->generation ? "tier stale: " : "metadata stale: ";
 			char *age = set_tier_age(t);
 
-			attend(r, "tier_stale", i, "%stier %u (%s) %s", t->slot_lost ? "" : what, i, t->dev.name, age);
+			add_attention(r, "tier_stale", i, "%stier %u (%s) %s", t->slot_lost ? "" : what, i, t->dev.name, age);
 			free(age);
 		} else if (t->foreign) {
-			attend(r, "tier_foreign", i, "tier %u (%s) carries %s beside its label", i, t->dev.name,
-			       t->foreign);
+			add_attention(r, "tier_foreign", i, "tier %u (%s) carries %s beside its label", i, t->dev.name,
+				      t->foreign);
 		} else if (t->hidden) {
-			attend(r, "tier_hidden", i, "tier %u (%s) is %s", i, t->dev.name, t->hidden);
+			add_attention(r, "tier_hidden", i, "tier %u (%s) is %s", i, t->dev.name, t->hidden);
 		}
 	}
 }
@@ -130,7 +130,7 @@ static bool read_only_wanted(const struct set *s)
 	return s->dm.read_only || strings_have(&s->status.features, "read_only");
 }
 
-static void attend_active(struct report *r)
+static void find_in_active(struct report *r)
 {
 	const struct set *s = r->set;
 	const struct status *st = &s->status;
@@ -138,47 +138,47 @@ static void attend_active(struct report *r)
 
 	if (s->dm.wiped) {
 		point = device_mount_point(s->dm.dev);
-		attend(r, "error_table", -1,
-		       "its device has a table of \"error\" and fails every I/O, as dmsetup remove --force leaves it: %s%s%stierctl activate %s",
-		       point ? "umount " : s->dm.open_count ? "close it, then " : "", point ? point : "",
-		       point ? " && " : "", s->name);
+		add_attention(r, "error_table", -1,
+			      "its device has a table of \"error\" and fails every I/O, as dmsetup remove --force leaves it: %s%s%stierctl activate %s",
+			      point ? "umount " : s->dm.open_count ? "close it, then " : "", point ? point : "",
+			      point ? " && " : "", s->name);
 		free(point);
 		return;
 	}
 	if (!s->have_table) {
-		attend(r, "no_table", -1, "no table is loaded: tierctl activate %s", s->name);
+		add_attention(r, "no_table", -1, "no table is loaded: tierctl activate %s", s->name);
 		return;
 	}
 	if (s->dm.removal_waits)
-		attend(r, "removal_waits", -1,
-		       "is taken away as soon as it is closed, as dmsetup remove --deferred asked for. To keep it: dmsetup message %s 0 @cancel_deferred_remove",
-		       s->dm_name);
+		add_attention(r, "removal_waits", -1,
+			      "is taken away as soon as it is closed, as dmsetup remove --deferred asked for. To keep it: dmsetup message %s 0 @cancel_deferred_remove",
+			      s->dm_name);
 	if (s->dm.suspended) {
 		resume = set_resume_command(s);
-		attend(r, "suspended", -1, "suspended: I/O to it waits (%s)", resume);
+		add_attention(r, "suspended", -1, "suspended: I/O to it waits (%s)", resume);
 		free(resume);
 	}
 	if (st->kind == STATUS_FAIL)
-		attend(r, "failed", -1, "failed: every I/O to it is an error; the kernel log says why");
+		add_attention(r, "failed", -1, "failed: every I/O to it is an error; the kernel log says why");
 	if (st->kind == STATUS_ERROR)
-		attend(r, "metadata_error", -1, "its metadata cannot be queried; the kernel log says why");
+		add_attention(r, "metadata_error", -1, "its metadata cannot be queried; the kernel log says why");
 	if (st->kind == STATUS_WAITS)
-		attend(r, "no_answer", -1, "the kernel does not tell how it is doing: it waits for the metadata device");
+		add_attention(r, "no_answer", -1, "the kernel does not tell how it is doing: it waits for the metadata device");
 	else if (s->meta_hangs)
-		attend(r, "no_answer", -1, "the metadata device %s does not answer", s->meta_dev.name);
+		add_attention(r, "no_answer", -1, "the metadata device %s does not answer", s->meta_dev.name);
 	if (st->kind != STATUS_OK)
 		return;
 	if (st->needs_check)
-		attend(r, "needs_check", -1, "its metadata needs a check");
+		add_attention(r, "needs_check", -1, "its metadata needs a check");
 	if (st->read_only && !read_only_wanted(s))
-		attend(r, "read_only", -1, "has fallen to read-only; the kernel log says why");
+		add_attention(r, "read_only", -1, "has fallen to read-only; the kernel log says why");
 	if (set_metadata_low(s))
-		attend(r, "metadata_low", -1, "%u%% of its metadata device is used: grow it",
-		       percent(st->metadata_used, st->metadata_total));
+		add_attention(r, "metadata_low", -1, "%u%% of its metadata device is used: grow it",
+			      percent(st->metadata_used, st->metadata_total));
 	if (st->held && !set_is_dumped(s->hex))
-		attend(r, "metadata_snapshot", -1,
-		       "a metadata snapshot is held, which keeps old metadata: dmsetup message %s 0 release_metadata_snap",
-		       s->dm_name);
+		add_attention(r, "metadata_snapshot", -1,
+			      "a metadata snapshot is held, which keeps old metadata: dmsetup message %s 0 release_metadata_snap",
+			      s->dm_name);
 }
 
 static void set_words(struct report *r)
@@ -239,22 +239,22 @@ static void make(struct report *r, struct set *s)
 	/* Until the ranges have been looked for. */
 	r->lost_cut = set_missing(s) > 0;
 	if (s->active) {
-		attend_active(r);
+		find_in_active(r);
 		count_active(r);
 	} else {
 		if (s->problem)
-			attend(r, "incomplete", -1, "%s", s->problem);
+			add_attention(r, "incomplete", -1, "%s", s->problem);
 		if (s->info.flags & TIER_SB_NEEDS_CHECK)
-			attend(r, "needs_check", -1, "its metadata needs a check");
+			add_attention(r, "needs_check", -1, "its metadata needs a check");
 		if (s->meta_hidden)
-			attend(r, "metadata_hidden", -1, "its metadata device %s is %s", s->meta_dev.name,
-			       s->meta_hidden);
+			add_attention(r, "metadata_hidden", -1, "its metadata device %s is %s", s->meta_dev.name,
+				      s->meta_hidden);
 		r->have_chunks = set_count_chunks(s, r->used, &r->mapped, &r->pinned);
 		r->chunks = s->info.nr_chunks;
 	}
-	attend_tiers(r);
-	attend_extended(r);
-	attend_part(r, -1, &r->meta_health);
+	find_in_tiers(r);
+	find_extended(r);
+	find_problems(r, -1, &r->meta_health);
 	set_words(r);
 }
 

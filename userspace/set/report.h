@@ -63,7 +63,7 @@ struct report *reports_since(struct set **sets, unsigned int nr, const struct sa
 bool report_measurable(const struct set *s);
 
 /* Adds an entry to attention, about a device that may be none of the tiers. */
-void report_attend(struct report *r, const char *code, const char *device, const char *fmt, ...)
+void report_attention(struct report *r, const char *code, const char *device, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -76,24 +76,24 @@ static void look_at_state(struct report *r, const struct lvm_part *p)
 		return;
 	if (lvm_has_role(p, LVM_ROLE_PLACEHOLDER)) {
 		if (p->attributes[4] == 'a')
-			report_attend(r, "placeholder_active", p->name,
-				      "%s is active, which keeps the set from getting its name: lvchange -an %s",
-				      p->name, p->name);
+			report_attention(r, "placeholder_active", p->name,
+					 "%s is active, which keeps the set from getting its name: lvchange -an %s",
+					 p->name, p->name);
 		return;
 	}
 	if (p->attributes[4] == 's' && !is_told(r, "part_suspended", p->name)) {
 		dm_name = dm_name_from_lv(p->name);
-		report_attend(r, "part_suspended", p->name, "%s is suspended, I/O to it waits: dmsetup resume %s",
-			      p->name, dm_name);
+		report_attention(r, "part_suspended", p->name, "%s is suspended, I/O to it waits: dmsetup resume %s",
+				 p->name, dm_name);
 		free(dm_name);
 	} else if (p->attributes[4] != 'a' && p->attributes[4] != 's') {
 		advice = lvm_activation_advice(r->set->ctx, p);
-		report_attend(r, "part_inactive", p->name, "%s is a part of it and not active: %s", p->name, advice);
+		report_attention(r, "part_inactive", p->name, "%s is a part of it and not active: %s", p->name, advice);
 		free(advice);
 	}
 	if (p->attributes[1] == 'r' && !is_told(r, "part_read_only", p->name))
-		report_attend(r, "part_read_only", p->name, "%s is a part of it and was made read-only: lvchange -prw %s",
-			      p->name, p->name);
+		report_attention(r, "part_read_only", p->name, "%s is a part of it and was made read-only: lvchange -prw %s",
+				 p->name, p->name);
 }
 
 /* revert finds the converted volume by its tags. */
@@ -103,8 +103,8 @@ static void look_for_lost_tags(struct report *r)
 	char *command = volumes_tag_command(r->set, &name);
 
 	if (command)
-		report_attend(r, "tags_lost", name, "%s has lost its tags, by which tierctl revert finds it: %s", name,
-			      command);
+		report_attention(r, "tags_lost", name, "%s has lost its tags, by which tierctl revert finds it: %s", name,
+				 command);
 	free(command);
 }
 
@@ -116,13 +116,13 @@ static void look_at_origin(const struct look *l)
 	char *both = xasprintf("%s/%s", o->vg, l->old), *dm_name = dm_name_from_lv(both);
 
 	if (strcmp(o->lv, want))
-		report_attend(l->r, "part_renamed", o->name,
-			      "%s is what %s was made of, and has to be called %s: lvrename %s %s %s", o->name, s->name,
-			      want, o->vg, o->lv, want);
+		report_attention(l->r, "part_renamed", o->name,
+				 "%s is what %s was made of, and has to be called %s: lvrename %s %s %s", o->name, s->name,
+				 want, o->vg, o->lv, want);
 	/* The group was renamed; LVM does not know that the set has its name, too. */
 	if (s->active && s->lv && strcmp(s->dm_name, dm_name))
-		report_attend(l->r, "group_renamed", both, "its volume group is called %s now: dmsetup rename %s %s",
-			      o->vg, s->dm_name, dm_name);
+		report_attention(l->r, "group_renamed", both, "its volume group is called %s now: dmsetup rename %s %s",
+				 o->vg, s->dm_name, dm_name);
 	free(dm_name);
 	free(both);
 	free(want);
@@ -138,10 +138,10 @@ static void look_at_size(const struct look *l)
 
 	if (p->size == lvm_whole_extents(p, size))
 		return;
-	report_attend(l->r, more ? "placeholder_extended" : "placeholder_reduced", p->name,
-		      "LVM was told to %s %s to %s, but the set is %s as before: tierctl resize --size %llus %s",
-		      more ? "extend" : "reduce", p->name, format_size(a, p->size), format_size(b, size),
-		      (unsigned long long)(more ? p->size / SECTOR_SIZE : s->length), s->name);
+	report_attention(l->r, more ? "placeholder_extended" : "placeholder_reduced", p->name,
+			 "LVM was told to %s %s to %s, but the set is %s as before: tierctl resize --size %llus %s",
+			 more ? "extend" : "reduce", p->name, format_size(a, p->size), format_size(b, size),
+			 (unsigned long long)(more ? p->size / SECTOR_SIZE : s->length), s->name);
 }
 
 /* A snapshot of the empty volume that keeps the name. */
@@ -150,9 +150,9 @@ static void look_for_snapshot(const struct look *l)
 	const struct lvm_part *p = l->placeholder, *snapshot = lvm_find_snapshot(l->all, p);
 
 	if (snapshot)
-		report_attend(l->r, "placeholder_snapshot", snapshot->name,
-			      "%s is a snapshot of the empty volume that keeps the name %s for it, and holds nothing of it: lvremove %s",
-			      snapshot->name, p->name, snapshot->name);
+		report_attention(l->r, "placeholder_snapshot", snapshot->name,
+				 "%s is a snapshot of the empty volume that keeps the name %s for it, and holds nothing of it: lvremove %s",
+				 snapshot->name, p->name, snapshot->name);
 }
 
 /* While a volume has the set's name, LVM gives the name to no other volume. */
@@ -163,18 +163,18 @@ static void look_at_placeholder(const struct look *l)
 	char *name = xasprintf("%s/%s", o->vg, l->old), *command;
 
 	if (by_name && by_name != p && by_name != o) {
-		report_attend(l->r, "name_taken", name,
-			      "%s is no part of it, but has its name, which it cannot keep: lvrename %s %s OTHER", name,
-			      o->vg, l->old);
+		report_attention(l->r, "name_taken", name,
+				 "%s is no part of it, but has its name, which it cannot keep: lvrename %s %s OTHER", name,
+				 o->vg, l->old);
 	} else if (p && strcmp(p->lv, l->old)) {
-		report_attend(l->r, "placeholder_renamed", p->name,
-			      "%s is the volume that keeps the name %s for it: lvrename %s %s %s", p->name, name,
-			      p->vg, p->lv, l->old);
+		report_attention(l->r, "placeholder_renamed", p->name,
+				 "%s is the volume that keeps the name %s for it: lvrename %s %s %s", p->name, name,
+				 p->vg, p->lv, l->old);
 	} else if (!p) {
 		command = lvm_placeholder_command(l->r->set->ctx, o->vg, l->old,
 						  lvm_whole_extents(o, s->length * SECTOR_SIZE), s->hex);
-		report_attend(l->r, "placeholder_missing", name,
-			      "the volume that keeps the name %s for it is gone: %s", name, command);
+		report_attention(l->r, "placeholder_missing", name,
+				 "the volume that keeps the name %s for it is gone: %s", name, command);
 		free(command);
 	}
 	if (p) {
