@@ -104,11 +104,11 @@ demo:				## a guest with a fast and a slow disk shows what this is about
 	@$(MAKE) -s -C userspace
 	@ci/demo/run $(or $(KERNEL),6.1)
 
-# What is installed is for the kernel that runs, unless another is named.
+# Installs for the running kernel, unless another kernel is named.
 install: install-modules install-userspace	## modules (running kernel, or KDIR=DIR), tools, manual pages
 
 INSTALL_FROM = $(or $(abspath $(KDIR)),/lib/modules/$(shell uname -r)/build)
-# The kernel's own target runs depmod only where System.map is, which Debian's headers lack.
+# The kernel's own target runs depmod only if System.map is there, which Debian's headers lack.
 install-modules:
 	$(if $(KDIR),,$(if $(filter-out running,$(KERNEL)),$(error install takes KDIR=DIR or the running kernel)))
 	ci/build-modules $(or $(abspath $(KDIR)),running)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the scripts of ci/ share.  Sourced, never run.
+# Shared by the scripts of ci/. Sourced, never run.
 
 # shellcheck disable=SC2034	# this and others are for whoever sources this file
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# Everything that is downloaded or unpacked lives here and can be rebuilt.
+# All downloaded and unpacked files are here and can be fetched again.
 cache=${DM_TIER_CACHE:-/var/cache/dm-tier}
 # shellcheck disable=SC2034
 all_series="6.1 6.12 7.x"
@@ -25,8 +25,8 @@ alarming+='|recursive lock detected|dm_put_device call missing'
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-# kernel_dir SERIES: where that kernel is, or would be, in the cache.  One that
-# ci/setup/debug-kernel makes is built anew when its source or configuration changes.
+# kernel_dir SERIES: the folder of that kernel in the cache. A kernel of ci/setup/debug-kernel is
+# built anew when its source or configuration changes.
 kernel_dir()
 {
 	local version=none hash
@@ -40,7 +40,7 @@ kernel_dir()
 	esac
 }
 
-# not_for SERIES FILE: why this kernel is not one for that test, or nothing
+# not_for SERIES FILE: why that test does not run on this kernel, or nothing
 not_for()
 {
 	local words='debug kernel'
@@ -51,8 +51,8 @@ not_for()
 	sed -nE "s/^# ($words) only: //p" "$2"
 }
 
-# locked NAME COMMAND...: run COMMAND while holding the lock NAME, so that two
-# runs that share a cache do not unpack the same thing at the same time.
+# locked NAME COMMAND...: runs COMMAND while it holds the lock NAME, so that two runs with the
+# same cache do not unpack the same files at the same time.
 locked()
 {
 	local name=$1 fd rc
@@ -66,9 +66,9 @@ locked()
 	return "$rc"
 }
 
-# kvm_works VMLINUZ: does a stock kernel boot under KVM here?  /dev/kvm may be there
-# and hang every guest.  A kernel without a root file system panics once it is
-# up, which is proof enough.  The answer holds until this machine reboots.
+# kvm_works VMLINUZ: does a stock kernel boot under KVM here? /dev/kvm may be there and hang
+# every guest. A kernel without a root file system panics once it is up, which is proof enough.
+# The answer holds until this machine reboots.
 kvm_works()
 {
 	local answer
@@ -89,22 +89,21 @@ kvm_works()
 	[ "$(<"$answer")" = yes ]
 }
 
-# Where KVM does not work: a plain CPU boots and runs faster than one with all
-# features; a clock read from the TSC spares a trip into QEMU at each reading; and
-# programs that always lie at the same address are translated only once.  CPUs in one
-# thread take turns, so that one that waits for another gives way to it, where it
-# would go round and round in a thread of its own: that takes three times as long.
-# DM_TIER_TCG=multi is for races that need CPUs at the same time.  cmpxchg16b is left
-# out, as QEMU 7.2 can take what it finds in a register for the flags after it: with an
-# interrupt right then the kernel single-steps, and warns of that.
+# Settings without KVM. A plain CPU boots and runs faster than one with all features; a clock
+# read from the TSC avoids a call of QEMU at each reading; and programs that always lie at the
+# same address are translated only once. Emulated CPUs share one thread and take turns: in
+# threads of their own, a CPU that waits for another would spin, which takes three times as long.
+# DM_TIER_TCG=multi is for races that need CPUs at the same time. cmpxchg16b is left out: after
+# it QEMU 7.2 may take the contents of a register for the flags, and if an interrupt comes right
+# then the kernel single-steps, and warns about that.
 # shellcheck disable=SC2034
 emulated_qemu=(-accel "tcg,thread=${DM_TIER_TCG:-single}"
 	       -cpu 'qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,+aes,+pclmulqdq,+rdrand,+invtsc,-cx16')
 # shellcheck disable=SC2034
 emulated_kernel=(mitigations=off tsc=reliable norandmaps)
 
-# mirror main|security: the archive this machine's own apt is configured to use,
-# Debian's public one if it has none.
+# mirror main
+# security: the archive in this machine's own apt configuration, or Debian's public archive.
 mirror()
 {
 	local kind=$1 uri
@@ -122,9 +121,8 @@ mirror()
 	esac
 }
 
-# private_apt DIR SUITE...: point apt at SUITEs alone with state kept in DIR,
-# leaving /etc/apt and the machine's package database out of it.  Sets
-# apt_options.
+# private_apt DIR SUITE...: makes apt use only SUITEs, with its state in DIR, not /etc/apt and
+# the machine's package database. Sets apt_options.
 private_apt()
 {
 	local dir=$1 suite uri
@@ -149,7 +147,7 @@ private_apt()
 	)
 }
 
-# tap_count FILE: what a TAP program said, as "passed failed skipped planned
+# tap_count FILE: counts in the output of a TAP program, as "passed failed skipped planned
 # bailed"; planned is -1 without a plan.
 tap_count()
 {

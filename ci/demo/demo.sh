@@ -1,7 +1,6 @@
 #!/bin/bash
-# The demonstration itself.  Runs in a guest that ci/demo/run starts, with
-# $SLOW_DISK and $FAST_DISK; whatever it claims it checks, and it fails if a
-# claim does not hold.
+# The demonstration itself. Runs in a guest that ci/demo/run starts, with $SLOW_DISK and
+# $FAST_DISK. It checks all that it claims, and fails if a claim does not hold.
 set -Eeuo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=screen.sh
@@ -32,14 +31,14 @@ find_disks()
 	fast=$(readlink -f "$FAST_DISK")
 	slow_dev=$(readlink -f "$SLOW_DISK")
 	sectors=$(blockdev --getsz "$fast")
-	# Partitions, but only the kernel is told: no partition table needed.
+	# Partitions: only the kernel is told, so no partition table is needed.
 	addpart "$fast" 1 2048 32768
 	addpart "$fast" 2 34816 $((sectors - 34816))
 	udevadm settle
 	map_dev=${fast}1 fast_dev=${fast}2
 }
 
-# raw_speed DEVICE: sets $ms to the mean time of a small read somewhere on it.
+# raw_speed DEVICE: sets $ms to the mean time of a small random read.
 raw_speed()
 {
 	local us
@@ -67,8 +66,8 @@ step_disks()
 
 # ---- 2: by hand ----
 
-# capacity DEVICE...: sets $sectors to what fits: the disks without the label of a
-# chunk on each and without the set's reserve (dm-tier.rst).
+# capacity DEVICE...: sets $sectors to the capacity: the disks without a chunk for the label on
+# each and without the set's reserve (dm-tier.rst).
 capacity()
 {
 	local dev chunks=0 reserve
@@ -140,7 +139,7 @@ step_tool()
 
 # ---- 4: files ----
 
-# Of what is read again and again later, and of everything beside it.
+# For the part that is read again and again later, and for everything beside it.
 checksums() { (cd "$place" && find . -type f -print0 | sort -z | xargs -0 md5sum); }
 
 step_files()
@@ -148,7 +147,7 @@ step_files()
 	begin "A file system, and files"
 	run mkfs.ext4 -q "/dev/mapper/$set"
 	mkdir -p "$place"
-	# The rest of mkfs's work would go on in the background and disturb.
+	# mkfs would otherwise go on in the background and disturb.
 	mount -o noatime,noinit_itable "/dev/mapper/$set" "$place"
 	show "mount /dev/mapper/$set $place"
 	run cp -r /usr/include/linux /usr/lib/gcc "$place"
@@ -262,7 +261,7 @@ step_heat()
 
 six_seconds() { [ "$clock" -ge $((paused_at + 6)) ]; }
 
-# quiet: wait until what was on its way when migration was paused has arrived.
+# quiet: waits until chunks that were moving when migration was paused have arrived.
 quiet()
 {
 	local tries
@@ -340,7 +339,7 @@ step_reboot()
 	text '' "        heat of the file   chunks of it on the fast disk" \
 	     "$(printf 'before  %16d   %29d' "$was_heat" "$was_fast")" \
 	     "$(printf 'after   %16d   %29d' "$heat" "$on_fast")"
-	# It is stored by quarters of a half-life: off by a sixth at most.
+	# Heat is stored in quarters of a half-life: it may differ by a sixth at most.
 	[ $((heat * 100)) -ge $((was_heat * 80)) ] || fail "heat was not kept"
 	[ "$on_fast $map" = "$was_fast $was_map" ] || fail "chunks are not where they were"
 	good "heat was kept, and each chunk is where it was"

@@ -55,7 +55,7 @@ start_reader()
 	fio_count=0 fio_time=0 fio_clock=0
 }
 
-# stop_reader: and do not take its being stopped for a failure.
+# stop_reader: stops fio without counting that as a failure.
 stop_reader()
 {
 	kill "$reader" 2>/dev/null || true

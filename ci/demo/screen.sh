@@ -1,10 +1,10 @@
-# What the demonstration shows and how.  Sourced by demo.sh, never run.
+# The output of the demonstration. Sourced by demo.sh, never run.
 # shellcheck shell=bash disable=SC2034	# some is for whoever sources this
 
 screen=plain color=no columns=80 since=$(date +%s)
 steps=1 step=0 live_lines=0
 
-# screen_options ARGUMENT...: what ci/demo/run found out about the screen.
+# screen_options ARGUMENT...: properties of the screen, from ci/demo/run.
 screen_options()
 {
 	while [ $# -gt 1 ]; do
@@ -64,17 +64,17 @@ fail()
 	exit 1
 }
 
-# show COMMAND: what would be typed.
+# show COMMAND: shows the command that would be typed.
 show() { printf '  %s$ %s%s\n' "$bold" "$1" "$off"; }
 
-# run COMMAND...: show a command, run it, indent what it says.
+# run COMMAND...: shows a command, runs it, indents its output.
 run()
 {
 	show "$*"
 	"$@" 2>&1 | sed 's/^/    /'
 }
 
-# live LINE...: take the place of the lines shown last time.
+# live LINE...: replaces the lines shown last time.
 live()
 {
 	local line

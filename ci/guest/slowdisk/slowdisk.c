@@ -37,8 +37,8 @@ static int64_t rate = 160 << 20;	/* bytes/s */
 static char *path;
 static int fd = -1;
 
-static uint64_t head;			/* where the last request ended, bytes */
-static double free_at;			/* when the actuator has done all so far, s */
+static uint64_t head;			/* end of the last request, bytes */
+static double free_at;			/* when the actuator has done all requests so far, s */
 
 static double now(void)
 {
@@ -48,7 +48,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Let the time pass that the disk needs for a request. */
+/* Waits for the time that the disk needs for a request. */
 static void serve(uint64_t offset, uint32_t count)
 {
 	double t = now(), cost = (double)count / rate;
@@ -62,8 +62,8 @@ static void serve(uint64_t offset, uint32_t count)
 	head = offset + count;
 
 	/*
-	 * Count from when the last request ended if this one was waiting, so
-	 * that a sleep which lasts too long does not slow a stream down.
+	 * If this request was waiting, count from the end of the last one, so that a sleep which
+	 * lasts too long does not slow a stream down.
 	 */
 	if (free_at < t - 0.001)
 		free_at = t;
