@@ -381,7 +381,7 @@ static bool wipe(struct creation *c)
 			continue;
 		if (wipe_candidate(c->ctx, nth(c, i), !i)) {
 			if (c->wiped)
-				err(c->ctx, ERR_UNFINISHED, "What was wiped before that stays wiped.");
+				err(c->ctx, ERR_UNFINISHED, "Devices that were wiped before stay wiped.");
 			return false;
 		}
 		c->wiped = true;

@@ -160,7 +160,7 @@ static void say_rest(struct tier_context *ctx, const char *hex, const char *name
 {
 	char *command = convert_rest_command(ctx, hex, name, "destroy");
 
-	err(ctx, ERR_UNFINISHED, "%s: not all of it is gone. To go on, once the cause is gone: %s", name,
+	err(ctx, ERR_UNFINISHED, "%s: not all parts are gone. To go on, once the cause is gone: %s", name,
 	    command);
 	free(command);
 }
@@ -333,7 +333,7 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 	if (role->newer)
 		return xasprintf("is a part of %s, and newer than what the set goes by", s->name);
 	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "inactive"))
-		return xasprintf("is a tier of %s, whose metadata cannot be read to tell whether it is needed", s->name);
+		return xasprintf("is a tier of %s, and without its metadata nobody knows whether it is needed", s->name);
 	return NULL;
 }
 

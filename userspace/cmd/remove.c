@@ -82,7 +82,7 @@ static int finish_device(struct set *s, const struct device *d)
 		    d->name, s->name, foreign, d->name);
 	else
 		err(s->ctx, ERR_UNSUITABLE,
-		    "%s: is none of the tiers of %s, but carries %s, so it stays. To make it no part of %s: lvchange --deltag " LVM_TAG ".set=%s %s",
+		    "%s: is none of the tiers of %s, but carries %s, so it stays. To remove it from %s: lvchange --deltag " LVM_TAG ".set=%s %s",
 		    d->name, s->name, foreign, s->name, s->hex, d->name);
 	free(foreign);
 	return EXIT_FAILED;
@@ -96,7 +96,7 @@ static int finish_volume(struct set *s, const struct lvm_part *p, const struct d
 	bool free_now = !usage && !foreign;
 
 	if (!free_now)
-		warn(s->ctx, "%s: was %s for %s, and stays: %s%s. To make it no part of %s: lvchange --deltag "
+		warn(s->ctx, "%s: was %s for %s, and stays: %s%s. To remove it from %s: lvchange --deltag "
 		     LVM_TAG ".set=%s %s", d->name, lvm_was_made(p) ? "made" : "given", s->name, usage ? "" : "carries ", usage ? usage : foreign,
 		     s->name, s->hex, d->name);
 	free(usage);
@@ -199,7 +199,7 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 		code = finish_volumes(s, tiers);
 		if (code == EXIT_DONE && tiers == EXIT_DONE) {
 			say(args->ctx,
-			    "%s: that finishes what an earlier call left undone. To take out tier %s, call again.",
+			    "%s: this finished an earlier call that was interrupted. To take out tier %s, call again.",
 			    s->name, word);
 		} else if (code == EXIT_DONE) {
 			/*

@@ -131,7 +131,7 @@ static bool check_smaller(const struct resizing *z)
 	if (z->s->ctx->dry_run)
 		return true;
 	return ask(z->s->ctx,
-		   "Make %s smaller, from %s to %s? What is on it must not reach beyond that.", s->name,
+		   "Make %s smaller, from %s to %s? The file system on it must not reach beyond that.", s->name,
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 

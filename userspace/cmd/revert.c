@@ -204,7 +204,7 @@ static bool adopt_room(struct reversion *v)
 	if (!read_homes(v))
 		return false;
 	if (!all_have_homes(v))
-		err(v->s->ctx, ERR_NO_SPACE, "%s: has no room for all of it on %s.", v->s->name,
+		err(v->s->ctx, ERR_NO_SPACE, "%s: does not fit on %s.", v->s->name,
 		    v->s->tier[v->rank].dev.name);
 	return all_have_homes(v);
 }
@@ -273,7 +273,7 @@ static int wait_until_home(struct reversion *v)
 	uint64_t total = v->homes.end - v->homes.first, best = 0, since = now_ms();
 	struct progress progress;
 	struct heat_bucket sum;
-	char *what = xasprintf("%s: home to tier %u", v->s->name, v->rank);
+	char *what = xasprintf("%s: back to tier %u", v->s->name, v->rank);
 	int code = EXIT_DONE;
 
 	ranges_add(&chunks, v->homes.first, total);
@@ -294,7 +294,7 @@ static int wait_until_home(struct reversion *v)
 			break;
 		if (now_ms() - since > stuck_after(v->s)) {
 			err(v->s->ctx, ERR_UNFINISHED,
-			    "%s: %llu of %llu chunks do not come home; tierctl explain and the kernel log say why. " "Try again, or: tierctl revert --abort %s",
+			    "%s: %llu of %llu chunks do not move back; tierctl explain and the kernel log say why. " "Try again, or: tierctl revert --abort %s",
 			    v->s->name, (unsigned long long)(total - sum.on_rank[v->rank]),
 			    (unsigned long long)total, v->s->name);
 			code = EXIT_FAILED;
@@ -338,7 +338,7 @@ static int bring_home(struct reversion *v)
 	}
 	if (round == ROUNDS)
 		err(v->s->ctx, ERR_IO,
-		    "%s: chunks do not stay home, or what was first written cannot be made durable; the kernel log says more.",
+		    "%s: chunks do not stay in their own places, or first writes cannot be made durable; the kernel log says more.",
 		    v->s->name);
 	send_message(v->s, "revert off");
 	return EXIT_FAILED;
@@ -356,7 +356,7 @@ static void say_plan(const struct reversion *v)
 	unsigned int i;
 
 	say(v->s->ctx,
-	    "Would wait until everything is home, suspend %s, and write %llu chunk%s to %s, over its label.",
+	    "Would wait until all chunks are in their own places, suspend %s, and write %llu chunk%s to %s, over its label.",
 	    s->name, (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
 	    v->homes.first + s->status.chunks - v->homes.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
 	say(v->s->ctx, "Would load the table:\n0 %llu linear %s 0", (unsigned long long)s->length,
@@ -392,7 +392,7 @@ static void say_rest(struct tier_context *ctx, const char *hex, const char *name
 	char *command = convert_rest_command(ctx, hex, name, "revert");
 
 	err(ctx, ERR_UNFINISHED,
-	    "%s: its data is home, but not all is cleaned up. To go on, once the cause is gone: %s",
+	    "%s: all its data is back on the device, but not all is cleaned up. To go on, once the cause is gone: %s",
 	    name, command);
 	free(command);
 }

@@ -333,7 +333,7 @@ static int rename_parts(struct tier_context *ctx, const struct lvm_parts *parts,
 				step_reached("convert", is_origin ? "renamed" : "renamed-part");
 			else if (!is_origin)
 				warn(ctx,
-				     "%s: keeps its name, which does no harm. To have it called as its kind is: lvrename %s %s %s",
+				     "%s: keeps its name, which does no harm. To give it the usual name: lvrename %s %s %s",
 				     p->name, p->vg, old, new);
 			r = is_origin ? r : 0;
 		}
@@ -633,7 +633,7 @@ static int take_back(struct set *s)
 		    "%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s",
 		    s->name, s->name, s->name);
 	if (!r && s->ctx->dry_run) {
-		say(s->ctx, "Would write what %s began with back to it, over its label.", t->dev.name);
+		say(s->ctx, "Would write the old beginning of %s back, over its label.", t->dev.name);
 		if (lvm_installed())
 			revert_names(s->ctx, s->hex, &no_device);
 	} else if (!r) {

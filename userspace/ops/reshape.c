@@ -241,7 +241,7 @@ static int load_records(struct set *s)
 		free(params);
 	} else {
 		err(s->ctx, ERR_DAMAGED,
-		    "%s: is suspended without a table that works, and its metadata or devices cannot be read.",
+		    "%s: is suspended, its table does not work, and its metadata or devices cannot be read.",
 		    s->name);
 	}
 	table_free(&t);
@@ -262,7 +262,7 @@ struct set *need_changeable(struct tier_context *ctx, struct set_list *list, con
 		full = xstrdup(s->dm.name);
 		if (!load_records(s))
 			say(ctx,
-			    "%s: a change that could not be made had left it suspended; it works again.",
+			    "%s: a failed change had left it suspended; it works again.",
 			    s->name);
 		sets_free(list);
 		s = need_active(ctx, list, full);

@@ -277,7 +277,7 @@ static int pass_through(const struct set *s, const struct set_tier *home)
 	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
 	    dm_resume(s->dm.name, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED,
-		    "%s: the data is home, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
+		    "%s: all data is back on the device, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
 		    s->name, reason, s->name);
 		free(reason);
 		return -EIO;
