@@ -71,14 +71,14 @@ test_case "pause, resume, set, migrate, pin, unpin, evacuate, admit" ran
 
 reshaped()
 {
-	done_by "true false 0 $set" add "$set" "$third"
-	done_by "true false 0 $set" resize "$set"
-	done_by "true false 0 $set" resize "$set" --size 16m
-	done_by "true false 0 $set" remove "$set" 2
-	done_by "true false 0 $set" replace "$set" 1 "$third"
+	done_by "true false 0 $set" add "$set" "$third" -y
+	done_by "true false 0 $set" resize "$set" -y
+	done_by "true false 0 $set" resize "$set" --size 16m -y
+	done_by "true false 0 $set" remove "$set" 2 -y
+	done_by "true false 0 $set" replace "$set" 1 "$third" -y
 	done_by "false false 1 $set in_use" add "$set" "$fast"
-	done_by "true false 0 ${set}2" rename "$set" "${set}2"
-	done_by "true false 0 $set" rename "${set}2" "$set"
+	done_by "true false 0 ${set}2" rename "$set" "${set}2" -y
+	done_by "true false 0 $set" rename "${set}2" "$set" -y
 }
 test_case "add, resize, remove, replace, rename" reshaped
 

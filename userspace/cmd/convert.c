@@ -849,27 +849,27 @@ static int earlier_call(struct request *q, const char *set_hex, const char *name
 {
 	int code;
 
-	if (!lock_set(s->ctx, set_hex, name))
+	if (!lock_set(q->args->ctx, set_hex, name))
 		return EXIT_FAILED;
 	if (s && convert_committed(s)) {
 		if (!is_its_conversion(q, s))
 			return EXIT_FAILED;
 		if (!q->args->given[OPT_ABORT]) {
-			say(s->ctx, "%s: its conversion was interrupted and goes on.", name);
-			if (s->ctx->dry_run)
+			say(q->args->ctx, "%s: its conversion was interrupted and goes on.", name);
+			if (q->args->ctx->dry_run)
 				return EXIT_DONE;
-			code = convert_finish(s->ctx, set_hex);
-			return code ? code : activate(s->ctx, set_hex, name);
+			code = convert_finish(q->args->ctx, set_hex);
+			return code ? code : activate(q->args->ctx, set_hex, name);
 		}
 	}
 	/* The argument may be the set's name, which stands for the device. */
 	if (!q->origin.dev.path)
 		device_from_name(q->args->word[0], &q->origin.dev);
-	code = convert_undo(s->ctx, set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
+	code = convert_undo(q->args->ctx, set_hex, name, q->origin.dev.path ? &q->origin.dev : NULL,
 			    q->args->given[OPT_ABORT] ? ORIGIN_NAMED : ORIGIN_GUESSED);
 	if (!code)
-		say(s->ctx, "%s: what an interrupted call left %s.", name,
-		    s->ctx->dry_run ? "would be cleaned up" : "is cleaned up");
+		say(q->args->ctx, "%s: what an interrupted call left %s.", name,
+		    q->args->ctx->dry_run ? "would be cleaned up" : "is cleaned up");
 	return code ? code : -1;
 }
 

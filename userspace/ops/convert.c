@@ -526,25 +526,25 @@ static bool any_present(const struct set *s)
  * Finds the device that was to be converted: false, with the error said, if it is not there or
  * cannot be read. A missing label can mean that the device is missing.
  */
-static bool find_origin(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
-			enum convert_origin sure, struct device *d)
+static bool find_origin(struct tier_context *ctx, const struct set *s, const char *set_hex, const char *name,
+			const struct device *typed, enum convert_origin sure, struct device *d)
 {
 	const struct set_tier *t = s && s->have_records && s->nr_tiers ? &s->tier[s->nr_tiers - 1] : NULL;
 	bool found = false, fits = typed && (!t || sure == ORIGIN_KNOWN || t->size <= typed->size);
 	char *volume, *path = NULL;
 
-	if (tagged_origin(s->ctx, set_hex, &volume))
+	if (tagged_origin(ctx, set_hex, &volume))
 		return false;
 	if (volume) {
 		found = !device_from_name(volume, d);
 		if (!found)
-			say_inactive(s->ctx, name, volume);
+			say_inactive(ctx, name, volume);
 	} else if (fits && (!t || sure == ORIGIN_KNOWN || bare_begins_as(s, typed))) {
 		device_copy(d, typed);
 		found = true;
 	} else if (fits && sure == ORIGIN_NAMED) {
-		found = s->ctx->dry_run ||
-			ask(s->ctx, any_present(s) ?
+		found = ctx->dry_run ||
+			ask(ctx, any_present(s) ?
 			    "%s: %s does not begin with what is kept of the device that was to be converted (then /dev/%s). Is it that device, so that this can go?" :
 			    "%s: no tier is there, so nothing tells whether %s is the device that was to be converted (then /dev/%s). Is it that device, so that this can go?",
 			    name, typed->name, t->last_seen);
@@ -559,11 +559,11 @@ static bool find_origin(const struct set *s, const char *set_hex, const char *na
 			found = false;
 		}
 		if (!found)
-			err(s->ctx, ERR_DEGRADED,
+			err(ctx, ERR_DEGRADED,
 			    "%s: the device that was to be converted (then %s) is not seen, so nobody can say how far that came. Connect it. If it is there without a label, nothing was changed: tierctl convert --abort DEV --name %s",
 			    name, path, name);
 	} else {
-		err(s->ctx, ERR_DEGRADED, "%s: the device that was to be converted is not known.", name);
+		err(ctx, ERR_DEGRADED, "%s: the device that was to be converted is not known.", name);
 	}
 	free(path);
 	free(volume);
@@ -654,21 +654,21 @@ static int take_back(struct set *s)
 }
 
 /* Whether the origin is unchanged; false with the error said. */
-static bool origin_unchanged(const struct set *s, const char *set_hex, const char *name, const struct device *typed,
-			     enum convert_origin sure)
+static bool origin_unchanged(struct tier_context *ctx, const struct set *s, const char *set_hex,
+			     const char *name, const struct device *typed, enum convert_origin sure)
 {
 	struct device d;
 	struct member m;
 	bool unchanged;
 
-	if (!find_origin(s, set_hex, name, typed, sure, &d))
+	if (!find_origin(ctx, s, set_hex, name, typed, sure, &d))
 		return false;
 	member_read(&d, &m);
 	unchanged = m.kind == MEMBER_NONE;
 	if (m.kind == MEMBER_UNREADABLE)
-		err(s->ctx, ERR_IO, "%s: %s.", d.name, m.reason);
+		err(ctx, ERR_IO, "%s: %s.", d.name, m.reason);
 	else if (!unchanged)
-		err(s->ctx, ERR_DEGRADED,
+		err(ctx, ERR_DEGRADED,
 		    "%s: %s is labelled as a part of a tiered set, whose other parts are not all seen. Connect them.",
 		    name, d.name);
 	member_free(&m);
@@ -680,14 +680,14 @@ static bool origin_unchanged(const struct set *s, const char *set_hex, const cha
  * Whether the volumes have names of a set without labels and metadata: a destroy was
  * interrupted. convert gives these names only after the label.
  */
-static bool only_names_left(const struct set *s, const char *set_hex)
+static bool only_names_left(struct tier_context *ctx, const struct set *s, const char *set_hex)
 {
 	const struct lvm_part *origin;
 	struct lvm_parts parts = { 0 };
 	char *old, *new = NULL;
 	bool left = false;
 
-	if (s || !lvm_installed() || lvm_list_set(s->ctx, set_hex, &parts))
+	if (s || !lvm_installed() || lvm_list_set(ctx, set_hex, &parts))
 		return false;
 	origin = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
 	old = origin ? lvm_tag(origin, "name") : NULL;
@@ -713,11 +713,11 @@ static int give_back(struct tier_context *ctx, const char *set_hex, const char *
 }
 
 /* Without a label, only a volume can be found by the name of the set. */
-static void say_not_undone(const struct set *s, const char *name, const struct device *origin)
+static void say_not_undone(struct tier_context *ctx, const struct set *s, const char *name, const struct device *origin)
 {
 	bool named = s && !s->lv && origin && origin->path;
 
-	err(s->ctx, ERR_UNFINISHED,
+	err(ctx, ERR_UNFINISHED,
 	    "%s: not all is undone. To do the rest, once the cause is gone: tierctl convert --abort %s%s%s",
 	    name, named ? origin->name : name, named ? " --name " : "", named ? name : "");
 }
@@ -738,18 +738,19 @@ int convert_undo(struct tier_context *ctx, const char *set_hex, const char *name
 	else if (s && !set_parts_known(s))
 		code = EXIT_FAILED;
 	else if (labelled)
-		unchanged = !take_back(s) && (ctx->dry_run || origin_unchanged(s, set_hex, name,
-									    &s->tier[s->nr_tiers - 1].dev, ORIGIN_KNOWN));
+		unchanged = !take_back(s) &&
+			    (ctx->dry_run || origin_unchanged(ctx, s, set_hex, name, &s->tier[s->nr_tiers - 1].dev,
+							      ORIGIN_KNOWN));
 	else
-		unchanged = origin_unchanged(s, set_hex, name, origin, sure);
+		unchanged = origin_unchanged(ctx, s, set_hex, name, origin, sure);
 
-	if (unchanged && only_names_left(s, set_hex))
+	if (unchanged && only_names_left(ctx, s, set_hex))
 		code = give_back(ctx, set_hex, name, sure);
 	else if (unchanged && (!s || !s->have_meta || !wipe_parts(s)) &&
 		 (!lvm_installed() || !parts_release_all(ctx, set_hex, 0)))
 		code = EXIT_DONE;
 	else if (unchanged)
-		say_not_undone(s, name, labelled ? &s->tier[s->nr_tiers - 1].dev : origin);
+		say_not_undone(ctx, s, name, labelled ? &s->tier[s->nr_tiers - 1].dev : origin);
 	sets_free(&list);
 	return code;
 }

@@ -138,7 +138,7 @@ static struct set *find_set(struct search *search, const struct set *named)
 
 	/* btrfs, overlayfs, tmpfs, NFS... */
 	if (!major(search->dev)) {
-		err(named->ctx, ERR_UNSUPPORTED,
+		err(search->finder->ctx, ERR_UNSUPPORTED,
 		    "%s: its file system (%s) does not tell on which blocks of a device files lie; ext4 and XFS do.",
 		    search->path, m ? m->type : "unknown");
 		return NULL;
@@ -151,13 +151,13 @@ static struct set *find_set(struct search *search, const struct set *named)
 	if (device_from_number(search->dev, &d))
 		d.name = xstrdup("a device that is gone");
 	if (s)
-		err(named->ctx, ERR_UNSUITABLE, "%s: lies on %s, not on %s.", search->path, s->name,
+		err(search->finder->ctx, ERR_UNSUITABLE, "%s: lies on %s, not on %s.", search->path, s->name,
 		    named->name);
 	else if (stack->stop)
-		err(named->ctx, ERR_UNSUITABLE, "%s: lies on %s, below which is %s.", search->path,
+		err(search->finder->ctx, ERR_UNSUITABLE, "%s: lies on %s, below which is %s.", search->path,
 		    d.name, stack->stop);
 	else
-		err(named->ctx, ERR_UNSUITABLE,
+		err(search->finder->ctx, ERR_UNSUITABLE,
 		    "%s: lies on %s, which is on no tiered set that is active.", search->path, d.name);
 	device_free(&d);
 	return NULL;
