@@ -4,8 +4,8 @@
  *
  *   generate <FILE >NEW
  *
- * copies FILE, but for what stands between a line with "BEGIN WHAT" and one with "END", which is
- * made anew.  WHAT is, for troff,
+ * copies FILE, but for what stands between a line with "BEGIN WHAT (...)" and one with "END",
+ * which is made anew.  WHAT is, for troff,
  *
  *   head COMMAND, options COMMAND	the page of that command
  *   commands, common, errors		tierctl(8): all commands, the options that it tells for all, the
@@ -269,7 +269,7 @@ static bool put_block(const char *what)
 
 int main(void)
 {
-	char *line = NULL, *begin, *what;
+	char *line = NULL, *begin, *what, *end;
 	bool inside = false, good = true;
 	size_t room = 0;
 
@@ -281,11 +281,13 @@ int main(void)
 		fputs(line, stdout);
 		begin = strstr(line, " BEGIN ");
 		if (begin) {
-			what = xstrndup(begin + 7, strcspn(begin + 7, "(\n") - 1);
+			what = begin + strlen(" BEGIN ");
+			end = strstr(what, " (");
+			if (end)
+				*end = '\0';
 			good = put_block(what);
 			if (!good)
 				fprintf(stderr, "generate: BEGIN %s: names nothing that is in the table.\n", what);
-			free(what);
 			inside = true;
 		}
 	}

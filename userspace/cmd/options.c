@@ -154,10 +154,12 @@ static int usage_error(struct tier_context *ctx, const struct command *c, const 
 static int count_error(struct tier_context *ctx, const struct command *c, const char *what, const char *word)
 {
 	struct text forms = { 0 };
-	const char *s;
+	const char *s, *end;
 
-	for (s = c->synopsis; *s; s++)
-		text_add(&forms, *s == '\n' ? " or " : "%c", *s);
+	for (s = c->synopsis; *s; s = *end ? end + 1 : end) {
+		end = strchrnul(s, '\n');
+		text_add(&forms, "%s%.*s", s == c->synopsis ? "" : " or ", (int)(end - s), s);
+	}
 	err(ctx, ERR_USAGE, "%s: %s%s. Usage: tierctl %s %s", c->name, what, word, c->name, forms.s);
 	text_free(&forms);
 	return EXIT_USAGE;

@@ -42,7 +42,8 @@ char *lvm_command(const char *const *argv)
 
 /* Behind a command that reports, which gives the same report then whatever lvm.conf has for people. */
 static const char *const report_words[] = {
-	"--config", "report { compact_output=0 compact_output_cols=\"\" buffered=1 list_item_separator=\",\" } "
+	"--config", "report { compact_output=0 compact_output_cols=\"\" buffered=1 columns_as_rows=0 prefixes=0 "
+		    "list_item_separator=\",\" } "
 		    "log { report_command_log=0 command_names=0 prefix=\"  \" verbose=0 }",
 	"--reportformat", "json", "--units", "b", "--nosuffix", NULL
 };
