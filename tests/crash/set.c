@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../dm-tier/dm-tier-format-code.h"
+#include "../../dm-tier/format-code.h"
 
 #define NAME		"tc_set"
 #define PAYLOAD		4096

@@ -54,7 +54,7 @@ static const struct event events[] = {
 	{ "dm_tier_migrate_start reason evacuate", 0, NULL, PHASE_EVACUATION, NONE },
 	{ "dm_tier_migrate_end reason evacuate", 0, NULL, NONE, PHASE_EVACUATION },
 	{ "dm_tier_migrate_abort reason evacuate", 0, NULL, NONE, PHASE_EVACUATION },
-	{ "tc_copy", 'p', "tier_budget_take", PHASE_COPY, NONE },
+	{ "tc_copy", 'p', "copy_pieces", PHASE_COPY, NONE },
 	{ "tc_copied", 'p', "copied", NONE, PHASE_COPY },
 	{ "tc_move_flush", 'p', "tier_flush_tier", PHASE_MOVE_FLUSH, NONE },
 	{ "tc_move_flushed", 'p', "flushed", PHASE_MOVE_COMMIT, PHASE_MOVE_FLUSH },

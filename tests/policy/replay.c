@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "heat-engine.h"
+#include "heat/engine.h"
 
 #define SECTOR_SIZE	512
 #define STREAMS		8

@@ -7,7 +7,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
-#include "dm-tier/dm-tier-metadata-space.h"
+#include "dm-tier/metadata/space.h"
 
 /* The metadata is low from this percentage on. */
 #define METADATA_LOW	90

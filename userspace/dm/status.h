@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 #include "base/words.h"
 
 enum status_kind {

@@ -4,7 +4,7 @@
 #define TIERCTL_TABLE_H
 
 #include <stdint.h>
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 #include "base/words.h"
 
 /* The owner frees with table_free(). */

@@ -33,7 +33,7 @@ static const struct known tier_keys[] = {
 	{ NULL, 0, 0, 0 },
 };
 
-/* As in heat-engine.c. */
+/* As in heat/engine.c. */
 static const char *const heat_keys[] = { "half_life", "admit", "headroom", NULL };
 
 static const struct known *find(const struct known *list, const char *key)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "dm-tier/dm-tier-metadata-space.h"
+#include "dm-tier/metadata/space.h"
 
 #define PIECE_BLOCKS	1024
 

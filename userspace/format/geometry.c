@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/geometry.h"
 
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)

@@ -6,7 +6,7 @@
 #ifndef TIER_LIB_PD_H
 #define TIER_LIB_PD_H
 
-#include "dm-tier/dm-tier-format-code.h"
+#include "dm-tier/format-code.h"
 
 #define MD_BLOCK		TIER_METADATA_BLOCK_SIZE
 

@@ -3,7 +3,7 @@
 #ifndef TIER_LIB_STATE_H
 #define TIER_LIB_STATE_H
 
-#include "dm-tier/dm-tier-format-code.h"
+#include "dm-tier/format-code.h"
 
 /* One of TIER_STATE_*, which every superblock that was accepted has. */
 const char *md_state_name(u32 state);

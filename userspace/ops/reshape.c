@@ -14,7 +14,7 @@
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
-#include "dm-tier/dm-tier-metadata-space.h"
+#include "dm-tier/metadata/space.h"
 #include "format/metadata.h"
 #include "lvm/lvm-check.h"
 #include "lvm/lvm-part.h"

@@ -7,7 +7,7 @@
 #include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 
 /* For a partition, of its disk. */
 static char *queue_attribute(dev_t dev, const char *attribute)

@@ -3,7 +3,7 @@
 #ifndef TIERCTL_MEMBER_H
 #define TIERCTL_MEMBER_H
 
-#include "dm-tier/dm-tier-format-code.h"
+#include "dm-tier/format-code.h"
 #include "block/device.h"
 
 enum member_kind {

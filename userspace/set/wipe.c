@@ -13,7 +13,7 @@
 #include "base/step.h"
 #include "base/util.h"
 #include "block/signature.h"
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 
 /*
  * While a question waited for its answer, the name may have been given to another device. Once

@@ -5,7 +5,7 @@
 #include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "dm-tier/dm-tier-format.h"
+#include "dm-tier/format.h"
 #include "format/build.h"
 #include "format/geometry.h"
 #include "format/pd.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bytes of superblock, tier record and label, see dm-tier-format-code.h. */
+/* The bytes of superblock, tier record and label, see format-code.h. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dm-tier/dm-tier-format-code.h"
+#include "dm-tier/format-code.h"
 #include "format/crc32c.h"
 #include "../tap.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "heat-engine.h"
+#include "heat/engine.h"
 #include "../tap.h"
 
 #define CHUNK_SECTORS	2048

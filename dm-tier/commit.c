@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The commit: mapping changes whose data is on stable storage gather as ops;
+ * one work at a time writes them into the metadata, commits, and publishes the
+ * result.  Nothing here waits for a tier.
+ */
+#include "commit.h"
+
+#include <linux/slab.h>
+
+#include "health.h"
+#include "kick.h"
+#include "metadata/metadata.h"
+
+#define OPS_PER_COMMIT	4096
+
+struct tier_commits {
+	/* set->lock */
+	struct list_head ops;
+	u64 queued, decided;		/* counts of ops */
+	struct list_head waiting;	/* struct tier_commit_wait, in order of upto */
+	struct list_head kept;		/* ops that the metadata has no room for */
+	bool lost;			/* a failed commit left first writes out */
+
+	bool space_low;			/* set->commit */
+};
+
+void __tier_queue_op(struct tier_set *set, struct tier_op *op)
+{
+	lockdep_assert_held(&set->lock);
+	list_add_tail(&op->list, &set->commits->ops);
+	set->commits->queued++;
+	queue_work(set->wq, &set->commit_work);
+}
+
+bool __tier_ops_pending(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	return set->commits->queued != set->commits->decided;
+}
+
+void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait)
+{
+	lockdep_assert_held(&set->lock);
+	wait->upto = set->commits->queued;
+	list_add_tail(&wait->list, &set->commits->waiting);
+	queue_work(set->wq, &set->commit_work);
+}
+
+void __tier_keep_op(struct tier_set *set, struct tier_op *op)
+{
+	lockdep_assert_held(&set->lock);
+	list_add_tail(&op->list, &set->commits->kept);
+}
+
+void __tier_op_lost(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	set->commits->lost = true;
+}
+
+bool __tier_ops_lost(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	return set->commits->lost || tier_ops_kept(set);
+}
+
+bool tier_ops_kept(struct tier_set *set)
+{
+	return !list_empty(&set->commits->kept);
+}
+
+void tier_requeue_ops(struct tier_set *set)
+{
+	struct tier_commits *c = set->commits;
+	struct tier_commit_wait *wait;
+	struct tier_op *op, *next;
+
+	spin_lock_irq(&set->lock);
+	if (tier_ops_kept(set)) {
+		list_for_each_entry_safe(op, next, &c->kept, list) {
+			list_del(&op->list);
+			__tier_queue_op(set, op);
+		}
+		/* Who waits for them does so by the numbers they had before. */
+		list_for_each_entry(wait, &c->waiting, list)
+			wait->upto = c->queued;
+	}
+	spin_unlock_irq(&set->lock);
+}
+
+void tier_give_up_ops(struct tier_set *set, struct list_head *ops)
+{
+	list_splice_tail_init(&set->commits->kept, ops);
+}
+
+bool tier_forget_lost_ops(struct tier_set *set)
+{
+	bool lost = set->commits->lost;
+
+	set->commits->lost = false;
+	return lost;
+}
+
+static void decide(struct tier_set *set, struct list_head *ops, bool committed)
+{
+	struct tier_op *op, *next;
+
+	list_for_each_entry_safe(op, next, ops, list) {
+		list_del(&op->list);
+		op->done(set, op, committed);
+	}
+}
+
+static int write_ops(struct tier_set *set, struct list_head *ops)
+{
+	struct tier_op *op;
+	int r;
+
+	list_for_each_entry(op, ops, list) {
+		u64 pin = tier_get_word(set, op->chunk) & TIER_WORD_PIN_MASK;
+
+		r = tier_metadata_set_entry(set->metadata, op->chunk, op->entry | pin);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * A commit failed, and the superblock may or may not be on the disk.  What the
+ * ops say is decided by reading it back; until then their chunks are held as
+ * they are.  Then the mode falls to ro, or to fail if nothing can be learnt.
+ */
+bool tier_settle_commit(struct tier_set *set)
+{
+	enum tier_verdict verdict;
+
+	/* Whoever made a change hears of a commit that was settled on the way. */
+	if (set->needs_check && set->mode != TIER_MODE_RW)
+		return false;
+	verdict = tier_metadata_verdict(set->metadata);
+	if (verdict == TIER_VERDICT_UNKNOWN) {
+		tier_set_mode(set, TIER_MODE_FAIL, "the superblock cannot be read back");
+		return false;
+	}
+	WRITE_ONCE(set->needs_check, true);
+	if (tier_metadata_abort(set->metadata) ||
+	    tier_metadata_set_needs_check(set->metadata)) {
+		tier_set_mode(set, TIER_MODE_FAIL, "needs_check cannot be recorded");
+		/* In the device's cache at best: nothing can be promised. */
+		return false;
+	}
+	tier_metadata_set_read_only(set->metadata);
+	tier_set_mode(set, TIER_MODE_RO, "a metadata commit failed");
+	return verdict == TIER_VERDICT_NEW;
+}
+
+int tier_settle_error(struct tier_set *set, int r)
+{
+	/* What was refused, or could not be read, before anything was changed does no harm. */
+	if (r && tier_metadata_doomed(set->metadata))
+		tier_settle_commit(set);
+	return r;
+}
+
+void tier_watch_space(struct tier_set *set)
+{
+	bool low = !tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
+
+	lockdep_assert_held(&set->commit);
+	if (low && !set->commits->space_low) {
+		DMWARN("%s: the metadata device is nearly full; grow it", dm_device_name(set->md));
+		tier_set_event(set);
+	}
+	set->commits->space_low = low;
+}
+
+int tier_commit_now(struct tier_set *set)
+{
+	int r;
+
+	lockdep_assert_held(&set->commit);
+	if (tier_set_frozen(set))
+		return -EROFS;
+	if (!tier_metadata_has_room(set->metadata, 0)) {
+		tier_set_mode(set, TIER_MODE_RO, "out of metadata space");
+		return -ENOSPC;
+	}
+	r = tier_metadata_commit(set->metadata, false);
+	if (r && tier_settle_commit(set))
+		r = 0;
+	if (!r)
+		tier_watch_space(set);
+	return r;
+}
+
+/* Decides a batch of ops; false if they did not make it to the disk. */
+static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
+{
+	bool committed = false;
+	int r;
+
+	if (!tier_set_frozen(set)) {
+		if (!tier_metadata_has_room(set->metadata, nr)) {
+			tier_set_mode(set, TIER_MODE_RO, "out of metadata space");
+		} else {
+			/* Only a commit that was tried can be on the disk after all. */
+			r = write_ops(set, ops);
+			if (r)
+				tier_settle_commit(set);
+			else
+				committed = !tier_metadata_commit(set->metadata, false) ||
+					    tier_settle_commit(set);
+		}
+	}
+	decide(set, ops, committed);
+	return committed;
+}
+
+/*
+ * How many ops the next transaction has room for.  When it is few, one that is
+ * open is committed first, which gives back what it has replaced.
+ */
+static u64 room_for_ops(struct tier_set *set)
+{
+	u64 nr = OPS_PER_COMMIT;
+
+	if (tier_set_frozen(set))
+		return nr;
+	if (!tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH) &&
+	    tier_metadata_commit(set->metadata, false)) {
+		tier_settle_commit(set);
+		return nr;
+	}
+	while (nr > 1 && !tier_metadata_has_room(set->metadata, nr))
+		nr /= 2;
+	return nr;
+}
+
+/* Who waits for no more than the ops up to that one. */
+static void take_waiting(struct tier_commits *c, u64 upto, struct list_head *waiting)
+{
+	struct tier_commit_wait *wait, *next;
+
+	list_for_each_entry_safe(wait, next, &c->waiting, list) {
+		if (wait->upto > upto)
+			break;
+		list_move_tail(&wait->list, waiting);
+	}
+}
+
+static void do_commit(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, commit_work);
+	struct tier_commits *c = set->commits;
+	struct tier_commit_wait *wait, *next;
+	LIST_HEAD(waiting);
+	bool more, ok;
+	LIST_HEAD(ops);
+	u64 room, upto, nr = 0;
+
+	mutex_lock(&set->commit);
+	room = room_for_ops(set);
+	spin_lock_irq(&set->lock);
+	while (!list_empty(&c->ops) && nr < room) {
+		list_move_tail(c->ops.next, &ops);
+		nr++;
+	}
+	more = !list_empty(&c->ops);
+	/* Ops are decided in order.  Who waits for some does not wait for all that came since. */
+	upto = c->decided + nr;
+	take_waiting(c, upto, &waiting);
+	spin_unlock_irq(&set->lock);
+
+	if (!list_empty(&ops) && commit_batch(set, &ops, nr))
+		tier_watch_space(set);
+
+	spin_lock_irq(&set->lock);
+	c->decided = upto;
+	ok = !__tier_ops_lost(set);
+	__tier_defer_bios(set, &set->undecided);
+	spin_unlock_irq(&set->lock);
+	mutex_unlock(&set->commit);
+
+	if (more)
+		queue_work(set->wq, &set->commit_work);
+	list_for_each_entry_safe(wait, next, &waiting, list) {
+		/* It may wait again at once. */
+		list_del(&wait->list);
+		wait->fn(wait, ok);
+	}
+	wake_up(&set->idle_wait);
+}
+
+static int init(struct tier_set *set)
+{
+	INIT_LIST_HEAD(&set->commits->ops);
+	INIT_LIST_HEAD(&set->commits->waiting);
+	INIT_LIST_HEAD(&set->commits->kept);
+	INIT_WORK(&set->commit_work, do_commit);
+	return 0;
+}
+
+const struct tier_set_room tier_commit_room = {
+	.size = sizeof(struct tier_commits),
+	.pointer = offsetof(struct tier_set, commits),
+	.init = init,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mapping changes on their way into the metadata; see commit.c. */
+#ifndef DM_TIER_COMMIT_H
+#define DM_TIER_COMMIT_H
+
+#include "core.h"
+
+/* A change of one chunk's mapping. */
+struct tier_op {
+	struct list_head list;
+	u32 chunk;
+	u64 entry;		/* place, tier id and MAPPED; the pin is added */
+	/* In process context, set->commit held.  committed: it is on disk. */
+	void (*done)(struct tier_set *set, struct tier_op *op, bool committed);
+};
+
+extern const struct tier_set_room tier_commit_room;
+
+void __tier_queue_op(struct tier_set *set, struct tier_op *op);
+/* Whether ops are queued or being decided. */
+bool __tier_ops_pending(struct tier_set *set);
+/*
+ * Calls wait->fn once all ops that are queued by now are decided, in process context,
+ * without a lock.  ok: nothing that was first written before is lost.
+ */
+void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait);
+
+/*
+ * A first write did not make it into the metadata.  Kept: it may yet, once the metadata
+ * has room or may be written again.  No FLUSH can promise it meanwhile.
+ */
+void __tier_keep_op(struct tier_set *set, struct tier_op *op);
+void __tier_op_lost(struct tier_set *set);
+/* Whether there are such. */
+bool __tier_ops_lost(struct tier_set *set);
+/* Whether some are kept; set->lock held, or suspended. */
+bool tier_ops_kept(struct tier_set *set);
+/* Queues those that were kept. */
+void tier_requeue_ops(struct tier_set *set);
+/* Hands those that were kept back, as they are given up; suspended. */
+void tier_give_up_ops(struct tier_set *set, struct list_head *ops);
+/* Whether some were lost, which is forgotten; suspended. */
+bool tier_forget_lost_ops(struct tier_set *set);
+
+/* Commits set->info and tier records that a message changed; set->commit held. */
+int tier_commit_now(struct tier_set *set);
+/* After a commit failed, set->commit held: true if it is on disk after all. */
+bool tier_settle_commit(struct tier_set *set);
+/*
+ * The same for what commits within the metadata layer: an error that leaves the
+ * transaction in doubt is settled at once.  Returns r.
+ */
+int tier_settle_error(struct tier_set *set, int r);
+/* Tells once when a batch of changes may no longer find room; set->commit held. */
+void tier_watch_space(struct tier_set *set);
+
+#endif /* DM_TIER_COMMIT_H */

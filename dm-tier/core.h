@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every room knows of a set and of a tier.  What belongs to one room alone is a
+ * struct of that room's source, which it makes in its tier_*_init().
+ *
+ * Locks, outermost first:
+ *   set->config         the list of tiers and the set's configuration
+ *   tier_registry_lock  the list of targets; who uses which device
+ *   set->commit         the metadata transaction, from the first change to the
+ *                       moment the result is published in the map
+ *   set->policy_lock    calls into the policy
+ *   set->lock           spinlock, irq-safe: map words, lists, free places
+ *
+ * A function that begins with two underscores is called with set->lock held, or while the
+ * set is suspended; in metadata/ with the metadata's own lock.
+ */
+#ifndef DM_TIER_CORE_H
+#define DM_TIER_CORE_H
+
+#include <linux/atomic.h>
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/workqueue.h>
+
+#include "compat/compat.h"
+#include "conf.h"
+#include "format-code.h"
+#include "word.h"
+
+#define DM_MSG_PREFIX "tier"
+
+#define TIER_PIECE_SECTORS	128	/* 64 KiB: what a guarded write dirties */
+#define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress: it hangs */
+#define TIER_OBSERVE_MS		20	/* from an access to what the policy makes of it */
+
+enum tier_mode {
+	TIER_MODE_RW,
+	TIER_MODE_RO,		/* the mapping is frozen; decided chunks are served */
+	TIER_MODE_FAIL,		/* nothing is served */
+};
+
+struct tier_stats {
+	u64 reads;
+	u64 writes;
+	u64 sampled_ns;		/* service time of the sampled small accesses */
+	u64 sampled;
+};
+
+/* A tier that belongs to the set.  Created and freed while suspended. */
+struct tier {
+	/* Read by every I/O to it. */
+	struct block_device *bdev;	/* NULL: missing.  Changes while suspended. */
+	struct tier_stats __percpu *stats;
+	struct tier_set *set;
+	unsigned long flags;		/* TIER_FLAG_*, atomic bit operations */
+	struct srcu_struct readers;	/* I/O that looked up a place of this tier */
+
+	/* Written by a write that ends, if it is the first since a flush was sent. */
+	int unflushed ____cacheline_aligned_in_smp;	/* TIER_UNFLUSHED*: to be flushed */
+
+	struct tier_meta_tier rec ____cacheline_aligned_in_smp;	/* set->config */
+	atomic64_t errors;		/* since activation */
+	bool evacuating;		/* an event is due when it is empty */
+
+	/* set->lock */
+	u64 used;			/* places taken */
+	unsigned int nr_births;		/* of these, by first writes under way */
+	u32 room_seq;			/* counts what may let chunks make room here */
+	u32 stuck_seq;			/* room_seq when none might; of the mover */
+
+	struct work_struct flush_work;	/* for the next flush, if someone wants one */
+
+	/* Of the rooms of these names. */
+	struct tier_space *space;	/* alloc */
+	struct tier_flusher *flusher;	/* flush */
+	struct tier_outbox *outbox;	/* map */
+	struct tier_landing *landing;	/* birth */
+	struct tier_gauge *gauge;	/* gauge */
+	struct tier_wear *wear;		/* budget */
+};
+
+#define TIER_UNFLUSHED		1	/* written since the last flush was sent */
+#define TIER_UNFLUSHED_TOLD	2	/* whoever wrote hears of a flush that fails, or has */
+
+#define TIER_FLAG_ERRORS	0	/* I/O failed since activation */
+#define TIER_FLAG_WRITE_FAILED	1	/* no placement until admitted */
+
+/* One constructed table: ti->private. */
+struct tier_target {
+	struct list_head list;		/* tier_registry_lock */
+	struct dm_target *ti;
+	struct mapped_device *md;
+	struct tier_set *set;
+	char *args;			/* as the constructor got them */
+
+	struct dm_dev *metadata;
+	unsigned int nr_tiers;
+	struct dm_dev *devs[TIER_MAX_TIERS];	/* by rank; NULL: missing */
+	u64 chunk_sectors;
+	u32 logical_block_size;		/* of the set, 0 = not formatted */
+
+	bool paused, no_discard_passdown, skip_zeroing, read_only;
+	struct tier_overrides overrides;
+	struct tier_policy_type *policy;	/* a reference is held */
+};
+
+struct tier_set {
+	/* Read by every I/O; written while suspended or when a mode changes. */
+	u64 *map ____cacheline_aligned_in_smp;
+	struct tier_ring __percpu *rings;	/* of accesses, for the policy */
+	enum tier_mode mode;		/* set->lock to write */
+	unsigned int chunk_shift;
+	u32 chunk_sectors;
+	bool no_writes;			/* read-only table or feature */
+	bool discard_passdown;
+	bool skip_zeroing;
+	bool observing;			/* the policy wants to see accesses */
+	int observe_armed;		/* the mover will look at the rings soon */
+	u32 nr_chunks;
+	struct tier *home;		/* that all goes back to, or NULL; set->lock to write */
+	struct tier *by_id[256];
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+
+	/* set->lock */
+	bool resumed;			/* between resume and presuspend */
+	bool running;			/* and not about to hibernate */
+	u64 mapped;			/* chunks */
+	unsigned int freeing;		/* places on their way to being free */
+	unsigned int nr_migrations;
+	u64 promotions, demotions, aborted, failed, migrated_sectors;
+	bool astray;			/* pins or evacuations may have work */
+	u32 astray_seq;			/* counts what may have set chunks astray */
+	struct bio_list deferred;	/* that could not be mapped at once */
+	struct bio_list starved;	/* no free place */
+	struct bio_list undecided;	/* retried after the next commit */
+	bool crowded;			/* first writes wait for their turn on a tier */
+
+	/* Works that any room may queue, and what those wait for who wait for an end. */
+	struct workqueue_struct *wq;
+	struct work_struct io_work;	/* births that end, deferred bios */
+	struct work_struct commit_work;
+	struct delayed_work mover_work;
+	struct work_struct event_work;
+	wait_queue_head_t idle_wait;	/* migrations, births, ops, flushes ended */
+
+	/* Identity; tier_registry_lock. */
+	struct list_head list;
+	struct mapped_device *md;
+	dev_t metadata_dev;
+	unsigned int refs;
+
+	struct mutex config;		/* the list of tiers, tunables, messages, status */
+	struct mutex commit;		/* the metadata transaction until it is published */
+	struct mutex policy_lock;	/* calls into the policy */
+
+	/* set->config; change only while suspended. */
+	bool active;			/* metadata open, map loaded */
+	bool read_only_activation;
+	struct tier_target *bound;	/* the table that was resumed last */
+	struct tier_metadata *metadata;
+	struct tier_meta_info info;
+	unsigned int nr_tiers;
+	struct tier *tiers[TIER_MAX_TIERS];	/* by rank */
+	u64 tunables[TIER_NR_TUNABLES];		/* stored */
+	u64 policy_tunables[TIER_MAX_POLICY_KEYS];
+	bool needs_check;
+	bool paused, table_paused;
+	atomic64_t pinned;		/* chunks with a pin */
+	u32 *heat;			/* counters by chunk; set->policy_lock to write */
+	bool heat_changed;		/* set->policy_lock */
+
+	/* Of the rooms of these names. */
+	struct tier_commits *commits;
+	struct tier_flushes *flushes;
+	struct tier_cycle *cycle;
+	struct tier_owners *owners;
+	struct tier_missed *missed;
+	struct tier_copiers *copiers;
+	struct tier_budget *budget;
+	struct tier_requests *requests;
+	struct tier_policies *policies;
+	struct tier_births *births;
+	struct tier_discards *discards;
+	struct tier_moves *moves;
+	struct tier_mover *mover;
+};
+
+/*
+ * What a room keeps of a set, or of a tier: memory, all zeroes, that the pointer of that
+ * name in struct tier_set or struct tier leads to.  init and exit may be NULL; exit is
+ * called even if init has failed.
+ */
+struct tier_set_room {
+	size_t size, pointer;
+	int (*init)(struct tier_set *set);
+	void (*exit)(struct tier_set *set);
+};
+
+struct tier_room {
+	size_t size, pointer;
+	void (*init)(struct tier *t);
+	void (*exit)(struct tier *t);
+};
+
+struct tier_io;
+
+/* Who guards writes to a chunk and hears of the end of each; any context. */
+struct tier_guard {
+	void (*write_ended)(struct tier_set *set, struct tier_guard *guard, struct tier_io *io);
+};
+
+/* Someone who waits until the ops that were queued before are decided; see commit.h. */
+struct tier_commit_wait {
+	struct list_head list;
+	u64 upto;
+	void (*fn)(struct tier_commit_wait *wait, bool ok);
+};
+
+/* Per-bio data. */
+struct tier_io {
+	struct tier *tier;		/* whose SRCU is held, or NULL */
+	int srcu_idx;
+	bool sampled;			/* its latency is measured */
+	bool discards_chunk;		/* a discard of the whole chunk */
+	struct tier_guard *guard;	/* of this write, or NULL */
+	u32 first_piece, last_piece;	/* that it writes */
+	u64 start_ns;
+	struct bvec_iter iter;		/* as it came, for another try */
+	bio_end_io_t *end_io;		/* saved while hooked */
+	void *owner;			/* of the hook */
+	struct tier_commit_wait wait;	/* of a FUA write that is on the tier */
+};
+
+static inline u64 tier_get_word(struct tier_set *set, u32 chunk)
+{
+	return READ_ONCE(set->map[chunk]);
+}
+
+static inline void __tier_change_word(struct tier_set *set, u32 chunk, u64 clear, u64 add)
+{
+	lockdep_assert_held(&set->lock);
+	WRITE_ONCE(set->map[chunk], (set->map[chunk] & ~clear) | add);
+}
+
+static inline sector_t tier_place_sector(struct tier_set *set, u64 place)
+{
+	return place << set->chunk_shift;
+}
+
+static inline u32 tier_bio_chunk(struct tier_set *set, struct bio *bio)
+{
+	return bio->bi_iter.bi_sector >> set->chunk_shift;
+}
+
+static inline struct tier_io *tier_bio_io(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct tier_io));
+}
+
+static inline bool tier_present(const struct tier *t)
+{
+	return t->bdev;
+}
+
+/* Whether chunks may be placed there. */
+static inline bool tier_open(const struct tier *t)
+{
+	return t->bdev && !(READ_ONCE(t->rec.flags) & TIER_RECORD_EVACUATE) &&
+	       !test_bit(TIER_FLAG_WRITE_FAILED, &t->flags);
+}
+
+static inline bool tier_set_idle(struct tier_set *set)
+{
+	return !READ_ONCE(set->nr_migrations);
+}
+
+/* Neither the policy nor an evacuation starts a migration. */
+static inline bool tier_paused(struct tier_set *set)
+{
+	return READ_ONCE(set->paused) || READ_ONCE(set->table_paused) || READ_ONCE(set->home);
+}
+
+/* Nothing more is written to the metadata. */
+static inline bool tier_set_frozen(struct tier_set *set)
+{
+	return READ_ONCE(set->mode) != TIER_MODE_RW || set->no_writes;
+}
+
+static inline bool tier_writes_wanted(const struct tier_target *tt)
+{
+	return (dm_table_get_mode(tt->ti->table) & TIER_OPEN_WRITE) && !tt->read_only;
+}
+
+#endif /* DM_TIER_CORE_H */

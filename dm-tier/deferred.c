@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The io work: ends births and discards, and sends bios on their way that could not be
+ * mapped at once, or were held back.
+ */
+#include "deferred.h"
+
+#include "birth.h"
+#include "discard.h"
+#include "flush.h"
+#include "kick.h"
+#include "migrate.h"
+
+static int would_block(struct bio *bio)
+{
+	bio_wouldblock_error(bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+int tier_act(struct tier_set *set, struct bio *bio, struct tier_io *io, enum tier_route route)
+{
+	for (;; route = tier_map_bio(set, bio, io)) {
+		switch (route) {
+		case TIER_REMAPPED:
+			return DM_MAPIO_REMAPPED;
+		case TIER_KILL:
+			return DM_MAPIO_KILL;
+		case TIER_ENDED:
+			return DM_MAPIO_SUBMITTED;
+		case TIER_DEFER:
+			return tier_wants_again(set, bio) ? would_block(bio) :
+							    tier_defer_bio(set, bio);
+		case TIER_GUARD:
+			break;
+		}
+		switch (tier_guard_write(set, bio)) {
+		case TIER_GUARDED:
+			return DM_MAPIO_REMAPPED;
+		case TIER_GUARD_HELD:
+			return DM_MAPIO_SUBMITTED;
+		case TIER_GUARD_AGAIN:
+			return would_block(bio);
+		case TIER_GUARD_OVER:
+			break;
+		}
+	}
+}
+
+/* Maps a bio that was held back and sends it on its way. */
+static void remap(struct tier_set *set, struct bio *bio)
+{
+	struct tier_io *io = tier_bio_io(bio);
+
+	switch (tier_act(set, bio, io, tier_map_bio(set, bio, io))) {
+	case DM_MAPIO_REMAPPED:
+		tier_post(io->tier, bio);
+		break;
+	case DM_MAPIO_KILL:
+		bio_io_error(bio);
+		break;
+	}
+}
+
+/* False if it has to wait for memory. */
+static bool discard(struct tier_set *set, struct bio *bio)
+{
+	enum tier_discard r;
+
+	do
+		r = tier_discard_chunk(set, bio);
+	while (r == TIER_DISCARD_MOVING &&
+	       !tier_cancel_migration(set, tier_bio_chunk(set, bio), bio));
+	return r != TIER_DISCARD_NO_MEMORY;
+}
+
+/* False if it has to wait for memory. */
+static bool do_bio(struct tier_set *set, struct bio *bio)
+{
+	u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
+
+	if (tier_bio_io(bio)->discards_chunk)
+		return discard(set, bio);
+	if (!(word & TIER_ENTRY_MAPPED) && !tier_set_frozen(set) &&
+	    bio_op(bio) == REQ_OP_WRITE) {
+		enum tier_first_write r = tier_first_write(set, bio);
+
+		if (r != TIER_NOT_FIRST)
+			return r != TIER_FIRST_NO_MEMORY;
+	}
+	remap(set, bio);
+	return true;
+}
+
+static void do_deferred(struct tier_set *set)
+{
+	struct bio_list bios;
+	bool memory = true;
+	struct bio *bio;
+
+	spin_lock_irq(&set->lock);
+	bios = set->deferred;
+	bio_list_init(&set->deferred);
+	spin_unlock_irq(&set->lock);
+
+	/* Births end in this work only, so it always comes by here afterwards. */
+	while (memory && (bio = tier_next_crowded(set)))
+		memory = do_bio(set, bio);
+	/* Some of them need no memory. */
+	while ((bio = bio_list_pop(&bios)))
+		memory &= do_bio(set, bio);
+	if (memory)
+		return;
+	/* The commit of births is what frees them, but their tier may hang. */
+	tier_commit_births(set);
+	tier_watch_stalls(set);
+}
+
+static void do_io(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, io_work);
+
+	tier_bring_up_births(set);
+	tier_pass_down_unmapped(set);
+	do_deferred(set);
+	wake_up(&set->idle_wait);
+}
+
+void tier_deferred_init(struct tier_set *set)
+{
+	INIT_WORK(&set->io_work, do_io);
+	bio_list_init(&set->deferred);
+	bio_list_init(&set->starved);
+	bio_list_init(&set->undecided);
+}

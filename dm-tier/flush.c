@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Flushes of single tiers.
+ *
+ * Each tier has one flush bio.  Who wants a tier flushed joins the waiters of
+ * the next flush; while one is under way the next is sent when it ends.  When a
+ * flush ends well, the births whose data it covers go on to the commit.
+ */
+#include "flush.h"
+
+#include <linux/slab.h>
+
+#include "health.h"
+
+#define COMMIT_TIMER_MS	1000
+
+/* Of one tier; set->lock. */
+struct tier_flusher {
+	struct tier *tier;
+	struct bio bio;
+	bool flushing;			/* it is under way */
+	bool covers_new;		/* writes that no failed flush has covered */
+	bool lost;			/* one failed over such, and no FLUSH has heard of it */
+	bool failed;			/* the one that ended last did */
+	bool again;			/* births came while one was under way */
+	unsigned int nr_failed;		/* since activation */
+	u64 sent_ns;			/* when the last one was sent */
+	struct list_head waiting;	/* struct tier_flush_wait: for the next flush */
+	struct list_head running;	/* for the one that was sent */
+	struct list_head births;	/* struct tier_op: data written, not flushed */
+	struct list_head births_flushing;
+	struct bio_list fua_waiting;	/* FUA writes to new chunks, for the next flush */
+	struct bio_list fua_running;	/* for the one that was sent */
+};
+
+struct tier_flushes {
+	struct tier_set *set;
+	bool lost;			/* as of tiers that are gone; set->lock */
+	bool timer_armed;		/* set->lock to write */
+	struct delayed_work timer;
+};
+
+/* True if the caller shall call send_flush(). */
+static bool __start_flush(struct tier_flusher *f)
+{
+	lockdep_assert_held(&f->tier->set->lock);
+	if (f->flushing)
+		return false;
+	f->flushing = true;
+	f->sent_ns = ktime_get_ns();
+	list_splice_init(&f->waiting, &f->running);
+	list_splice_init(&f->births, &f->births_flushing);
+	bio_list_merge(&f->fua_running, &f->fua_waiting);
+	bio_list_init(&f->fua_waiting);
+	return true;
+}
+
+/* Someone waits for a flush that has not been sent. */
+static bool __flush_wanted(const struct tier_flusher *f)
+{
+	return !list_empty(&f->waiting) || !bio_list_empty(&f->fua_waiting);
+}
+
+/* Discards that wait for births of this tier to be committed. */
+static void __take_undecided(struct tier *t, struct bio_list *failed)
+{
+	struct tier_set *set = t->set;
+	struct bio_list others = BIO_EMPTY_LIST;
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(&set->undecided))) {
+		u64 word = set->map[tier_bio_chunk(set, bio)];
+
+		bio_list_add(tier_word_id(word) == t->rec.id ? failed : &others, bio);
+	}
+	set->undecided = others;
+}
+
+static void fua_committed(struct tier_commit_wait *wait, bool ok)
+{
+	struct tier_io *io = container_of(wait, struct tier_io, wait);
+	struct bio *bio = dm_bio_from_per_bio_data(io, sizeof(*io));
+
+	bio->bi_status = ok ? BLK_STS_OK : BLK_STS_IOERR;
+	bio_endio(bio);
+}
+
+static void __wait_for_commit(struct tier_set *set, struct bio_list *bios)
+{
+	struct tier_commit_wait *wait;
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios))) {
+		wait = &tier_bio_io(bio)->wait;
+		wait->fn = fua_committed;
+		__tier_wait_for_ops(set, wait);
+	}
+}
+
+static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
+{
+	struct tier *t = f->tier;
+
+	f->failed = true;
+	f->nr_failed++;
+	/* What it has dropped may have been written since it was sent. */
+	f->lost |= f->covers_new || READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
+	list_splice_init(&f->births_flushing, &f->births);
+	/* The timer may have gone by while they were on their way. */
+	if (!list_empty(&f->births) && t->set->running)
+		__tier_arm_commit_timer(t->set);
+	bio_list_merge(failed, &f->fua_running);
+	bio_list_init(&f->fua_running);
+	__take_undecided(t, failed);
+	/* First writes do not wait for their turn on a tier that fails to flush. */
+	if (t->set->crowded)
+		queue_work(t->set->wq, &t->set->io_work);
+}
+
+static void __flush_succeeded(struct tier_flusher *f)
+{
+	struct tier_set *set = f->tier->set;
+	struct tier_op *op, *next;
+
+	f->failed = false;
+	list_for_each_entry_safe(op, next, &f->births_flushing, list) {
+		list_del(&op->list);
+		__tier_queue_op(set, op);
+	}
+	__wait_for_commit(set, &f->fua_running);
+}
+
+static void flush_endio(struct bio *bio)
+{
+	struct tier_flusher *f = container_of(bio, struct tier_flusher, bio);
+	struct tier *t = f->tier;
+	struct tier_set *set = t->set;
+	struct tier_flush_wait *wait, *tmp;
+	blk_status_t status = bio->bi_status;
+	struct bio_list failed = BIO_EMPTY_LIST;
+	LIST_HEAD(waiters);
+	unsigned long flags;
+
+	bio_uninit(bio);
+	if (status) {
+		cmpxchg(&t->unflushed, 0, TIER_UNFLUSHED_TOLD);
+		tier_note_error(t, true, status);
+	}
+	spin_lock_irqsave(&set->lock, flags);
+	list_splice_init(&f->running, &waiters);
+	if (status)
+		__flush_failed(f, &failed);
+	else
+		__flush_succeeded(f);
+	f->flushing = false;
+	if (__flush_wanted(f) || f->again)
+		queue_work(set->wq, &t->flush_work);
+	f->again = false;
+	/* Within the lock: once the set is quiet it may be freed. */
+	wake_up(&set->idle_wait);
+	spin_unlock_irqrestore(&set->lock, flags);
+
+	list_for_each_entry_safe(wait, tmp, &waiters, list)
+		wait->fn(wait, status);
+	while ((bio = bio_list_pop(&failed))) {
+		bio->bi_status = status;
+		bio_endio(bio);
+	}
+}
+
+static void send_flush(struct tier_flusher *f)
+{
+	struct tier *t = f->tier;
+
+	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
+	f->covers_new = xchg(&t->unflushed, 0) == TIER_UNFLUSHED;
+	bio_init(&f->bio, t->bdev, NULL, 0,
+		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
+	f->bio.bi_end_io = flush_endio;
+	submit_bio(&f->bio);
+}
+
+void tier_flush_send(struct tier *t)
+{
+	struct tier_flusher *f = t->flusher;
+	bool send = false;
+
+	spin_lock_irq(&t->set->lock);
+	if (f->flushing)
+		f->again = true;
+	else if (__flush_wanted(f) || !list_empty(&f->births))
+		send = __start_flush(f);
+	spin_unlock_irq(&t->set->lock);
+	if (send)
+		send_flush(f);
+}
+
+static void do_flush(struct work_struct *work)
+{
+	tier_flush_send(container_of(work, struct tier, flush_work));
+}
+
+void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait)
+{
+	struct tier_flusher *f = t->flusher;
+	bool send;
+
+	spin_lock_irq(&t->set->lock);
+	list_add_tail(&wait->list, &f->waiting);
+	send = __start_flush(f);
+	spin_unlock_irq(&t->set->lock);
+	if (send)
+		send_flush(f);
+}
+
+bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle)
+{
+	struct tier_flusher *f = t->flusher;
+	bool written = READ_ONCE(t->unflushed) || !list_empty(&f->births);
+
+	lockdep_assert_held(&t->set->lock);
+	*idle = written && !f->flushing;
+	/* A flush under way covers all if nothing was written since. */
+	if (written)
+		list_add_tail(&wait->list, &f->waiting);
+	else if (f->flushing)
+		list_add_tail(&wait->list, &f->running);
+	return written || f->flushing;
+}
+
+bool __tier_flushing(struct tier_set *set)
+{
+	bool flushing = false;
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++)
+		flushing |= set->tiers[i]->flusher->flushing;
+	return flushing;
+}
+
+struct flush_sync {
+	struct tier_flush_wait wait;
+	struct completion done;
+	blk_status_t status;
+};
+
+static void sync_flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct flush_sync *sync = container_of(wait, struct flush_sync, wait);
+
+	sync->status = status;
+	complete(&sync->done);
+}
+
+int tier_flush_all(struct tier_set *set)
+{
+	struct flush_sync sync;
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (!tier_present(t) ||
+		    (!READ_ONCE(t->unflushed) && !READ_ONCE(t->flusher->flushing) &&
+		     list_empty_careful(&t->flusher->births)))
+			continue;
+		sync.wait.fn = sync_flushed;
+		init_completion(&sync.done);
+		tier_flush_tier(t, &sync.wait);
+		wait_for_completion_io(&sync.done);
+		if (sync.status && !r)
+			r = blk_status_to_errno(sync.status);
+	}
+	return r;
+}
+
+/* ---- first writes ---- */
+
+void __tier_flush_then_commit(struct tier *t, struct tier_op *op)
+{
+	lockdep_assert_held(&t->set->lock);
+	list_add_tail(&op->list, &t->flusher->births);
+}
+
+static bool births_wait(struct tier_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++)
+		if (!list_empty(&set->tiers[i]->flusher->births))
+			return true;
+	return false;
+}
+
+bool tier_births_unflushed(struct tier_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++)
+		if (!list_empty(&set->tiers[i]->flusher->births_flushing))
+			return true;
+	return births_wait(set);
+}
+
+bool tier_births_pending(struct tier_set *set)
+{
+	return tier_births_unflushed(set) || tier_ops_kept(set);
+}
+
+bool __tier_births_stuck(struct tier *t)
+{
+	struct tier_flusher *f = t->flusher;
+
+	lockdep_assert_held(&t->set->lock);
+	return f->failed && (!list_empty(&f->births) || !list_empty(&f->births_flushing));
+}
+
+void tier_give_up_births(struct tier *t, struct list_head *ops)
+{
+	list_splice_tail_init(&t->flusher->births, ops);
+}
+
+/* The tier's flush carries its births on to the commit. */
+void tier_commit_births(struct tier_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (!list_empty_careful(&t->flusher->births))
+			queue_work(set->wq, &t->flush_work);
+	}
+}
+
+static void do_commit_timer(struct work_struct *work)
+{
+	struct tier_flushes *fs = container_of(work, struct tier_flushes, timer.work);
+	struct tier_set *set = fs->set;
+	bool again;
+
+	spin_lock_irq(&set->lock);
+	/* It is armed again when the set goes on. */
+	again = births_wait(set) && set->running;
+	fs->timer_armed = again;
+	spin_unlock_irq(&set->lock);
+
+	if (!again)
+		return;
+	tier_commit_births(set);
+	queue_delayed_work(set->wq, &fs->timer, msecs_to_jiffies(COMMIT_TIMER_MS));
+}
+
+void __tier_arm_commit_timer(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	set->flushes->timer_armed = true;
+	queue_delayed_work(set->wq, &set->flushes->timer, msecs_to_jiffies(COMMIT_TIMER_MS));
+}
+
+void tier_arm_commit_timer(struct tier_set *set)
+{
+	if (READ_ONCE(set->flushes->timer_armed))
+		return;
+	spin_lock_irq(&set->lock);
+	__tier_arm_commit_timer(set);
+	spin_unlock_irq(&set->lock);
+}
+
+void tier_stop_commit_timer(struct tier_set *set)
+{
+	cancel_delayed_work_sync(&set->flushes->timer);
+	set->flushes->timer_armed = false;
+}
+
+void tier_flush_births(struct tier *t, struct bio *bio)
+{
+	struct tier_set *set = t->set;
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	bio_list_add(&t->flusher->fua_waiting, bio);
+	/* Within the lock: a flush that is sent already may end the bio, and the set be freed. */
+	queue_work(set->wq, &t->flush_work);
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+/* ---- what has failed ---- */
+
+bool tier_flush_failed(const struct tier *t)
+{
+	return READ_ONCE(t->flusher->failed);
+}
+
+unsigned int tier_failed_flushes(const struct tier *t)
+{
+	return READ_ONCE(t->flusher->nr_failed);
+}
+
+bool __tier_flush_fails(const struct tier *t)
+{
+	return t->flusher->failed && !t->flusher->flushing;
+}
+
+bool __tier_flush_hangs(const struct tier *t)
+{
+	return t->flusher->flushing && ktime_get_ns() - t->flusher->sent_ns > TIER_STALL_NS;
+}
+
+void __tier_flush_lose(struct tier_set *set)
+{
+	set->flushes->lost = true;
+}
+
+bool __tier_flush_lost(struct tier_set *set)
+{
+	bool lost = set->flushes->lost;
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	set->flushes->lost = false;
+	for (i = 0; i < set->nr_tiers; i++) {
+		lost |= set->tiers[i]->flusher->lost;
+		set->tiers[i]->flusher->lost = false;
+	}
+	return lost;
+}
+
+/* ---- coming and going ---- */
+
+static void init_tier(struct tier *t)
+{
+	struct tier_flusher *f = t->flusher;
+
+	f->tier = t;
+	INIT_LIST_HEAD(&f->waiting);
+	INIT_LIST_HEAD(&f->running);
+	INIT_LIST_HEAD(&f->births);
+	INIT_LIST_HEAD(&f->births_flushing);
+	bio_list_init(&f->fua_waiting);
+	bio_list_init(&f->fua_running);
+	INIT_WORK(&t->flush_work, do_flush);
+}
+
+static void release_tier(struct tier *t)
+{
+	t->set->flushes->lost |= t->flusher->lost;
+}
+
+static int init(struct tier_set *set)
+{
+	set->flushes->set = set;
+	INIT_DELAYED_WORK(&set->flushes->timer, do_commit_timer);
+	return 0;
+}
+
+const struct tier_room tier_flusher_room = {
+	.size = sizeof(struct tier_flusher),
+	.pointer = offsetof(struct tier, flusher),
+	.init = init_tier,
+	.exit = release_tier,
+};
+
+const struct tier_set_room tier_flush_room = {
+	.size = sizeof(struct tier_flushes),
+	.pointer = offsetof(struct tier_set, flushes),
+	.init = init,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is measured of the tiers. */
+#ifndef DM_TIER_GAUGE_H
+#define DM_TIER_GAUGE_H
+
+#include "core.h"
+
+extern const struct tier_room tier_gauge_room;
+
+/*
+ * Takes in what I/O has been sampled since the last call; of the mover.  True: latency_guard
+ * is on, and a tier has become slower than it allows while something was moved.
+ */
+bool tier_gauge_look(struct tier_set *set);
+/* A copy of a chunk's worth of sectors took so long, shared by that many at once. */
+void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns, unsigned int sharing);
+
+/* Means; 0 = unknown. */
+u32 tier_gauge_random_ns(const struct tier *t);	/* of a small random read */
+u32 tier_gauge_chunk_ns(const struct tier *t);	/* to read or write a chunk */
+
+#endif /* DM_TIER_GAUGE_H */

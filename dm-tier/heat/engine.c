@@ -1,0 +1,730 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The heat engine of dm-tier.  See engine.h.
+ *
+ * Every chunk has one heat: a counter that halves every half_life accesses per
+ * fast chunk and grows, at each access, by the time that access would have
+ * saved on the fastest tier.  A hot chunk is promoted if it is enough hotter
+ * than the coldest chunk known on the faster tier to pay for moving both; how
+ * far heat can be trusted is learnt by audits (audit.h).
+ */
+#include "heat/engine.h"
+
+/* ---- Constants ---- */
+
+/* A request within this many sectors of a stream's end continues it. */
+#define STREAM_GAP	256
+
+/*
+ * The decay sweeps over all chunks four times per half-life and takes
+ * 1 - 2^-1/4 of each counter, so that a counter read at any time, also after
+ * a restart that lost the position of the sweep, is at most that far off.
+ * Between two visits the decay is interpolated; a straight line is within
+ * 0.4% of the exponential.
+ */
+#define PASSES_PER_HALF_LIFE	4
+#define DECAY_KEEP	55109U		/* 2^-1/4 * 2^16 */
+#define DECAY_LOSS	(65536U - DECAY_KEEP)
+#define DECAY_REGAIN	12401U		/* (2^1/4 - 1) * 2^16 */
+
+/* Bounds the work of an access; stretches the half-life of tiny fast tiers. */
+#define SWEEP_MAX	64
+
+#define SAMPLES		16	/* chunks of a tier looked at to find its victim */
+#define PROBES_PER_ACCESS	8
+#define PROBES_PER_TICK	256
+#define PROBES_MAX	1024
+#define VICTIM_ROUNDS	64
+#define IDLE_TICKS	64	/* without an access, ticks are worth nothing after that */
+
+/* A lack of tokens adds up to this much to the price of a move. */
+#define TOKEN_PRICE	(16 * HEAT_ONE)
+
+/* A failed move is not tried again for this many accesses. */
+#define BACKOFF		4096
+#define PATIENCE	4096	/* as long a place may take to get free after a move */
+#define TICK_ACCESSES	64	/* a tick lets that many accesses' time pass */
+
+#define TRIES		4	/* candidates weighed by one call of next */
+
+const struct tier_policy_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
+	/* accesses per chunk of the faster tiers after which heat halves */
+	[HEAT_KEY_HALF_LIFE] = { "half_life", 16, 1024, 64 },
+	/* percent of the victim's heat that a promoted chunk must exceed */
+	[HEAT_KEY_ADMIT] = { "admit", 100, 1000, 125 },
+	/* percent of each faster tier kept free for first writes */
+	[HEAT_KEY_HEADROOM] = { "headroom", 0, 50, 2 },
+	[HEAT_NR_KEYS] = { NULL, 0, 0, 0 },
+};
+
+/* ---- Small things ---- */
+
+/* xorshift32 (Marsaglia 2003): rounding needs speed, not quality. */
+static u32 rounding_noise(struct heat_engine *e)
+{
+	u32 x = e->rng;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	e->rng = x;
+	return x;
+}
+
+static const struct tier_view *view(struct heat_engine *e, unsigned int rank)
+{
+	return &e->env.tiers[rank];
+}
+
+static unsigned int where(struct heat_engine *e, u32 chunk)
+{
+	unsigned int rank = e->env.where(e->env.context, chunk);
+
+	return rank < e->nr_tiers ? rank : TIER_NOWHERE;
+}
+
+/* ---- Heat of a chunk ---- */
+
+/* Share of a pass that went by since the sweep visited chunk, 16 bits. */
+static u32 age(struct heat_engine *e, u32 chunk)
+{
+	u32 distance = chunk < e->hand ? e->hand - 1 - chunk :
+					 e->hand + (e->nr_chunks - 1 - chunk);
+
+	return (distance * e->reciprocal) >> 32;
+}
+
+u32 heat_engine_heat(struct heat_engine *e, u32 chunk)
+{
+	u32 stored, loss;
+
+	if (chunk >= e->nr_chunks)
+		return 0;
+	stored = TIER_HEAT_READS(e->heat[chunk]) + TIER_HEAT_WRITES(e->heat[chunk]);
+	if (!stored)
+		return 0;
+	loss = (age(e, chunk) * DECAY_LOSS) >> 16;
+	return stored - (u32)(((u64)stored * loss + 32768) >> 16);
+}
+
+/* weight: heat with 16 fractional bits */
+static void add_heat(struct heat_engine *e, u32 chunk, bool write, u64 weight)
+{
+	u32 reads = TIER_HEAT_READS(e->heat[chunk]);
+	u32 writes = TIER_HEAT_WRITES(e->heat[chunk]);
+	u32 *counter = write ? &writes : &reads;
+
+	/* The counter is as of the sweep's last visit: add what decays to weight. */
+	weight += (weight * ((age(e, chunk) * DECAY_REGAIN) >> 16)) >> 16;
+	weight = (weight + (rounding_noise(e) & 0xffff)) >> 16;
+	*counter = min_t(u64, *counter + weight, 0xffff);
+	e->heat[chunk] = writes << 16 | reads;
+}
+
+static u32 decayed(u32 counter, u32 noise)
+{
+	return (counter * DECAY_KEEP + (noise & 0xffff)) >> 16;
+}
+
+/* ---- Flights and backoffs ---- */
+
+static struct heat_flight *find_flight(struct heat_engine *e, u32 chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->nr_flights; i++)
+		if (e->flights[i].chunk == chunk)
+			return &e->flights[i];
+	return NULL;
+}
+
+/* May chunk not be proposed now? */
+static bool busy(struct heat_engine *e, u32 chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < HEAT_BACKOFFS && e->clock < e->last_backoff; i++)
+		if (e->backoffs[i].until > e->clock && e->backoffs[i].chunk == chunk)
+			return true;
+	return find_flight(e, chunk);
+}
+
+/* Chunks on their way off rank. */
+static unsigned int leaving(struct heat_engine *e, unsigned int rank)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < e->nr_flights; i++)
+		nr += e->flights[i].from == rank;
+	return nr;
+}
+
+/*
+ * Places of rank that are free now.  A move that the target has begun may be
+ * counted twice, here and in the view; that only delays the next one.
+ */
+static u64 free_places(struct heat_engine *e, unsigned int rank)
+{
+	unsigned int i;
+	u64 arriving = 0;
+
+	for (i = 0; i < e->nr_flights; i++)
+		arriving += e->flights[i].to == rank;
+	return view(e, rank)->free > arriving ? view(e, rank)->free - arriving : 0;
+}
+
+static void propose(struct heat_engine *e, u32 chunk, unsigned int from,
+		    unsigned int to, struct tier_move *move)
+{
+	struct heat_flight *f = &e->flights[e->nr_flights++];
+
+	f->chunk = chunk;
+	f->from = from;
+	f->to = to;
+	move->chunk = chunk;
+	move->to = to;
+}
+
+/* ---- Pools of cold chunks ---- */
+
+static void offer_cold(struct heat_engine *e, unsigned int rank, u32 chunk)
+{
+	struct heat_pool *pool = &e->pools[rank];
+	struct heat_cold *hottest = NULL;
+	u32 heat = heat_engine_heat(e, chunk);
+	unsigned int i;
+
+	for (i = 0; i < pool->nr; i++) {
+		struct heat_cold *c = &pool->cold[i];
+
+		if (c->chunk == chunk) {
+			c->heat = heat;
+			return;
+		}
+		if (!hottest || c->heat > hottest->heat)
+			hottest = c;
+	}
+
+	if (pool->nr < HEAT_POOL)
+		hottest = &pool->cold[pool->nr++];
+	else if (heat >= hottest->heat)
+		return;
+	hottest->chunk = chunk;
+	hottest->heat = heat;
+}
+
+/* The coldest of the pool as of now, NULL if it is empty. */
+static struct heat_cold *coldest(struct heat_engine *e, unsigned int rank)
+{
+	struct heat_pool *pool = &e->pools[rank];
+	struct heat_cold *best = NULL;
+	unsigned int i = 0;
+
+	while (i < pool->nr) {
+		struct heat_cold *c = &pool->cold[i];
+
+		if (where(e, c->chunk) != rank || busy(e, c->chunk)) {
+			*c = pool->cold[--pool->nr];
+			continue;
+		}
+		c->heat = heat_engine_heat(e, c->chunk);
+		if (!best || c->heat < best->heat)
+			best = c;
+		i++;
+	}
+	return best;
+}
+
+static void look_at(struct heat_engine *e, u32 chunk)
+{
+	unsigned int rank = where(e, chunk);
+
+	/* Nothing is ever demoted from the slowest tier. */
+	if (rank + 1 < e->nr_tiers)
+		offer_cold(e, rank, chunk);
+}
+
+/* Look at random chunks until SAMPLES of rank were seen or probes run out. */
+static void probe(struct heat_engine *e, unsigned int rank)
+{
+	unsigned int found = 0;
+
+	while (found < SAMPLES && e->probes) {
+		u32 chunk = e->env.random(e->env.context, e->nr_chunks);
+		unsigned int at = where(e, chunk);
+
+		e->probes--;
+		if (at == rank || at + 1 < e->nr_tiers)
+			offer_cold(e, at, chunk);
+		found += at == rank;
+	}
+}
+
+/* ---- Decay ---- */
+
+static void sweep(struct heat_engine *e)
+{
+	e->owed += e->step;
+	for (; e->owed >= 65536; e->owed -= 65536) {
+		u32 chunk = e->hand;
+		u32 h = e->heat[chunk];
+
+		if (h) {
+			u32 noise = rounding_noise(e);
+
+			e->heat[chunk] = decayed(TIER_HEAT_WRITES(h), noise >> 16) << 16 |
+					 decayed(TIER_HEAT_READS(h), noise);
+		}
+		if (++e->hand == e->nr_chunks) {
+			e->hand = 0;
+			e->pass++;
+		}
+		/*
+		 * Each chunk is looked at once per half-life: however small a
+		 * tier's share of all chunks is, its cold ones are found.
+		 */
+		if (!((chunk ^ e->pass) % PASSES_PER_HALF_LIFE))
+			look_at(e, chunk);
+	}
+}
+
+static void set_decay(struct heat_engine *e)
+{
+	u64 pass = max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] /
+		   PASSES_PER_HALF_LIFE;
+	u64 step = div64_u64((u64)e->nr_chunks << 16, pass);
+
+	e->step = min_t(u64, step, SWEEP_MAX << 16);
+	e->reciprocal = e->nr_chunks ? div64_u64(1ULL << 48, e->nr_chunks) : 0;
+}
+
+/* ---- The target's view of the tiers ---- */
+
+/* Take over what changed. */
+static void look_at_tiers(struct heat_engine *e)
+{
+	u64 fast_places = 0;
+	unsigned int rank;
+
+	e->nr_tiers = min_t(unsigned int, *e->env.nr_tiers, TIER_MAX_TIERS);
+	for (rank = 0; rank + 1 < e->nr_tiers; rank++)
+		fast_places += view(e, rank)->places;
+	if (fast_places != e->fast_places) {
+		e->fast_places = fast_places;
+		set_decay(e);
+	}
+	heat_costs_update(&e->costs, e->env.tiers, e->nr_tiers, e->env.chunk_sectors);
+}
+
+/* ---- Accesses ---- */
+
+/* The request continues the oldest stream that it may; without one it begins one. */
+static bool is_stream(struct heat_engine *e, const struct tier_access *a)
+{
+	unsigned int i, replaced = 0;
+	bool found = false;
+
+	for (i = 0; i < HEAT_STREAMS && !found; i++) {
+		found = a->sector >= e->streams[i] &&
+			a->sector - e->streams[i] <= STREAM_GAP;
+		if (found)
+			replaced = i;
+	}
+	memmove(&e->streams[replaced], &e->streams[replaced + 1],
+		(HEAT_STREAMS - 1 - replaced) * sizeof(e->streams[0]));
+	e->streams[HEAT_STREAMS - 1] = a->sector + a->sectors;
+	return found;
+}
+
+/* What promoting a chunk of that heat to the fastest tier saves, at most. */
+static u32 best_saving(struct heat_engine *e, u32 heat, unsigned int rank)
+{
+	return ((u64)heat * e->costs.depth[rank]) >> 16;
+}
+
+/* Remember chunk if it is among the most promising. */
+static void nominate(struct heat_engine *e, u32 chunk, unsigned int rank, u32 heat)
+{
+	u32 score = best_saving(e, heat, rank);
+	struct heat_candidate *worst = NULL;
+	unsigned int i;
+
+	for (i = 0; i < e->nr_candidates; i++) {
+		struct heat_candidate *c = &e->candidates[i];
+
+		if (c->chunk == chunk) {
+			c->score = score;
+			return;
+		}
+		/* One whose victim is on its way already keeps its seat. */
+		if (c->backed == TIER_NOWHERE && (!worst || c->score < worst->score))
+			worst = c;
+	}
+	if (e->nr_candidates < HEAT_CANDIDATES)
+		worst = &e->candidates[e->nr_candidates++];
+	else if (!worst || score <= worst->score)
+		return;
+	worst->chunk = chunk;
+	worst->score = score;
+	worst->backed = TIER_NOWHERE;
+}
+
+/* Is there a faster tier to which a chunk of that heat could pay to move? */
+static bool promising(struct heat_engine *e, unsigned int rank, u32 heat)
+{
+	unsigned int to;
+
+	for (to = 0; to < rank; to++)
+		if (view(e, to)->open && heat > e->costs.swap_cost[rank][to] / 2)
+			return true;
+	return false;
+}
+
+/* The access that ends an audit begun now: a quarter of a half-life from here. */
+static u64 audit_end(struct heat_engine *e)
+{
+	return e->accesses + 1 +
+	       max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] / 4;
+}
+
+static void observe(struct heat_engine *e, const struct tier_access *a)
+{
+	u64 chunk = a->sector >> e->chunk_shift;
+	u64 weight = is_stream(e, a) ? e->costs.weight_stream : e->costs.weight_random;
+	unsigned int rank;
+	u32 heat;
+
+	if (chunk >= e->nr_chunks)
+		return;
+	weight = min_t(u64, weight + (u64)a->sectors * e->costs.weight_sector, 0xffffffff);
+	e->accesses++;
+	e->clock++;
+	e->idle_ticks = 0;
+	e->probes = min_t(u32, e->probes + PROBES_PER_ACCESS, PROBES_MAX);
+	sweep(e);
+	if (a->write && !e->heat[chunk])
+		heat_audits_newcomer(&e->audits, chunk, audit_end(e));
+	heat_audits_access(&e->audits, chunk, weight, e->accesses);
+	add_heat(e, chunk, a->write, weight);
+
+	rank = where(e, chunk);
+	if (rank == TIER_NOWHERE || !rank)
+		return;
+	heat = heat_engine_heat(e, chunk);
+	if (promising(e, rank, heat))
+		nominate(e, chunk, rank, heat);
+}
+
+void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
+			 unsigned int nr)
+{
+	look_at_tiers(e);
+	for (; nr; nr--, a++)
+		observe(e, a);
+}
+
+/* ---- Moves ---- */
+
+/* Places of rank that promotions leave to first writes. */
+static u64 headroom(struct heat_engine *e, unsigned int rank)
+{
+	/* What newcomers earn must pay for the demotion that makes room for one. */
+	if (heat_audits_newcomer_heat(&e->audits) <= e->costs.swap_cost[rank + 1][rank] / 2)
+		return 0;
+	return div64_u64(view(e, rank)->places * e->keys[HEAT_KEY_HEADROOM], 100);
+}
+
+/* The next slower tier with room, TIER_NOWHERE if there is none. */
+static unsigned int below(struct heat_engine *e, unsigned int rank)
+{
+	for (rank++; rank < e->nr_tiers; rank++)
+		if (view(e, rank)->open && free_places(e, rank))
+			return rank;
+	return TIER_NOWHERE;
+}
+
+static unsigned int backed(struct heat_engine *e, unsigned int rank)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < e->nr_candidates; i++)
+		nr += e->candidates[i].backed == rank;
+	return nr;
+}
+
+static void drop(struct heat_engine *e, struct heat_candidate *c)
+{
+	*c = e->candidates[--e->nr_candidates];
+}
+
+/* How a candidate could be served. */
+struct plan {
+	unsigned int to;
+	struct heat_cold *victim;	/* NULL if there is room */
+	u64 saving;			/* heat * depth */
+};
+
+/* Weigh a move to one tier; better plans replace *best. */
+static void weigh(struct heat_engine *e, u32 chunk, unsigned int from,
+		  unsigned int to, u32 price, struct plan *best)
+{
+	u32 heat = heat_engine_heat(e, chunk);
+	u32 cost = e->costs.swap_cost[from][to];
+	u64 wary_cost = ((u64)cost * e->audits.wariness) / HEAT_WARINESS_ONE;
+	u64 bar = wary_cost / 2 + price, saving;
+	struct heat_cold *victim = NULL;
+	u32 gap = heat;
+
+	if (free_places(e, to) <= headroom(e, to) + backed(e, to)) {
+		u64 level;
+
+		probe(e, to);
+		victim = coldest(e, to);
+		if (!victim || victim->heat >= heat)
+			return;
+		gap = heat - victim->heat;
+		level = div64_u64(victim->heat * e->keys[HEAT_KEY_ADMIT], 100);
+		if (heat > level + cost)
+			heat_audits_swap(&e->audits, chunk, victim->chunk, gap,
+					 audit_end(e));
+		bar = level + wary_cost + price;
+	}
+	if (heat <= bar)
+		return;
+	saving = (u64)gap * (e->costs.depth[from] > e->costs.depth[to] ?
+			     e->costs.depth[from] - e->costs.depth[to] : 1);
+	if (best->to != TIER_NOWHERE && saving <= best->saving)
+		return;
+	best->to = to;
+	best->victim = victim;
+	best->saving = saving;
+}
+
+/*
+ * Does c wait for a place that is being made for it?  The place gets free some
+ * time after the move is done, when the target has committed it.
+ */
+static bool waits(struct heat_engine *e, struct heat_candidate *c)
+{
+	if (c->backed == TIER_NOWHERE || free_places(e, c->backed))
+		return false;
+	if (leaving(e, c->backed))
+		c->patience = e->clock + PATIENCE;
+	return e->clock < c->patience;
+}
+
+/* True if a move was proposed for c; drops c if it is not worth one. */
+static bool serve(struct heat_engine *e, struct heat_candidate *c, u32 price,
+		  struct tier_move *move)
+{
+	unsigned int from = where(e, c->chunk), to, down;
+	struct plan best = { .to = TIER_NOWHERE };
+	u32 chunk = c->chunk;
+
+	if (from == TIER_NOWHERE || !from) {
+		drop(e, c);
+		return false;
+	}
+
+	/* Its victim has left: the swap was decided then. */
+	if (c->backed < from && view(e, c->backed)->open && free_places(e, c->backed)) {
+		propose(e, chunk, from, c->backed, move);
+		drop(e, c);
+		return true;
+	}
+	c->backed = TIER_NOWHERE;
+
+	for (to = 0; to < from; to++)
+		if (view(e, to)->open)
+			weigh(e, chunk, from, to, price, &best);
+	if (best.to == TIER_NOWHERE) {
+		drop(e, c);
+		return false;
+	}
+
+	down = best.victim ? below(e, best.to) : TIER_NOWHERE;
+	if (down != TIER_NOWHERE) {
+		c->backed = best.to;
+		c->patience = e->clock + PATIENCE;
+		propose(e, best.victim->chunk, best.to, down, move);
+		return true;
+	}
+	/* The slower tiers are full: promoting first makes room there. */
+	if (free_places(e, best.to)) {
+		propose(e, chunk, from, best.to, move);
+		drop(e, c);
+		return true;
+	}
+	return false;
+}
+
+static struct heat_candidate *hottest_below(struct heat_engine *e, u64 limit)
+{
+	struct heat_candidate *best = NULL;
+	unsigned int i;
+
+	for (i = 0; i < e->nr_candidates; i++) {
+		struct heat_candidate *c = &e->candidates[i];
+
+		if (c->score < limit && (!best || c->score > best->score))
+			best = c;
+	}
+	return best;
+}
+
+static bool promote(struct heat_engine *e, u32 price, struct tier_move *move)
+{
+	u64 limit = ~0ULL;
+	unsigned int tries = 0;
+
+	while (tries < TRIES) {
+		struct heat_candidate *c = hottest_below(e, limit);
+
+		if (!c)
+			return false;
+		limit = c->score;
+		/* What cannot move now, however hot, does not take the others' tries. */
+		if (busy(e, c->chunk)) {
+			drop(e, c);
+			continue;
+		}
+		if (waits(e, c))
+			continue;
+		if (serve(e, c, price, move))
+			return true;
+		tries++;
+	}
+	return false;
+}
+
+static bool make_headroom(struct heat_engine *e, struct tier_move *move)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank + 1 < e->nr_tiers; rank++) {
+		u64 places = free_places(e, rank) + leaving(e, rank);
+		u64 wanted = headroom(e, rank);
+		struct heat_cold *victim;
+		unsigned int down;
+
+		/* First writes do not get at the last places, if the user says so. */
+		if (wanted)
+			wanted += view(e, rank)->reserve;
+		if (!view(e, rank)->open || places >= wanted + backed(e, rank))
+			continue;
+		down = below(e, rank);
+		if (down == TIER_NOWHERE)
+			return false;
+		probe(e, rank);
+		victim = coldest(e, rank);
+		if (!victim || victim->heat >= HEAT_ONE)
+			continue;
+		propose(e, victim->chunk, rank, down, move);
+		return true;
+	}
+	return false;
+}
+
+bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,
+		      struct tier_move *move)
+{
+	u32 price = 0;
+
+	look_at_tiers(e);
+	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS)
+		return false;
+	if (cap) {
+		if (!tokens)
+			return false;
+		tokens = min_t(u32, tokens, cap);
+		price = div64_u64((u64)TOKEN_PRICE * (cap - tokens), cap);
+	}
+	return promote(e, price, move) || make_headroom(e, move);
+}
+
+static void back_off(struct heat_engine *e, u32 chunk, unsigned int from)
+{
+	struct heat_backoff *b = &e->backoffs[e->next_backoff++ % HEAT_BACKOFFS];
+	unsigned int i;
+
+	b->chunk = chunk;
+	b->until = e->clock + BACKOFF;
+	e->last_backoff = b->until;
+
+	/* Whoever waited for its place needs another victim. */
+	for (i = 0; i < e->nr_candidates; i++)
+		if (e->candidates[i].backed == from)
+			e->candidates[i].patience = 0;
+}
+
+void heat_engine_done(struct heat_engine *e, const struct tier_move *move,
+		      bool moved)
+{
+	struct heat_flight *f = find_flight(e, move->chunk);
+
+	if (!moved)
+		back_off(e, move->chunk, f ? f->from : TIER_NOWHERE);
+	if (f)
+		*f = e->flights[--e->nr_flights];
+}
+
+bool heat_engine_victim(struct heat_engine *e, unsigned int rank, u32 *chunk)
+{
+	struct heat_cold *victim = NULL;
+	unsigned int i;
+
+	look_at_tiers(e);
+	if (rank >= e->nr_tiers || !e->nr_chunks)
+		return false;
+	/* Somebody waits for this one: look longer for a chunk of a tiny tier. */
+	for (i = 0; i < VICTIM_ROUNDS && !victim; i++) {
+		e->probes = PROBES_MAX;
+		probe(e, rank);
+		victim = coldest(e, rank);
+	}
+	if (!victim)
+		return false;
+	*chunk = victim->chunk;
+	return true;
+}
+
+/* ---- Life ---- */
+
+void heat_engine_set(struct heat_engine *e, unsigned int key, u64 value)
+{
+	if (key >= HEAT_NR_KEYS)
+		return;
+	e->keys[key] = value;
+	set_decay(e);
+}
+
+void heat_engine_tick(struct heat_engine *e)
+{
+	look_at_tiers(e);
+	e->clock += TICK_ACCESSES;
+	if (e->idle_ticks++ < IDLE_TICKS)
+		e->probes = min_t(u32, e->probes + PROBES_PER_TICK, PROBES_MAX);
+}
+
+void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
+		      u32 *heat, u32 nr_chunks)
+{
+	unsigned int i;
+
+	memset(e, 0, sizeof(*e));
+	e->env = *env;
+	e->heat = heat;
+	e->nr_chunks = nr_chunks;
+	while (1ULL << (e->chunk_shift + 1) <= env->chunk_sectors)
+		e->chunk_shift++;
+	for (i = 0; i < HEAT_NR_KEYS; i++)
+		e->keys[i] = heat_engine_keys[i].initial;
+	/* No request continues a stream that ends here. */
+	for (i = 0; i < HEAT_STREAMS; i++)
+		e->streams[i] = ~0ULL;
+	/* xorshift stays at 0 for ever */
+	e->rng = env->random(env->context, 0xffffffff) + 1;
+	heat_audits_init(&e->audits);
+	look_at_tiers(e);
+	set_decay(e);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The heat engine: counts accesses, decides which chunk should lie on which
+ * tier.  Plain C without allocation, locks or floating point; the kernel
+ * module dm-tier-heat and the replay tool are built from the same file.
+ *
+ * The caller serialises all calls on one engine (see policy-type.h, whose
+ * operations these functions implement); none of them sleeps.
+ */
+#ifndef DM_TIER_HEAT_ENGINE_H
+#define DM_TIER_HEAT_ENGINE_H
+
+#include "heat/audit.h"
+#include "heat/cost.h"
+#include "heat/port.h"
+#include "policy-type.h"
+
+#define HEAT_STREAMS	8	/* sequential streams told apart */
+#define HEAT_CANDIDATES	64	/* chunks that wait for a promotion */
+#define HEAT_POOL	32	/* cold chunks remembered per tier */
+#define HEAT_FLIGHTS	256	/* proposals not yet done */
+#define HEAT_BACKOFFS	64	/* failed moves remembered */
+
+/* Indices into heat_engine_keys. */
+enum heat_key {
+	HEAT_KEY_HALF_LIFE,
+	HEAT_KEY_ADMIT,
+	HEAT_KEY_HEADROOM,
+	HEAT_NR_KEYS,
+};
+
+extern const struct tier_policy_key heat_engine_keys[HEAT_NR_KEYS + 1];
+
+/* A chunk that may be worth promoting. */
+struct heat_candidate {
+	u32 chunk;
+	u32 score;		/* time a move to the fastest tier saves */
+	u8 backed;		/* rank that is making room for it, or TIER_NOWHERE */
+	u64 patience;		/* clock until which it waits for that room */
+};
+
+/* A cold chunk of a tier. */
+struct heat_cold {
+	u32 chunk;
+	u32 heat;		/* when last looked at */
+};
+
+struct heat_pool {
+	unsigned int nr;
+	struct heat_cold cold[HEAT_POOL];
+};
+
+/* A proposed move; ranks are TIER_NOWHERE once the tiers were renumbered. */
+struct heat_flight {
+	u32 chunk;
+	u8 from;
+	u8 to;
+};
+
+/* A chunk whose move failed; left alone until the clock passes until. */
+struct heat_backoff {
+	u32 chunk;
+	u64 until;
+};
+
+/* All fields belong to the engine; public only so that callers can embed it. */
+struct heat_engine {
+	struct tier_policy_env env;
+	u32 *heat;
+	u32 nr_chunks;
+	u64 keys[HEAT_NR_KEYS];
+	u32 rng;
+	u32 chunk_shift;	/* sectors to chunks */
+
+	u64 accesses;		/* seen so far */
+	unsigned int nr_tiers;
+	u64 fast_places;	/* of all tiers but the slowest */
+	struct heat_costs costs;
+
+	u64 clock;		/* accesses, and some for each tick */
+	u32 idle_ticks;		/* since the last access */
+
+	/* Ends of the last streams (sectors), oldest first. */
+	u64 streams[HEAT_STREAMS];
+
+	/* Decay: everything before hand was decayed in this pass. */
+	u32 hand;
+	u32 pass;
+	u32 step;		/* chunks to sweep per access, 16 fractional bits */
+	u32 owed;		/* chunks not yet swept, 16 fractional bits */
+	u64 reciprocal;		/* 2^48 / nr_chunks */
+
+	/* Random looks at chunks that may be taken now. */
+	u32 probes;
+
+	unsigned int nr_candidates;
+	struct heat_candidate candidates[HEAT_CANDIDATES];
+	struct heat_pool pools[TIER_MAX_TIERS];
+	unsigned int nr_flights;
+	struct heat_flight flights[HEAT_FLIGHTS];
+	unsigned int next_backoff;
+	u64 last_backoff;	/* clock at which none is left */
+	struct heat_backoff backoffs[HEAT_BACKOFFS];
+	struct heat_audits audits;
+};
+
+/* heat[nr_chunks] stays the caller's; see struct tier_policy_type. */
+void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
+		      u32 *heat, u32 nr_chunks);
+void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
+			 unsigned int nr);
+bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,
+		      struct tier_move *move);
+void heat_engine_done(struct heat_engine *e, const struct tier_move *move,
+		      bool moved);
+bool heat_engine_victim(struct heat_engine *e, unsigned int rank, u32 *chunk);
+
+/* Heat of a chunk now, in units of 1 / HEAT_ONE; 0 for an unknown chunk. */
+u32 heat_engine_heat(struct heat_engine *e, u32 chunk);
+void heat_engine_set(struct heat_engine *e, unsigned int key, u64 value);
+void heat_engine_tick(struct heat_engine *e);
+
+#endif /* DM_TIER_HEAT_ENGINE_H */

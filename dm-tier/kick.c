@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What wakes the works of a set. */
+#include "kick.h"
+
+#define STALL_LOOK_MS	1000
+
+int tier_defer_bio(struct tier_set *set, struct bio *bio)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	tier_put_aside(&set->deferred, bio);
+	spin_unlock_irqrestore(&set->lock, flags);
+	queue_work(set->wq, &set->io_work);
+	return DM_MAPIO_SUBMITTED;
+}
+
+void __tier_defer_bios(struct tier_set *set, struct bio_list *bios)
+{
+	lockdep_assert_held(&set->lock);
+	if (bio_list_empty(bios))
+		return;
+	bio_list_merge(&set->deferred, bios);
+	bio_list_init(bios);
+	queue_work(set->wq, &set->io_work);
+}
+
+void __tier_retry_deferred(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	if (!bio_list_empty(&set->deferred))
+		queue_work(set->wq, &set->io_work);
+}
+
+void __tier_wake_starved(struct tier_set *set)
+{
+	__tier_defer_bios(set, &set->starved);
+}
+
+void tier_kick_mover(struct tier_set *set)
+{
+	if (READ_ONCE(set->running))
+		mod_delayed_work(set->wq, &set->mover_work, 0);
+}
+
+void tier_watch_stalls(struct tier_set *set)
+{
+	queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(STALL_LOOK_MS));
+}
+
+void __tier_chunks_may_go(struct tier_set *set)
+{
+	unsigned int rank;
+
+	lockdep_assert_held(&set->lock);
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		set->tiers[rank]->room_seq++;
+}
+
+void tier_mark_astray(struct tier_set *set)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	set->astray = true;
+	set->astray_seq++;
+	__tier_chunks_may_go(set);
+	spin_unlock_irqrestore(&set->lock, flags);
+}

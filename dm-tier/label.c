@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "label.h"
+
+#include <linux/slab.h>
+
+#include "blockio.h"
+
+static sector_t slot_sector(unsigned int slot)
+{
+	return slot * (TIER_LABEL_SLOT_SIZE >> SECTOR_SHIFT);
+}
+
+static bool can_hold_label(struct block_device *bdev, const char **reason)
+{
+	if (bdev_logical_block_size(bdev) > TIER_LABEL_SLOT_SIZE) {
+		*reason = "has a logical block size above 4096";
+		return false;
+	}
+	if (bdev_nr_sectors(bdev) < slot_sector(TIER_LABEL_SLOTS)) {
+		*reason = "is too small to hold a label";
+		return false;
+	}
+	return true;
+}
+
+int tier_label_read(struct block_device *bdev, struct tier_label_info *info,
+		    const char **reason)
+{
+	void *slots[TIER_LABEL_SLOTS], *readable[TIER_LABEL_SLOTS];
+	u8 *buffer;
+	unsigned int i;
+	int r;
+
+	if (!can_hold_label(bdev, reason))
+		return -EINVAL;
+
+	/* A power of two from kmalloc is aligned to itself. */
+	buffer = kmalloc(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE, GFP_NOIO);
+	if (!buffer) {
+		*reason = "no memory to read the label";
+		return -ENOMEM;
+	}
+
+	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
+		slots[i] = buffer + i * TIER_LABEL_SLOT_SIZE;
+		r = tier_blockio(bdev, REQ_OP_READ, slot_sector(i), slots[i]);
+		readable[i] = r ? NULL : slots[i];
+	}
+
+	r = tier_label_choose(readable[0], readable[1], info, reason);
+	kfree(buffer);
+	return r;
+}
+
+int tier_label_write(struct block_device *bdev, const struct tier_label_info *info)
+{
+	void *slot = kmalloc(TIER_LABEL_SLOT_SIZE, GFP_NOIO);
+	int r;
+
+	if (!slot)
+		return -ENOMEM;
+
+	tier_label_pack(slot, info);
+	r = tier_blockio(bdev, REQ_OP_WRITE,
+			 slot_sector(info->slot), slot);
+	if (!r)
+		r = blkdev_issue_flush(bdev);
+	kfree(slot);
+	return r;
+}
+
+int tier_label_wipe_area(struct block_device *bdev, u64 sectors)
+{
+	int r = blkdev_issue_zeroout(bdev, 0, sectors, GFP_NOIO, 0);
+
+	return r ? r : blkdev_issue_flush(bdev);
+}

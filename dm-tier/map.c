@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hot path: from a bio to the tier and place of its chunk.
+ *
+ * A chunk that is mapped and not moving costs one read of its word and one
+ * SRCU reader of its tier, entered here and left in end_io.  What a reader's
+ * word said stays true of the device until the reader has left: a migration
+ * sets MOVING and then waits for the readers, and an abandoned place is freed
+ * only after its readers are gone.  So no lock and no shared cache line is
+ * written.
+ */
+#include "map.h"
+
+#include <linux/slab.h>
+
+#include "flush.h"
+#include "health.h"
+
+/* Bios for one tier that works of the set submit. */
+struct tier_outbox {
+	struct tier *tier;
+	struct bio_list bios;		/* set->lock */
+	struct work_struct work;
+};
+
+static enum tier_route end_bio(struct bio *bio, blk_status_t status)
+{
+	bio->bi_status = status;
+	bio_endio(bio);
+	return TIER_ENDED;
+}
+
+static enum tier_route map_unmapped(struct tier_set *set, struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		zero_fill_bio(bio);
+		return end_bio(bio, BLK_STS_OK);
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		return end_bio(bio, BLK_STS_OK);
+	default:
+		return tier_set_frozen(set) ? TIER_KILL : TIER_DEFER;
+	}
+}
+
+void tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	struct tier *t = io->tier;
+	bool write = op_is_write(bio_op(bio));
+
+	if (!t)
+		return;
+	if (write)
+		tier_mark_unflushed(t);
+	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
+	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio, status))
+		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
+	if (io->guard)
+		io->guard->write_ended(set, io->guard, io);
+	if (unlikely(io->sampled)) {
+		/* Not by `+=`, as another bio may end in an interrupt. */
+		this_cpu_add(t->stats->sampled_ns, ktime_get_ns() - io->start_ns);
+		this_cpu_inc(t->stats->sampled);
+	}
+	tier_srcu_leave(&t->readers, io->srcu_idx);
+	io->tier = NULL;
+}
+
+/*
+ * FUA to a chunk that is not committed yet: the data is not reachable after a
+ * power cut until the chunk is, so the bio waits for that.
+ */
+static void fua_endio(struct bio *bio)
+{
+	struct tier_set *set = tier_bio_io(bio)->owner;
+	struct tier *t = tier_bio_io(bio)->tier;
+
+	tier_unhook_bio(bio);
+	tier_left(set, bio, bio->bi_status);
+	if (bio->bi_status)
+		bio_endio(bio);
+	else
+		tier_flush_births(t, bio);
+}
+
+/*
+ * A device that turned out not to know discards is from then on one that none are
+ * passed down to.  The other tiers may: device-mapper, if it heard of this, would
+ * take discards from the whole set.
+ */
+static void discard_endio(struct bio *bio)
+{
+	struct tier_set *set = tier_bio_io(bio)->owner;
+	struct tier *t = tier_bio_io(bio)->tier;
+
+	tier_unhook_bio(bio);
+	tier_left(set, bio, bio->bi_status);
+	if (bio->bi_status && tier_rejected(t, bio, bio->bi_status))
+		bio->bi_status = BLK_STS_OK;
+	bio_endio(bio);
+}
+
+void tier_hook_bio(struct bio *bio, bio_end_io_t *fn, void *owner)
+{
+	struct tier_io *io = tier_bio_io(bio);
+
+	io->end_io = bio->bi_end_io;
+	io->owner = owner;
+	bio->bi_end_io = fn;
+}
+
+void tier_unhook_bio(struct bio *bio)
+{
+	bio->bi_end_io = tier_bio_io(bio)->end_io;
+}
+
+static void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+{
+	sector_t offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+
+	bio_set_dev(bio, t->bdev);
+	bio->bi_iter.bi_sector = tier_place_sector(set, place) + offset;
+	if (op_is_write(bio_op(bio)))
+		this_cpu_inc(t->stats->writes);
+	else
+		this_cpu_inc(t->stats->reads);
+}
+
+/*
+ * Submitting blocks when a device has no request left.  What the set's works
+ * have to submit goes through a work of each tier, so that a device that hangs
+ * holds up nobody else's.
+ */
+static void do_outbox(struct work_struct *work)
+{
+	struct tier_outbox *outbox = container_of(work, struct tier_outbox, work);
+	spinlock_t *lock = &outbox->tier->set->lock;
+	struct bio_list bios;
+	struct bio *bio;
+
+	spin_lock_irq(lock);
+	bios = outbox->bios;
+	bio_list_init(&outbox->bios);
+	spin_unlock_irq(lock);
+	while ((bio = bio_list_pop(&bios)))
+		dm_submit_bio_remap(bio, NULL);
+}
+
+void tier_post(struct tier *t, struct bio *bio)
+{
+	spin_lock_irq(&t->set->lock);
+	bio_list_add(&t->outbox->bios, bio);
+	spin_unlock_irq(&t->set->lock);
+	queue_work(t->set->wq, &t->outbox->work);
+}
+
+void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+{
+	point_at(set, bio, t, place);
+	tier_post(t, bio);
+}
+
+/* The place is known; the reader of the tier's SRCU stays until tier_left(). */
+static enum tier_route send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io,
+				     struct tier *t, u64 word)
+{
+	io->tier = t;
+	if (unlikely(io->sampled))
+		io->start_ns = ktime_get_ns();
+	if (unlikely(op_is_write(bio_op(bio)) && (word & TIER_WORD_NEW) &&
+		     (bio->bi_opf & REQ_FUA)))
+		tier_hook_bio(bio, fua_endio, set);
+	else if (unlikely(bio_op(bio) == REQ_OP_DISCARD))
+		tier_hook_bio(bio, discard_endio, set);
+	point_at(set, bio, t, tier_word_place(word));
+	return TIER_REMAPPED;
+}
+
+enum tier_route tier_map_bio(struct tier_set *set, struct bio *bio, struct tier_io *io)
+{
+	u32 chunk = tier_bio_chunk(set, bio);
+	bool write = op_is_write(bio_op(bio));
+	u64 word = tier_get_word(set, chunk);
+	struct tier *t;
+	u64 now;
+
+	if (unlikely(READ_ONCE(set->mode) == TIER_MODE_FAIL ||
+		     (write && set->no_writes)))
+		return TIER_KILL;
+again:
+	if (!(word & TIER_ENTRY_MAPPED))
+		return map_unmapped(set, bio);
+
+	t = set->by_id[tier_word_id(word)];
+	if (unlikely(!tier_present(t)))
+		return TIER_KILL;
+
+	if (unlikely(bio_op(bio) == REQ_OP_DISCARD) &&
+	    (!set->discard_passdown || !bdev_max_discard_sectors(t->bdev)))
+		return end_bio(bio, BLK_STS_OK);
+
+	if (unlikely(write && (word & (TIER_WORD_MOVING | TIER_WORD_HELD))))
+		return TIER_GUARD;
+
+	io->srcu_idx = tier_srcu_enter(&t->readers);
+	now = tier_get_word(set, chunk);
+	if (unlikely((now ^ word) & (TIER_WORD_LOCATION_MASK | TIER_ENTRY_MAPPED |
+				     TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD))) {
+		tier_srcu_leave(&t->readers, io->srcu_idx);
+		word = now;
+		goto again;
+	}
+	/*
+	 * The mode is set before a move that nobody knows the outcome of lets go of its
+	 * word: who has read that word sees the mode.
+	 */
+	smp_rmb();
+	if (unlikely(write && READ_ONCE(set->mode) == TIER_MODE_FAIL)) {
+		tier_srcu_leave(&t->readers, io->srcu_idx);
+		return TIER_KILL;
+	}
+	return send_to_place(set, bio, io, t, word);
+}
+
+/* A guarded write keeps the move, so that neither its word nor the mode is looked at again. */
+enum tier_route tier_map_guarded(struct tier_set *set, struct bio *bio, u64 word,
+				 struct tier_guard *guard)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	struct tier *t = set->by_id[tier_word_id(word)];
+
+	io->guard = guard;
+	io->srcu_idx = tier_srcu_enter(&t->readers);
+	return send_to_place(set, bio, io, t, word);
+}
+
+static void init(struct tier *t)
+{
+	t->outbox->tier = t;
+	bio_list_init(&t->outbox->bios);
+	INIT_WORK(&t->outbox->work, do_outbox);
+}
+
+static void release(struct tier *t)
+{
+	cancel_work_sync(&t->outbox->work);
+}
+
+const struct tier_room tier_outbox_room = {
+	.size = sizeof(struct tier_outbox),
+	.pointer = offsetof(struct tier, outbox),
+	.init = init,
+	.exit = release,
+};

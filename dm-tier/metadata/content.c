@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the metadata stores: tiers, tunables, mapping and heat.
+ */
+#include "metadata/internal.h"
+
+#include <linux/bitmap.h>
+#include <linux/device-mapper.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#define DM_MSG_PREFIX "tier metadata"
+
+/* A tier or a tunable costs a path of a small tree. */
+#define SMALL_CHANGE 2
+
+/*
+ * Tiers and tunables
+ */
+
+struct load_tiers {
+	int (*fn)(void *context, const struct tier_meta_tier *t);
+	void *context;
+};
+
+static int load_tier(void *context, u64 key, const union tier_md_small_value *value)
+{
+	struct load_tiers *load = context;
+	struct tier_meta_tier t;
+	int r;
+
+	r = tier_record_unpack(key, &value->tier, &t);
+	if (r) {
+		DMERR_LIMIT("record of tier %llu is damaged",
+			    (unsigned long long)key);
+		return r;
+	}
+	return load->fn(load->context, &t);
+}
+
+int tier_metadata_load_tiers(struct tier_metadata *md,
+			     int (*fn)(void *context, const struct tier_meta_tier *t),
+			     void *context)
+{
+	struct load_tiers load = { .fn = fn, .context = context };
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = __tier_md_walk_btree(&md->tiers_info, md->roots.tiers, TIER_MAX_TIERS,
+					 NULL, load_tier, &load);
+	up_read(&md->lock);
+	return r;
+}
+
+int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier *t)
+{
+	struct tier_meta_tier check;
+	struct tier_record record;
+	u64 key = t->id;
+	int r;
+
+	tier_record_pack(&record, t);
+	if (tier_record_unpack(key, &record, &check))
+		return -EINVAL;
+
+	r = tier_md_begin_change(md, SMALL_CHANGE);
+	if (r)
+		return r;
+	r = dm_btree_insert(&md->tiers_info, md->roots.tiers, &key, &record,
+			    &md->roots.tiers);
+	return tier_md_end_change(md, r);
+}
+
+int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)
+{
+	struct tier_record record;
+	u64 key = id;
+	int r;
+
+	r = tier_md_begin_change(md, SMALL_CHANGE);
+	if (r)
+		return r;
+	r = dm_btree_lookup(&md->tiers_info, md->roots.tiers, &key, &record);
+	if (r) {
+		tier_md_unlock(md);
+		return r;
+	}
+	r = dm_btree_remove(&md->tiers_info, md->roots.tiers, &key,
+			    &md->roots.tiers);
+	return tier_md_end_change(md, r);
+}
+
+struct load_tunables {
+	int (*fn)(void *context, const char *name, u64 value);
+	void *context;
+};
+
+static int load_tunable(void *context, u64 key, const union tier_md_small_value *value)
+{
+	const struct tier_tunable_record *t = &value->tunable;
+	struct load_tunables *load = context;
+
+	if (!memchr(t->name, 0, sizeof(t->name))) {
+		DMERR_LIMIT("tunable %llu is damaged", (unsigned long long)key);
+		return -EILSEQ;
+	}
+	return load->fn(load->context, (const char *)t->name,
+			le64_to_cpu(t->value));
+}
+
+int tier_metadata_load_tunables(struct tier_metadata *md,
+				int (*fn)(void *context, const char *name, u64 value),
+				void *context)
+{
+	struct load_tunables load = { .fn = fn, .context = context };
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
+					 NULL, load_tunable, &load);
+	up_read(&md->lock);
+	return r;
+}
+
+struct find_tunable {
+	const u8 *name;		/* TIER_TUNABLE_NAME_SIZE bytes, zero-filled */
+	u64 key;
+};
+
+static int match_tunable(void *context, u64 key, const union tier_md_small_value *value)
+{
+	struct find_tunable *find = context;
+
+	if (memcmp(find->name, value->tunable.name, TIER_TUNABLE_NAME_SIZE))
+		return 0;
+	find->key = key;
+	return 1;
+}
+
+static int __set_tunable(struct tier_metadata *md,
+			 struct tier_tunable_record *record, u64 key)
+{
+	int r;
+
+	r = dm_btree_insert(&md->tunables_info, md->roots.tunables, &key,
+			    record, &md->roots.tunables);
+	if (!r && key == md->roots.nr_tunables)
+		md->roots.nr_tunables++;
+	return r;
+}
+
+int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value)
+{
+	struct tier_tunable_record record = { .value = cpu_to_le64(value) };
+	struct find_tunable find = { .name = record.name };
+	int r;
+
+	if (!*name || strscpy((char *)record.name, name, sizeof(record.name)) < 0)
+		return -EINVAL;
+
+	r = tier_md_begin_change(md, SMALL_CHANGE);
+	if (r)
+		return r;
+	r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
+				 NULL, match_tunable, &find);
+	if (!r) {
+		find.key = md->roots.nr_tunables;
+		if (find.key >= TIER_MAX_TUNABLES)
+			r = -ENOSPC;
+	}
+	if (r < 0) {
+		tier_md_unlock(md);
+		return r;
+	}
+	return tier_md_end_change(md, __set_tunable(md, &record, find.key));
+}
+
+/*
+ * Arrays
+ */
+
+struct load_map {
+	int (*fn)(void *context, u32 chunk, u64 entry);
+	void *context;
+};
+
+static int load_entry(void *context, u32 index, const void *value)
+{
+	struct load_map *load = context;
+	u64 entry = le64_to_cpup(value);
+
+	if (entry & ~TIER_ENTRY_DISK_MASK) {
+		DMERR_LIMIT("mapping entry %u is damaged", index);
+		return -EILSEQ;
+	}
+	return load->fn(load->context, index, entry);
+}
+
+int tier_metadata_load_map(struct tier_metadata *md,
+			   int (*fn)(void *context, u32 chunk, u64 entry),
+			   void *context)
+{
+	struct load_map load = { .fn = fn, .context = context };
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = __tier_md_walk_array(&md->mapping_info, md->roots.mapping,
+					 md->info.nr_chunks, 0, md->info.nr_chunks,
+					 load_entry, &load);
+	up_read(&md->lock);
+	return r;
+}
+
+/* Changes the bits of mask. */
+static int change_entry(struct tier_metadata *md, u32 chunk, u64 mask, u64 bits)
+{
+	__le64 value = 0;
+	int r;
+
+	if (bits & ~mask)
+		return -EINVAL;
+
+	/* A batch that was refused in its middle would be a failed commit. */
+	r = tier_md_begin_change(md, 0);
+	if (r)
+		return r;
+	if (chunk >= md->info.nr_chunks) {
+		tier_md_unlock(md);
+		return -EINVAL;
+	}
+	r = 0;
+	if (mask != TIER_ENTRY_DISK_MASK)
+		r = dm_array_get_value(&md->mapping_info, md->roots.mapping, chunk, &value);
+	value = cpu_to_le64((le64_to_cpu(value) & ~mask) | bits);
+	if (!r)
+		r = dm_array_set_value(&md->mapping_info, md->roots.mapping, chunk,
+				       &value, &md->roots.mapping);
+	return tier_md_end_change(md, r);
+}
+
+int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry)
+{
+	return change_entry(md, chunk, TIER_ENTRY_DISK_MASK, entry);
+}
+
+int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin)
+{
+	return change_entry(md, chunk, 0xffULL << TIER_ENTRY_PIN_SHIFT,
+			    (u64)pin << TIER_ENTRY_PIN_SHIFT);
+}
+
+/* The library trusts the sizes it is given: see that they are right. */
+static int __verify_arrays(struct tier_metadata *md)
+{
+	int r;
+
+	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping,
+				  md->info.nr_chunks, NULL);
+	if (!r)
+		r = __tier_md_check_array(&md->heat_info, md->roots.heat,
+					  md->info.nr_chunks, NULL);
+	return r;
+}
+
+/* Blocks and nodes that two arrays of this size have. */
+static u64 array_space(u64 nr)
+{
+	return tier_md_array_blocks(nr, sizeof(__le64)) +
+	       tier_md_array_nodes(nr, sizeof(__le64)) +
+	       tier_md_array_blocks(nr, sizeof(__le32)) +
+	       tier_md_array_nodes(nr, sizeof(__le32));
+}
+
+static bool __has_room_to_grow(struct tier_metadata *md, u64 nr_chunks)
+{
+	u64 old = array_space(md->info.nr_chunks);
+	u64 new = array_space(nr_chunks);
+	u64 growth = new > old ? new - old : 0;
+
+	return __tier_md_free(md) >= growth + 4 * __tier_md_commit_room(md);
+}
+
+static int __resize(struct tier_metadata *md, u32 nr_chunks)
+{
+	u32 old = md->info.nr_chunks;
+	int r;
+
+	r = __tier_md_resize_array(&md->mapping_info, &md->roots.mapping, old, nr_chunks);
+	if (!r)
+		r = __tier_md_resize_array(&md->heat_info, &md->roots.heat, old, nr_chunks);
+	if (!r)
+		md->info.nr_chunks = nr_chunks;
+	return r;
+}
+
+int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
+{
+	int r;
+
+	r = tier_md_begin_change(md, SMALL_CHANGE);
+	if (r)
+		return r;
+	r = __verify_arrays(md);
+	if (!r && !__has_room_to_grow(md, nr_chunks))
+		r = -ENOSPC;
+	if (r) {
+		tier_md_unlock(md);
+		return r;
+	}
+	return tier_md_end_change(md, __resize(md, nr_chunks));
+}
+
+/*
+ * Heat
+ */
+
+static int load_value(void *context, u32 index, const void *value)
+{
+	u32 *heat = context;
+
+	heat[index] = le32_to_cpup(value);
+	return 0;
+}
+
+int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
+{
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
+					 md->info.nr_chunks, 0, md->info.nr_chunks,
+					 load_value, heat);
+	up_read(&md->lock);
+	return r;
+}
+
+#define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
+
+/* As many values to compare at a time are worth waiting for memory. */
+#define HEAT_WINDOW_ENOUGH (1024 * HEAT_PER_BLOCK)
+
+struct save_heat {
+	const u32 *heat;
+	u64 nr_chunks;
+	u64 first;		/* of the window */
+	u64 end;
+	unsigned long *changed;	/* a bit for each value of the window */
+};
+
+static int compare_heat(void *context, u32 index, const void *value)
+{
+	struct save_heat *save = context;
+
+	if (le32_to_cpup(value) != READ_ONCE(save->heat[index]))
+		__set_bit(index - save->first, save->changed);
+	return 0;
+}
+
+static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
+{
+	int r = -EIO;
+
+	memset(save->changed, 0, BITS_TO_LONGS(save->end - save->first) * sizeof(long));
+	down_read(&md->lock);
+	if (md->read_only)
+		r = -EROFS;
+	else if (!md->failed)
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
+					 save->nr_chunks, save->first, save->end,
+					 compare_heat, save);
+	up_read(&md->lock);
+	return r;
+}
+
+/* bit: the first changed value of a block that ends with bit end - 1. */
+static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
+			   unsigned long bit, unsigned long end)
+{
+	__le32 value;
+	u64 index;
+	int r;
+
+	/* The last of the room is for what cannot be done without. */
+	r = tier_md_begin_change(md, TIER_SMALL_BATCH);
+	if (r)
+		return r;
+	while (!r && bit < end) {
+		index = save->first + bit;
+		value = cpu_to_le32(READ_ONCE(save->heat[index]));
+		r = dm_array_set_value(&md->heat_info, md->roots.heat, index,
+				       &value, &md->roots.heat);
+		bit = find_next_bit(save->changed, end, bit + 1);
+	}
+	return tier_md_end_change(md, r);
+}
+
+static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
+{
+	unsigned long nr = save->end - save->first;
+	unsigned long bit, end;
+	int r;
+
+	r = find_changed_heat(md, save);
+	for (bit = 0; !r; bit = end) {
+		bit = find_next_bit(save->changed, nr, bit);
+		if (bit >= nr)
+			break;
+		end = min_t(unsigned long, nr, roundup(bit + 1, HEAT_PER_BLOCK));
+		r = save_heat_block(md, save, bit, end);
+		cond_resched();
+	}
+	return r;
+}
+
+/*
+ * All of them at once if there is memory for a bit each: to get to a window costs a
+ * step for each block before it.
+ */
+static unsigned long alloc_changed(struct save_heat *save)
+{
+	const gfp_t optional = __GFP_NORETRY | __GFP_NOWARN;
+	unsigned long window = save->nr_chunks;
+	unsigned int noio = memalloc_noio_save();
+	bool last;
+
+	for (;; window = roundup(window / 2, HEAT_PER_BLOCK)) {
+		last = window <= HEAT_WINDOW_ENOUGH;
+		save->changed = __vmalloc(BITS_TO_LONGS(window) * sizeof(long),
+					  GFP_KERNEL | (last ? 0 : optional));
+		if (save->changed || last)
+			break;
+	}
+	memalloc_noio_restore(noio);
+	return window;
+}
+
+/* Compared in one go, but written block by block: the lock is dropped between them. */
+int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat)
+{
+	struct save_heat save = { .heat = heat };
+	struct tier_meta_info info;
+	unsigned long window;
+	int r = 0;
+
+	tier_metadata_get_info(md, &info);
+	save.nr_chunks = info.nr_chunks;
+	window = alloc_changed(&save);
+	if (!save.changed)
+		return -ENOMEM;
+
+	for (; !r && save.first < save.nr_chunks; save.first = save.end) {
+		save.end = min_t(u64, save.nr_chunks, save.first + window);
+		r = save_heat_window(md, &save);
+	}
+	vfree(save.changed);
+	return r;
+}

@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The metadata's life cycle: format, open, commit, abort, close; the superblock
+ * and the space left.
+ */
+#include "metadata/internal.h"
+
+#include <linux/delay.h>
+#include <linux/device-mapper.h>
+#include <linux/err.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "blockio.h"
+
+#define DM_MSG_PREFIX "tier metadata"
+
+/* A cursor holds a path and a block, the change of an entry two paths. */
+#define MAX_CONCURRENT_LOCKS 8
+
+/* When a block manager cannot be made. */
+#define BM_TRIES 20
+#define BM_WAIT_MS 50
+
+static const char no_memory[] = "no memory for the metadata";
+
+/*
+ * Superblock
+ */
+
+static void sb_prepare_for_write(const struct dm_block_validator *v,
+				 struct dm_block *b, size_t block_size)
+{
+	tier_superblock_seal(dm_block_data(b), dm_block_location(b));
+}
+
+static int sb_check(const struct dm_block_validator *v,
+		    struct dm_block *b, size_t block_size)
+{
+	const char *reason;
+	int r;
+
+	r = tier_superblock_verify(dm_block_data(b), dm_block_location(b),
+				   &reason);
+	if (r)
+		DMERR_LIMIT("block %llu: %s",
+			    (unsigned long long)dm_block_location(b), reason);
+	return r;
+}
+
+const struct dm_block_validator tier_md_sb_validator = {
+	.name = "tier superblock",
+	.prepare_for_write = sb_prepare_for_write,
+	.check = sb_check,
+};
+
+static int read_block0(struct block_device *bdev, void *block)
+{
+	return tier_blockio(bdev, REQ_OP_READ, TIER_SUPERBLOCK_LOCATION, block);
+}
+
+u64 tier_md_device_blocks(struct block_device *bdev)
+{
+	return min_t(u64, bdev_nr_sectors(bdev) / TIER_METADATA_BLOCK_SECTORS,
+		     DM_SM_METADATA_MAX_BLOCKS);
+}
+
+int tier_metadata_read_superblock(struct block_device *bdev,
+				  struct tier_meta_info *info,
+				  const char **reason)
+{
+	void *block;
+	int r;
+
+	if (!tier_md_device_blocks(bdev)) {
+		*reason = "metadata device is too small";
+		return -EINVAL;
+	}
+	if (bdev_logical_block_size(bdev) > TIER_METADATA_BLOCK_SIZE) {
+		*reason = "metadata device has a logical block size above 4096";
+		return -EINVAL;
+	}
+
+	block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	if (!block) {
+		*reason = "no memory to read the metadata superblock";
+		return -ENOMEM;
+	}
+
+	r = read_block0(bdev, block);
+	if (r) {
+		*reason = "metadata superblock cannot be read";
+		r = -EIO;
+	} else {
+		r = tier_superblock_unpack(block, info, reason);
+	}
+	kfree(block);
+	return r;
+}
+
+/*
+ * Locking
+ */
+
+void tier_md_lock(struct tier_metadata *md)
+{
+	down_write(&md->lock);
+	md->noio = memalloc_noio_save();
+}
+
+void tier_md_unlock(struct tier_metadata *md)
+{
+	memalloc_noio_restore(md->noio);
+	up_write(&md->lock);
+}
+
+int __tier_md_writable(struct tier_metadata *md)
+{
+	if (md->failed)
+		return -EIO;
+	if (md->read_only)
+		return -EROFS;
+	return md->doomed ? -EIO : 0;
+}
+
+/*
+ * Space
+ *
+ * What an open transaction can use is what was free at the last commit, less
+ * what it has used: blocks it frees stay as they are until it is committed.
+ */
+
+/* The arithmetic is that of the tools. */
+static_assert(sizeof(struct array_block) == TIER_ARRAY_HEAD_SIZE);
+static_assert(DM_SM_METADATA_BITMAP_BLOCKS == TIER_BITMAP_BLOCKS);
+
+u64 tier_metadata_max_blocks(void)
+{
+	return DM_SM_METADATA_MAX_BLOCKS;
+}
+
+u64 __tier_md_free(struct tier_metadata *md)
+{
+	dm_block_t nr;
+
+	return md->sm->get_nr_free(md->sm, &nr) ? 0 : nr;
+}
+
+static u64 __total_blocks(struct tier_metadata *md)
+{
+	dm_block_t nr;
+
+	return md->sm->get_nr_blocks(md->sm, &nr) ? DM_SM_METADATA_MAX_BLOCKS : nr;
+}
+
+u64 __tier_md_commit_room(struct tier_metadata *md)
+{
+	return tier_md_commit_room(__total_blocks(md));
+}
+
+bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries)
+{
+	return __tier_md_free(md) >= tier_md_room_needed(md->info.nr_chunks, nr_entries,
+							 __total_blocks(md));
+}
+
+bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries)
+{
+	bool has_room;
+
+	down_read(&md->lock);
+	has_room = !__tier_md_writable(md) && __tier_md_has_room(md, nr_entries);
+	up_read(&md->lock);
+	return has_room;
+}
+
+void tier_metadata_drop_cache(struct tier_metadata *md)
+{
+	down_write(&md->lock);
+	if (!md->failed)
+		dm_block_manager_reset(md->bm);
+	md->warm = false;
+	up_write(&md->lock);
+}
+
+int tier_metadata_get_free(struct tier_metadata *md, u64 *result)
+{
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = md->sm->get_nr_free(md->sm, result);
+	up_read(&md->lock);
+	return r;
+}
+
+int tier_metadata_get_total(struct tier_metadata *md, u64 *result)
+{
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = md->sm->get_nr_blocks(md->sm, result);
+	up_read(&md->lock);
+	return r;
+}
+
+/*
+ * Changes
+ */
+
+/*
+ * Reads every bitmap of the space map into the cache.  The library loses track
+ * of a locked block, which is fatal later, if it cannot read a bitmap in the
+ * middle of a change.
+ *
+ * The first time each count is looked at: the metadata and its snapshot are all
+ * that refers to blocks.  The library keeps larger counts in a tree, and stops the
+ * kernel if one is not there when it is changed.  Nor does it bear counts that are
+ * less than what is in use, so that is counted, too.
+ */
+int __tier_md_warm(struct tier_metadata *md)
+{
+	unsigned int step = md->counted ? DM_SM_METADATA_BITMAP_BLOCKS : 1;
+	dm_block_t b, nr;
+	u32 count = 0;
+	int r;
+
+	r = md->counted ? 0 : __tier_md_no_large_counts(md);
+	if (!r)
+		r = md->sm->get_nr_blocks(md->sm, &nr);
+	for (b = 0; !r && b < nr; b += step) {
+		r = md->sm->get_count(md->sm, b, &count);
+		if (r == -ENODATA || count > 2) {
+			DMERR_LIMIT("%pg: the count of block %llu is damaged", md->bdev, b);
+			r = -EILSEQ;
+		}
+		cond_resched();
+	}
+	if (!r && !md->counted)
+		r = __tier_md_take_census(md);
+	md->warm = !r;
+	md->counted |= !r;
+	return r;
+}
+
+int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries)
+{
+	int r;
+
+	tier_md_lock(md);
+	r = __tier_md_writable(md);
+	if (!r && nr_entries && !__tier_md_has_room(md, nr_entries))
+		r = -ENOSPC;
+	if (!r && !md->warm)
+		r = __tier_md_warm(md);
+	if (r)
+		tier_md_unlock(md);
+	return r;
+}
+
+int __tier_md_end(struct tier_metadata *md, int r)
+{
+	if (r) {
+		DMERR_LIMIT("%pg: change failed: %d", md->bdev, r);
+		md->doomed = true;
+	} else {
+		md->changed = true;
+	}
+	return r;
+}
+
+int tier_md_end_change(struct tier_metadata *md, int r)
+{
+	r = __tier_md_end(md, r);
+	tier_md_unlock(md);
+	return r;
+}
+
+/*
+ * Opening
+ */
+
+static void __close_tm(struct tier_metadata *md)
+{
+	if (md->sm)
+		md->sm->destroy(md->sm);
+	dm_tm_destroy(md->tm);
+	md->sm = NULL;
+	md->tm = NULL;
+}
+
+/* A space map's root begins with the number of blocks it counts. */
+static u64 nr_blocks_counted(struct tier_metadata *md)
+{
+	__le64 nr_blocks;
+
+	memcpy(&nr_blocks, md->roots.space_map, sizeof(nr_blocks));
+	return le64_to_cpu(nr_blocks);
+}
+
+/* Opens what the superblock on disk describes. */
+static int __open_tm(struct tier_metadata *md, const char **reason)
+{
+	struct dm_block *sblock;
+	int r;
+
+	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
+			    &sblock);
+	if (r) {
+		*reason = "metadata superblock cannot be read";
+		return r;
+	}
+	r = tier_superblock_unpack(dm_block_data(sblock), &md->info, reason);
+	if (!r) {
+		tier_superblock_unpack_roots(dm_block_data(sblock), &md->roots);
+		memcpy(&md->committed, dm_block_data(sblock), sizeof(md->committed));
+	}
+	dm_bm_unlock(sblock);
+	if (r)
+		return r;
+	if (!nr_blocks_counted(md)) {
+		*reason = "metadata has a space map of nothing";
+		return -EILSEQ;
+	}
+	/* The library would only find out when it reads beyond the end. */
+	if (nr_blocks_counted(md) > tier_md_device_blocks(md->bdev)) {
+		*reason = "metadata device is smaller than its metadata";
+		return -EINVAL;
+	}
+
+	r = dm_tm_open_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION,
+			       md->roots.space_map, sizeof(md->roots.space_map),
+			       &md->tm, &md->sm);
+	if (r) {
+		md->tm = NULL;
+		md->sm = NULL;
+		*reason = "space map of the metadata cannot be read";
+		return r;
+	}
+
+	tier_md_init_infos(md);
+	md->changed = false;
+	md->warm = false;
+	md->doomed = false;
+	md->was_attempted = false;
+	return 0;
+}
+
+/*
+ * dm-bufio makes a slab cache for each of its users.  While one that looks alike is
+ * being destroyed, its name in sysfs is still taken and kmem_cache_create() fails,
+ * with a trace in the log; that is over in a moment.  Sets keep out of each other's
+ * way by the mutex, other users of dm-bufio do not know of it.
+ */
+static DEFINE_MUTEX(bm_mutex);
+
+static struct dm_block_manager *make_block_manager(struct block_device *bdev)
+{
+	struct dm_block_manager *bm;
+	unsigned int tries;
+
+	for (tries = 1;; tries++) {
+		mutex_lock(&bm_mutex);
+		bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE,
+					     MAX_CONCURRENT_LOCKS);
+		mutex_unlock(&bm_mutex);
+		if (!IS_ERR(bm) || PTR_ERR(bm) != -ENOMEM || tries == BM_TRIES)
+			return bm;
+		msleep(BM_WAIT_MS);
+	}
+}
+
+static struct tier_metadata *alloc_metadata(struct block_device *bdev,
+					    const char **reason)
+{
+	struct tier_metadata *md;
+	int r = -ENOMEM;
+
+	md = kzalloc(sizeof(*md), GFP_KERNEL);
+	if (!md)
+		goto bad;
+	md->bdev = bdev;
+	init_rwsem(&md->lock);
+	md->bm = make_block_manager(bdev);
+	if (IS_ERR(md->bm)) {
+		r = PTR_ERR(md->bm);
+		goto bad_free;
+	}
+	return md;
+
+bad_free:
+	kfree(md);
+bad:
+	*reason = no_memory;
+	return ERR_PTR(r);
+}
+
+void tier_metadata_close(struct tier_metadata *md)
+{
+	__close_tm(md);
+	mutex_lock(&bm_mutex);
+	dm_block_manager_destroy(md->bm);
+	mutex_unlock(&bm_mutex);
+	kfree(md);
+}
+
+struct tier_metadata *tier_metadata_open(struct block_device *bdev,
+					 bool read_only, const char **reason)
+{
+	struct tier_meta_info info;
+	struct tier_metadata *md;
+	int r;
+
+	/* Judge block 0 before the library sees the device. */
+	r = tier_metadata_read_superblock(bdev, &info, reason);
+	if (r)
+		return ERR_PTR(r);
+	if (!read_only && tier_features_read_only(info.compat_ro_flags)) {
+		*reason = "metadata has features that allow reading only";
+		return ERR_PTR(-EROFS);
+	}
+
+	md = alloc_metadata(bdev, reason);
+	if (IS_ERR(md))
+		return md;
+
+	md->read_only = read_only;
+	if (read_only)
+		dm_bm_set_read_only(md->bm);
+	r = __open_tm(md, reason);
+	if (!r) {
+		r = __tier_md_judge_nodes(md, &md->roots);
+		*reason = r == -ENOMEM ? no_memory : "trees of the metadata are damaged";
+	}
+	if (r) {
+		tier_metadata_close(md);
+		return ERR_PTR(r);
+	}
+	return md;
+}
+
+/*
+ * Committing
+ */
+
+/* create: block 0 holds no superblock yet. */
+static int __write_superblock(struct tier_metadata *md,
+			      const struct tier_meta_info *next, bool create)
+{
+	struct dm_block *sblock;
+	int r;
+
+	/* A superblock that could not be opened again must not get there. */
+	if (!tier_meta_info_valid(next))
+		return -EINVAL;
+
+	/* All blocks but the superblock are on stable storage after this. */
+	r = dm_tm_pre_commit(md->tm);
+	if (r)
+		return r;
+	r = md->sm->copy_root(md->sm, md->roots.space_map,
+			      sizeof(md->roots.space_map));
+	if (r)
+		return r;
+
+	r = create ? dm_bm_write_lock_zero(md->bm, TIER_SUPERBLOCK_LOCATION,
+					   &tier_md_sb_validator, &sblock) :
+		     dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION,
+				      &tier_md_sb_validator, &sblock);
+	if (r)
+		return r;
+
+	tier_superblock_pack(dm_block_data(sblock), next, &md->roots);
+	memcpy(&md->attempted, dm_block_data(sblock), sizeof(md->attempted));
+	md->was_attempted = true;
+	r = dm_tm_commit(md->tm, sblock);
+	if (r)
+		return r;
+
+	md->committed = md->attempted;
+	md->was_attempted = false;
+	md->info = *next;
+	md->changed = false;
+	md->warm = false;
+	return 0;
+}
+
+int __tier_md_commit(struct tier_metadata *md, bool clean)
+{
+	struct tier_meta_info next = md->info;
+	int r;
+
+	next.trans_id++;
+	next.flags &= ~TIER_SB_CLEAN;
+	if (clean)
+		next.flags |= TIER_SB_CLEAN;
+
+	r = __write_superblock(md, &next, false);
+	if (r) {
+		DMERR_LIMIT("%pg: commit failed: %d", md->bdev, r);
+		md->doomed = true;
+	}
+	return r;
+}
+
+bool __tier_md_must_commit(struct tier_metadata *md, bool clean)
+{
+	return md->changed || clean != !!(md->info.flags & TIER_SB_CLEAN);
+}
+
+int tier_metadata_commit(struct tier_metadata *md, bool clean)
+{
+	int r;
+
+	tier_md_lock(md);
+	r = __tier_md_writable(md);
+	if (!r && __tier_md_must_commit(md, clean))
+		r = __tier_md_commit(md, clean);
+	tier_md_unlock(md);
+	return r;
+}
+
+struct tier_metadata *tier_metadata_format(struct block_device *bdev,
+					   const struct tier_meta_info *info,
+					   const char **reason)
+{
+	struct tier_meta_info found;
+	struct tier_metadata *md;
+	int r;
+
+	/* Once more, just before it is written over. */
+	r = tier_metadata_read_superblock(bdev, &found, reason);
+	if (r != -ENODATA) {
+		if (!r)
+			*reason = "metadata device is formatted already";
+		return ERR_PTR(r ? r : -EEXIST);
+	}
+
+	md = alloc_metadata(bdev, reason);
+	if (IS_ERR(md))
+		return md;
+
+	md->info = *info;
+	r = dm_tm_create_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, &md->tm,
+				 &md->sm);
+	if (r) {
+		md->tm = NULL;
+		md->sm = NULL;
+		goto bad;
+	}
+	tier_md_init_infos(md);
+	r = __tier_md_create_content(md);
+	if (r)
+		goto bad;
+	r = __write_superblock(md, info, true);
+	if (r)
+		goto bad;
+	return md;
+
+bad:
+	*reason = "metadata device cannot be formatted";
+	tier_metadata_close(md);
+	return ERR_PTR(r);
+}
+
+/*
+ * After a failed commit
+ */
+
+/*
+ * needs_check may have been set since, and the copy in memory was not sealed;
+ * trans_id tells any two commits apart.
+ */
+static bool same_commit(const struct tier_superblock *disk,
+			const struct tier_superblock *image)
+{
+	const __le32 mask = cpu_to_le32(~TIER_SB_NEEDS_CHECK);
+	struct tier_superblock a = *disk;
+
+	if ((a.flags & mask) != (image->flags & mask))
+		return false;
+	a.flags = image->flags;
+	a.csum = image->csum;
+	a.blocknr = image->blocknr;
+	return !memcmp(&a, image, sizeof(a));
+}
+
+static enum tier_verdict __verdict(struct tier_metadata *md, const void *block)
+{
+	const char *reason;
+
+	if (tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, &reason))
+		return TIER_VERDICT_UNKNOWN;
+	if (same_commit(block, &md->committed))
+		return TIER_VERDICT_OLD;
+	if (md->was_attempted && same_commit(block, &md->attempted))
+		return TIER_VERDICT_NEW;
+	return TIER_VERDICT_UNKNOWN;
+}
+
+enum tier_verdict tier_metadata_verdict(struct tier_metadata *md)
+{
+	enum tier_verdict verdict = TIER_VERDICT_UNKNOWN;
+	void *block;
+
+	block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	if (!block)
+		return verdict;
+
+	down_read(&md->lock);
+	if (!read_block0(md->bdev, block))
+		verdict = __verdict(md, block);
+	up_read(&md->lock);
+	kfree(block);
+	return verdict;
+}
+
+static int __abort(struct tier_metadata *md)
+{
+	const char *reason;
+	int r;
+
+	__close_tm(md);
+	dm_block_manager_reset(md->bm);
+	r = __open_tm(md, &reason);
+	if (r) {
+		DMERR("%pg: abort failed: %s", md->bdev, reason);
+		md->failed = true;
+	}
+	return r;
+}
+
+bool tier_metadata_doomed(struct tier_metadata *md)
+{
+	bool doomed;
+
+	down_read(&md->lock);
+	doomed = md->doomed;
+	up_read(&md->lock);
+	return doomed;
+}
+
+int tier_metadata_abort(struct tier_metadata *md)
+{
+	int r = -EIO;
+
+	tier_md_lock(md);
+	if (!md->failed)
+		r = __abort(md);
+	tier_md_unlock(md);
+	return r;
+}
+
+static int __set_needs_check(struct tier_metadata *md)
+{
+	struct tier_superblock *sb;
+	struct dm_block *sblock;
+	int r;
+
+	r = dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
+			     &sblock);
+	if (r)
+		return r;
+	sb = dm_block_data(sblock);
+	sb->flags |= cpu_to_le32(TIER_SB_NEEDS_CHECK);
+	dm_bm_unlock(sblock);
+
+	/* From here the block in memory may differ from the one on disk. */
+	r = dm_bm_flush(md->bm);
+	if (r) {
+		md->doomed = true;
+		return r;
+	}
+	md->info.flags |= TIER_SB_NEEDS_CHECK;
+	md->committed.flags |= cpu_to_le32(TIER_SB_NEEDS_CHECK);
+	return 0;
+}
+
+int tier_metadata_set_needs_check(struct tier_metadata *md)
+{
+	int r = 0;
+
+	tier_md_lock(md);
+	if (md->failed)
+		r = -EIO;
+	else if (md->read_only)
+		r = -EROFS;
+	if (!r)
+		r = __set_needs_check(md);
+	tier_md_unlock(md);
+	return r;
+}
+
+void tier_metadata_set_read_only(struct tier_metadata *md)
+{
+	tier_md_lock(md);
+	md->read_only = true;
+	dm_bm_set_read_only(md->bm);
+	tier_md_unlock(md);
+}
+
+/*
+ * The superblock's plain fields
+ */
+
+void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info)
+{
+	down_read(&md->lock);
+	*info = md->info;
+	up_read(&md->lock);
+}
+
+void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_info *info)
+{
+	struct tier_meta_info next = *info;
+
+	tier_md_lock(md);
+	/* These have functions of their own. */
+	next.flags = (info->flags & TIER_SB_PAUSED) |
+		     (md->info.flags & ~TIER_SB_PAUSED);
+	next.compat_flags = md->info.compat_flags;
+	next.compat_ro_flags = md->info.compat_ro_flags;
+	next.nr_chunks = md->info.nr_chunks;
+	next.trans_id = md->info.trans_id;
+	next.held_root = md->info.held_root;
+
+	if (!__tier_md_writable(md) && memcmp(&next, &md->info, sizeof(next))) {
+		md->info = next;
+		md->changed = true;
+	}
+	tier_md_unlock(md);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The metadata of a set, on dm-persistent-data.  The only user of that
+ * library; knows nothing of bios on tiers, policies or migration.
+ *
+ * Changes gather in the open transaction until tier_metadata_commit().  Every
+ * function may sleep and takes the metadata's own lock, unless noted.  A
+ * callback runs under that lock: it must not call back into the metadata.
+ *
+ * Errors of a change: -EINVAL, -EROFS and -ENOSPC leave everything as it was.
+ * Any other error dooms the open transaction: changes and commits give -EIO
+ * until tier_metadata_abort().
+ */
+#ifndef DM_TIER_METADATA_H
+#define DM_TIER_METADATA_H
+
+#include <linux/blkdev.h>
+#include "format-code.h"
+#include "metadata/space.h"
+
+struct tier_metadata;
+
+/*
+ * Reads block 0 without opening the metadata.  0: *info is a valid superblock
+ * of this version.  -ENODATA: the block is all zeroes.  Otherwise *reason says
+ * what is wrong, in words for ti->error: -EINVAL foreign content, wrong
+ * version, unknown incompat feature; -EILSEQ a damaged superblock; -EIO.
+ * Needs no tier_metadata, writes nothing.
+ */
+int tier_metadata_read_superblock(struct block_device *bdev,
+				  struct tier_meta_info *info,
+				  const char **reason);
+
+/*
+ * Opens existing metadata.  Opening itself writes nothing; unless read_only,
+ * the first commit clears TIER_SB_CLEAN.  Returns ERR_PTR and sets *reason.
+ */
+struct tier_metadata *tier_metadata_open(struct block_device *bdev,
+					 bool read_only, const char **reason);
+
+/*
+ * Formats a device: writes and commits a superblock with the fields of info
+ * (state, uuid, name and so on; trans_id 0) and an all-unmapped mapping of
+ * info->nr_chunks.  The device has tier_md_blocks_needed() blocks for these; one
+ * that is not blank is refused.
+ */
+struct tier_metadata *tier_metadata_format(struct block_device *bdev,
+					   const struct tier_meta_info *info,
+					   const char **reason);
+
+/* Drops what is not committed. */
+void tier_metadata_close(struct tier_metadata *md);
+
+/* 4 KiB blocks that can be used at most. */
+u64 tier_metadata_max_blocks(void);
+
+/*
+ * The cached fields; *info is copied.  set_info takes effect at the next commit;
+ * it leaves nr_chunks, trans_id, held_root, feature words and all flags but
+ * TIER_SB_PAUSED as they are, and does nothing where a change would fail.
+ */
+void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info);
+void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_info *info);
+
+/* Calls fn for each tier record, in order of id; stops at the first error of fn. */
+int tier_metadata_load_tiers(struct tier_metadata *md,
+			     int (*fn)(void *context, const struct tier_meta_tier *t),
+			     void *context);
+int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier *t);
+/* -ENODATA: no such tier; nothing changed. */
+int tier_metadata_remove_tier(struct tier_metadata *md, u8 id);
+
+/* Tunables by name; an unknown name is added. */
+int tier_metadata_load_tunables(struct tier_metadata *md,
+				int (*fn)(void *context, const char *name, u64 value),
+				void *context);
+int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value);
+
+/*
+ * Calls fn for every chunk from 0 to nr_chunks - 1, mapped or not, with its
+ * entry; rejects entries with reserved bits set (-EILSEQ).
+ */
+int tier_metadata_load_map(struct tier_metadata *md,
+			   int (*fn)(void *context, u32 chunk, u64 entry),
+			   void *context);
+/*
+ * entry: see TIER_ENTRY_*; only TIER_ENTRY_DISK_MASK bits may be set.  The caller
+ * has asked for room for its whole batch, and keeps others from changing anything
+ * since: tier_metadata_has_room().
+ */
+int tier_metadata_set_entry(struct tier_metadata *md, u32 chunk, u64 entry);
+/* The same for the pin alone: the tier's id + 1, or 0. */
+int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin);
+/* Grows (new chunks unmapped) or shrinks mapping and heat. */
+int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks);
+
+/*
+ * heat has nr_chunks values.  Save writes only the blocks of values that
+ * differ; others may change the metadata meanwhile, and heat itself.  -ENOSPC:
+ * a part was saved, another call after a commit goes on with the rest.
+ */
+int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat);
+int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
+
+/*
+ * Whether the open transaction has room for nr_entries more calls of set_entry and
+ * set_pin, and the commit.  Conservative.  Other calls that change something check
+ * for themselves: -ENOSPC.
+ */
+bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries);
+
+/*
+ * Commits.  clean: set TIER_SB_CLEAN in this commit (a later one clears it).
+ * Returns at once when nothing changed since the last commit and clean does not
+ * change the flag either.
+ * On failure the superblock may or may not have reached the disk: ask
+ * tier_metadata_verdict(), then tier_metadata_abort().
+ */
+int tier_metadata_commit(struct tier_metadata *md, bool clean);
+
+enum tier_verdict {
+	TIER_VERDICT_OLD,	/* the failed commit is not on disk */
+	TIER_VERDICT_NEW,	/* it is, whole */
+	TIER_VERDICT_UNKNOWN,	/* the superblock cannot be read */
+};
+
+/* Reads the superblock back with a bio of its own, past every cache. */
+enum tier_verdict tier_metadata_verdict(struct tier_metadata *md);
+/* A change failed half-way, so that the open transaction can only be aborted. */
+bool tier_metadata_doomed(struct tier_metadata *md);
+/* Returns to what is on disk, as thin pools do.  On error only close is left. */
+int tier_metadata_abort(struct tier_metadata *md);
+/*
+ * Sets TIER_SB_NEEDS_CHECK in the superblock on disk, and flushes it: all that
+ * is committed is on stable storage then, even if the commit's flush had
+ * failed.  A doomed transaction is to be aborted before.
+ */
+int tier_metadata_set_needs_check(struct tier_metadata *md);
+/* From here on nothing is written: changes and commits give -EROFS. */
+void tier_metadata_set_read_only(struct tier_metadata *md);
+
+/* A consistent copy for tools: commits, then records it in the superblock and commits again. */
+int tier_metadata_reserve_snap(struct tier_metadata *md);	/* -EBUSY: there is one */
+/* -EINVAL: there is none; -EILSEQ: it is damaged.  Nothing was changed. */
+int tier_metadata_release_snap(struct tier_metadata *md);
+
+/* Counts of 4 KiB blocks. */
+int tier_metadata_get_free(struct tier_metadata *md, u64 *result);
+int tier_metadata_get_total(struct tier_metadata *md, u64 *result);
+/*
+ * Gives the memory of cached blocks back, after a commit: what was read at
+ * activation is not needed again soon.
+ */
+void tier_metadata_drop_cache(struct tier_metadata *md);
+/* Adopts a metadata device that has grown, and commits; -EINVAL if it has shrunk. */
+int tier_metadata_adopt_size(struct tier_metadata *md);
+
+#endif /* DM_TIER_METADATA_H */

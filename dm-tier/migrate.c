@@ -1,0 +1,741 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One migration, from start to end.
+ *
+ * The chunk's word gets MOVING; once the readers that saw it without are gone,
+ * every write to the chunk passes tier_guard_write().  Guarded writes go to the
+ * source and mark the 64 KiB pieces they touched as dirty when they end.  The
+ * copy takes dirty pieces (at first all are) a step at a time.  When few are
+ * left, HELD stops further writes; the last pieces are copied once the writes
+ * in flight have ended, the destination is flushed, the mapping committed, the
+ * word switched, the held writes sent on, and the old place freed when its last
+ * reader has left.
+ *
+ * Each state is a function that the migration's work runs; whatever the state
+ * waits for queues the work again.
+ */
+#include "migrate.h"
+
+#include <linux/hashtable.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "alloc.h"
+#include "budget.h"
+#include "copier.h"
+#include "flush.h"
+#include "gauge.h"
+#include "health.h"
+#include "kick.h"
+#include "map.h"
+#include "missed.h"
+#include "policy.h"
+#include "publish.h"
+#include "request.h"
+#include "trace.h"
+
+/*
+ * After this many passes over the chunk, writes are let through one piece for so
+ * many copied, so that the dirty ones become fewer.
+ */
+#define PASSES_UNTIL_PRESSING	4
+#define PRESSING_SHARE		4
+/* Pieces: one that is as large as the chunk must not hold the others up for all of a copy. */
+#define MOST_CHARGED		(STEP_PIECES * PRESSING_SHARE)
+
+#define STEP_PIECES	16	/* copied at once: 1 MiB */
+
+struct tier_moves {
+	/* set->lock */
+	struct list_head list;		/* struct tier_migration */
+	DECLARE_HASHTABLE(hash, 6);	/* those that guard their chunk, by chunk */
+};
+
+/* A migration under way. */
+struct tier_migration {
+	struct tier_guard guard;
+	struct list_head list;
+	struct hlist_node hash;
+	struct tier_set *set;
+	struct tier *from, *to;
+	u64 from_place, to_place;
+	u32 chunk;
+	enum tier_reason reason;
+	bool proposed;			/* by the policy: it is told the end */
+	struct dm_kcopyd_client *copier;
+	struct tier_request *request;	/* that it is part of, or NULL */
+	void (*step)(struct tier_migration *m);	/* what its work does next */
+	struct delayed_work work;
+
+	/* set->lock */
+	struct bio_list held;
+	unsigned int writers;		/* guarded writes in flight */
+	unsigned int writing;		/* pieces that they write */
+	bool waiting_for_writers;
+	bool cancelled;
+	bool stopped;			/* cancelled by a suspend */
+	bool committing;		/* its op is queued: too late to cancel */
+	bool pressing;			/* writes pass a few at a time */
+	int quota;			/* pieces that may be written, times PRESSING_SHARE */
+	unsigned int failed_flushes;	/* of the destination when it began */
+
+	unsigned int passes;
+	unsigned int next_piece;
+	unsigned int nr_pieces;
+	unsigned int copied_pieces;
+	unsigned int last_run;		/* pieces of the last copy */
+	int error;
+	u64 run_start_ns, copy_ns;	/* of the copy under way; of all so far */
+	u64 progress_ns;
+	struct rcu_head rcu;
+	struct tier_flush_wait flush;
+	struct tier_op op;
+	unsigned long dirty[];		/* a bit for each piece */
+};
+
+static void step_copy(struct tier_migration *m);
+static void step_last(struct tier_migration *m);
+static void step_abort(struct tier_migration *m);
+static void step_end(struct tier_migration *m);
+
+static void next_step(struct tier_migration *m, void (*step)(struct tier_migration *))
+{
+	m->step = step;
+	queue_delayed_work(m->set->wq, &m->work, 0);
+}
+
+static void do_step(struct work_struct *work)
+{
+	struct tier_migration *m = container_of(work, struct tier_migration, work.work);
+
+	m->step(m);
+}
+
+static struct tier_migration *find(struct tier_set *set, u32 chunk)
+{
+	struct tier_migration *m;
+
+	lockdep_assert_held(&set->lock);
+	hash_for_each_possible(set->moves->hash, m, hash, chunk)
+		if (m->chunk == chunk)
+			return m;
+	return NULL;
+}
+
+/* ---- guarded writes ---- */
+
+static u32 pieces_of(const struct tier_io *io)
+{
+	return io->last_piece - io->first_piece + 1;
+}
+
+static void guarded_write_end(struct tier_set *set, struct tier_guard *guard, struct tier_io *io)
+{
+	struct tier_migration *m = container_of(guard, struct tier_migration, guard);
+	unsigned long flags;
+	u32 piece;
+
+	/* Marked after the data is on the device: a copy that clears the bit sees it. */
+	for (piece = io->first_piece; piece <= io->last_piece; piece++)
+		set_bit(piece, m->dirty);
+	io->guard = NULL;
+	spin_lock_irqsave(&set->lock, flags);
+	m->writing -= pieces_of(io);
+	if (!--m->writers && m->waiting_for_writers) {
+		m->waiting_for_writers = false;
+		next_step(m, step_last);
+	} else if (m->waiting_for_writers) {
+		/* The device answers: the next ones wait again, or there would be no last one. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
+{
+	struct tier_io *io = tier_bio_io(bio);
+	u32 chunk = tier_bio_chunk(set, bio);
+	u32 offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+	struct tier_migration *m;
+	unsigned long flags;
+	u64 word;
+
+	spin_lock_irqsave(&set->lock, flags);
+	word = set->map[chunk];
+	m = find(set, chunk);
+	if (!m || !(word & (TIER_WORD_MOVING | TIER_WORD_HELD))) {
+		spin_unlock_irqrestore(&set->lock, flags);
+		return TIER_GUARD_OVER;
+	}
+	if ((word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0)) {
+		bool again = tier_wants_again(set, bio);
+
+		if (!again)
+			tier_put_aside(&m->held, bio);
+		spin_unlock_irqrestore(&set->lock, flags);
+		return again ? TIER_GUARD_AGAIN : TIER_GUARD_HELD;
+	}
+	io->first_piece = offset / TIER_PIECE_SECTORS;
+	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
+	m->writers++;
+	m->writing += pieces_of(io);
+	if (m->pressing)
+		m->quota -= min_t(u32, pieces_of(io) * PRESSING_SHARE, MOST_CHARGED);
+	spin_unlock_irqrestore(&set->lock, flags);
+	tier_map_guarded(set, bio, word, &m->guard);
+	return TIER_GUARDED;
+}
+
+bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	m = find(set, chunk);
+	if (m) {
+		m->cancelled = true;
+		bio_list_add(&m->held, bio);
+	}
+	spin_unlock_irq(&set->lock);
+	return m;
+}
+
+void tier_cancel_migrations(struct tier_set *set)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(m, &set->moves->list, list) {
+		m->cancelled = true;
+		m->stopped = true;
+	}
+	spin_unlock_irq(&set->lock);
+}
+
+/* Sends held bios on; they find their way by the map as it is now. */
+static void release_held(struct tier_migration *m)
+{
+	spin_lock_irq(&m->set->lock);
+	__tier_defer_bios(m->set, &m->held);
+	spin_unlock_irq(&m->set->lock);
+}
+
+/* ---- start ---- */
+
+static void quiesced(struct rcu_head *rcu)
+{
+	next_step(container_of(rcu, struct tier_migration, rcu), step_copy);
+}
+
+static void flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct tier_migration *m = container_of(wait, struct tier_migration, flush);
+	struct tier_set *set = m->set;
+	unsigned long flags;
+	bool go_on;
+
+	spin_lock_irqsave(&set->lock, flags);
+	/* What a flush before this one could not write, the device may have dropped. */
+	if (!status && tier_failed_flushes(m->to) != m->failed_flushes)
+		status = BLK_STS_IOERR;
+	m->error = blk_status_to_errno(status);
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	go_on = !status && !m->cancelled && tier_open(m->to);
+	if (go_on) {
+		m->committing = true;
+		__tier_queue_op(set, &m->op);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	/* Else it belongs to the commit. */
+	if (!go_on)
+		next_step(m, step_abort);
+}
+
+static void decided(struct tier_set *set, struct tier_op *op, bool committed);
+
+static bool hangs(struct tier_migration *m)
+{
+	s64 since = ktime_get_ns() - READ_ONCE(m->progress_ns);
+
+	return since > (s64)TIER_STALL_NS;
+}
+
+/*
+ * Writes do not wait for a device that does not answer: the move is given up, and its
+ * destination's place kept until the device does.
+ */
+void tier_release_held(struct tier_set *set)
+{
+	struct tier_migration *m;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(m, &set->moves->list, list) {
+		/* One that has ended is none of the chunk's any more. */
+		if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
+		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD) ||
+		    !hangs(m))
+			continue;
+		m->cancelled = true;
+		WRITE_ONCE(m->pressing, false);
+		__tier_change_word(set, m->chunk, TIER_WORD_HELD, 0);
+		__tier_defer_bios(set, &m->held);
+	}
+	spin_unlock_irq(&set->lock);
+}
+
+/* One of the two may be dead: what else there is to move goes first. */
+static bool __pair_hangs(struct tier_set *set, const struct tier *from,
+			 const struct tier *to)
+{
+	struct tier_migration *m;
+
+	lockdep_assert_held(&set->lock);
+	list_for_each_entry(m, &set->moves->list, list)
+		if (m->from == from && m->to == to && hangs(m))
+			return true;
+	return false;
+}
+
+bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to)
+{
+	bool found;
+
+	spin_lock_irq(&set->lock);
+	found = __pair_hangs(set, from, to);
+	spin_unlock_irq(&set->lock);
+	return found;
+}
+
+bool tier_departures(struct tier_set *set, const struct tier *t)
+{
+	struct tier_migration *m;
+	bool found = false;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry(m, &set->moves->list, list)
+		found |= m->from == t && m->to != t && !hangs(m);
+	spin_unlock_irq(&set->lock);
+	return found;
+}
+
+unsigned int __tier_busy_migrations(struct tier_set *set)
+{
+	struct tier_migration *m;
+	unsigned int busy = 0;
+
+	lockdep_assert_held(&set->lock);
+	list_for_each_entry(m, &set->moves->list, list)
+		busy += !hangs(m);
+	return busy;
+}
+
+/*
+ * The reserve is for moves.  Where a tier takes nothing, as it fails or is being emptied, there
+ * need not be as many places; and for moves that hang, or places that a discard leaves, the
+ * others do not stand still.
+ */
+bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
+{
+	u64 free = set->nr_migrations - busy, held = set->mapped + set->freeing;
+	unsigned int rank;
+
+	lockdep_assert_held(&set->lock);
+	if (!busy)
+		return false;
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		const struct tier *t = set->tiers[rank];
+
+		if (!tier_open(t))
+			return false;
+		free += tier_free_places(t);
+		held += t->nr_births;
+	}
+	return !bio_list_empty(&set->starved) || free + held <= set->nr_chunks;
+}
+
+int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
+		 enum tier_reason reason, struct tier_request *request,
+		 bool proposed)
+{
+	unsigned int nr_pieces = set->chunk_sectors / TIER_PIECE_SECTORS;
+	struct tier_migration *m;
+	u64 word;
+	int r = 0;
+
+	/* The mover, which must not wait: reclaim may want writes that it alone releases. */
+	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOWAIT | __GFP_NOWARN);
+	if (!m)
+		return -ENOMEM;
+
+	spin_lock_irq(&set->lock);
+	word = set->map[chunk];
+	if (!(word & TIER_ENTRY_MAPPED)) {
+		r = -ENOENT;
+		goto out;
+	}
+	m->from = set->by_id[tier_word_id(word)];
+	m->from_place = tier_word_place(word);
+	/* One that is about to leave can be asked for once it has left. */
+	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place) &&
+	    !(word & TIER_WORD_MOVING)) {
+		r = -ENOENT;
+		goto out;
+	}
+	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
+	    __pair_hangs(set, m->from, to)) {
+		r = -EAGAIN;
+		goto out;
+	}
+	if (!tier_present(m->from) || !tier_open(to)) {
+		r = -ENXIO;
+		goto out;
+	}
+	if (__tier_crowds_births(set, __tier_busy_migrations(set))) {
+		r = -EAGAIN;
+		goto out;
+	}
+	if (place == TIER_NO_PLACE)
+		place = __tier_alloc_place(to);
+	else if (!tier_alloc_exactly(to, place))
+		place = TIER_NO_PLACE;
+	if (place == TIER_NO_PLACE) {
+		r = -ENOSPC;
+		goto out;
+	}
+
+	m->guard.write_ended = guarded_write_end;
+	m->set = set;
+	m->to = to;
+	m->to_place = place;
+	m->chunk = chunk;
+	m->reason = reason;
+	m->request = request;
+	m->proposed = proposed;
+	m->nr_pieces = nr_pieces;
+	m->failed_flushes = tier_failed_flushes(to);
+	m->progress_ns = ktime_get_ns();
+	bitmap_fill(m->dirty, nr_pieces);
+	bio_list_init(&m->held);
+	INIT_DELAYED_WORK(&m->work, do_step);
+	m->flush.fn = flushed;
+	m->op.chunk = chunk;
+	m->op.entry = tier_word(place, to->rec.id);
+	m->op.done = decided;
+	if (request)
+		request->in_flight++;
+	list_add_tail(&m->list, &set->moves->list);
+	hash_add(set->moves->hash, &m->hash, chunk);
+	set->nr_migrations++;
+	__tier_forget_missed(set, chunk);
+	__tier_change_word(set, chunk, 0, TIER_WORD_MOVING);
+	trace_dm_tier_migrate_start(disk_devt(dm_disk(set->md)), chunk, m->from->rec.rank,
+				    m->from_place, to->rec.rank, place, reason, 0);
+out:
+	spin_unlock_irq(&set->lock);
+	if (r)
+		kfree(m);
+	else
+		call_srcu(&m->from->readers, &m->rcu, quiesced);
+	return r;
+}
+
+/* ---- copy ---- */
+
+static void copied(int read_err, unsigned long write_err, void *context)
+{
+	struct tier_migration *m = context;
+
+	if (read_err || write_err) {
+		tier_note_error(write_err ? m->to : m->from, write_err, BLK_STS_IOERR);
+		m->error = -EIO;
+	}
+	m->copy_ns += ktime_get_ns() - m->run_start_ns;
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	next_step(m, m->step);
+}
+
+/* Not inlined, as the crash tests watch it begin. */
+static noinline void copy_pieces(struct tier_migration *m, unsigned int first, unsigned int end)
+{
+	struct tier_set *set = m->set;
+	struct dm_io_region from, to;
+	unsigned int piece;
+
+	for (piece = first; piece < end; piece++)
+		clear_bit(piece, m->dirty);
+	/* Taken off before the copy reads; pairs with guarded_write_end(). */
+	smp_mb__after_atomic();
+
+	from.bdev = m->from->bdev;
+	from.sector = tier_place_sector(set, m->from_place) + first * TIER_PIECE_SECTORS;
+	from.count = (end - first) * TIER_PIECE_SECTORS;
+	to.bdev = m->to->bdev;
+	to.sector = tier_place_sector(set, m->to_place) + first * TIER_PIECE_SECTORS;
+	to.count = from.count;
+	m->last_run = end - first;
+	m->copied_pieces += m->last_run;
+	m->run_start_ns = ktime_get_ns();
+	tier_budget_take(set, from.count);
+	/* What the policy proposed has paid for its first pass. */
+	if (!m->proposed || m->copied_pieces > m->nr_pieces)
+		tier_wear_take(set, m->to, from.count);
+	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
+}
+
+/* Copies the first run of dirty pieces at or after the cursor. */
+static bool copy_run(struct tier_migration *m)
+{
+	unsigned int first, end;
+
+	first = find_next_bit(m->dirty, m->nr_pieces, m->next_piece);
+	if (first >= m->nr_pieces)
+		return false;
+	end = find_next_zero_bit(m->dirty, m->nr_pieces, first);
+	end = min(end, first + STEP_PIECES);
+	m->next_piece = end;
+	copy_pieces(m, first, end);
+	return true;
+}
+
+/* So does one whose destination takes nothing any more: it fails, or is to be emptied. */
+static bool shall_stop(struct tier_migration *m)
+{
+	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set) ||
+	       !tier_open(m->to);
+}
+
+/*
+ * Holds writes if they need not wait for more than a step's pieces: those that are dirty,
+ * and those that will be when the writes in flight have ended.  *ready: none is.
+ */
+static bool hold_writes(struct tier_migration *m, bool *ready)
+{
+	struct tier_set *set = m->set;
+	unsigned int left;
+	bool few;
+
+	spin_lock_irq(&set->lock);
+	left = bitmap_weight(m->dirty, m->nr_pieces) + m->writing;
+	few = min(left, m->nr_pieces) <= STEP_PIECES;
+	if (few) {
+		if (!m->cancelled)
+			__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
+		*ready = !m->writers;
+		m->waiting_for_writers = m->writers;
+		m->step = step_last;
+	}
+	spin_unlock_irq(&set->lock);
+	return few;
+}
+
+/* Unless the move has been given up meanwhile. */
+static void press(struct tier_migration *m)
+{
+	spin_lock_irq(&m->set->lock);
+	WRITE_ONCE(m->pressing, !m->cancelled);
+	spin_unlock_irq(&m->set->lock);
+}
+
+static void step_copy(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+	unsigned long wait;
+	bool empty, ready;
+
+	m->step = step_copy;
+	if (!m->copier)
+		m->copier = tier_copier(set, m->from, m->to);
+	if (!m->copier) {
+		/* As if by a suspend: who asked for it will ask again. */
+		m->cancelled = true;
+		m->stopped = true;
+	}
+	if (shall_stop(m)) {
+		step_abort(m);
+		return;
+	}
+	/* One that holds writes back does not wait for its budget; the next one pays. */
+	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set);
+	if (wait) {
+		/* Not long: a cancel is looked for when the wait is over. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		queue_delayed_work(set->wq, &m->work, min(wait, HZ / 10UL));
+		return;
+	}
+	if (READ_ONCE(m->pressing)) {
+		spin_lock_irq(&set->lock);
+		m->quota = min_t(int, m->quota + m->last_run, STEP_PIECES);
+		m->last_run = 0;
+		spin_unlock_irq(&set->lock);
+		/* Those that still do not fit are held again. */
+		release_held(m);
+	}
+	if (copy_run(m))
+		return;
+
+	/* A pass is over, if there was something to copy. */
+	m->passes += !!m->next_piece;
+	m->next_piece = 0;
+	if (hold_writes(m, &ready)) {
+		if (ready)
+			step_last(m);
+		return;
+	}
+	if (m->passes >= PASSES_UNTIL_PRESSING)
+		press(m);
+	/*
+	 * With nothing to copy, there is nothing to do until a write ends.  If it is waited for
+	 * as it writes more than it was charged for, others are let through meanwhile.
+	 */
+	empty = bitmap_empty(m->dirty, m->nr_pieces);
+	if (empty && READ_ONCE(m->writing) > READ_ONCE(m->writers) * MOST_CHARGED)
+		m->last_run = STEP_PIECES;
+	queue_delayed_work(set->wq, &m->work, empty);
+}
+
+/* No write is in flight and none comes: copies what is left. */
+static void step_last(struct tier_migration *m)
+{
+	if (shall_stop(m)) {
+		step_abort(m);
+		return;
+	}
+	if (copy_run(m))
+		return;
+	if (m->next_piece) {
+		m->next_piece = 0;
+		if (!bitmap_empty(m->dirty, m->nr_pieces)) {
+			next_step(m, step_last);
+			return;
+		}
+	}
+	/* Nobody was told that the copy is there. */
+	cmpxchg(&m->to->unflushed, 0, TIER_UNFLUSHED_TOLD);
+	tier_flush_tier(m->to, &m->flush);
+}
+
+/* ---- end ---- */
+
+static void old_place_quiet(struct rcu_head *rcu)
+{
+	next_step(container_of(rcu, struct tier_migration, rcu), step_end);
+}
+
+/* The commit's result: set->commit is held. */
+static void decided(struct tier_set *set, struct tier_op *op, bool committed)
+{
+	struct tier_migration *m = container_of(op, struct tier_migration, op);
+
+	if (!committed) {
+		/* Once the metadata has room again it is still to be done. */
+		if (!tier_set_full(set))
+			m->error = -EIO;
+		next_step(m, step_abort);
+		return;
+	}
+	spin_lock_irq(&set->lock);
+	__tier_publish(set, m->chunk, m->op.entry | tier_reason_bits(m->reason));
+	hash_del(&m->hash);
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	set->migrated_sectors += set->chunk_sectors;
+	if (m->to->rec.rank < m->from->rec.rank)
+		set->promotions++;
+	else if (m->to->rec.rank > m->from->rec.rank)
+		set->demotions++;
+	spin_unlock_irq(&set->lock);
+	trace_dm_tier_migrate_end(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
+				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);
+	release_held(m);
+	call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
+	tier_kick_mover(set);
+}
+
+/* Who asked for it hears that it has ended. */
+static void tell_end(struct tier_migration *m, bool moved)
+{
+	unsigned int sharing = max(1U, READ_ONCE(m->set->nr_migrations));
+	struct tier_move move = { .chunk = m->chunk, .to = m->to->rec.rank };
+	struct tier_set *set = m->set;
+
+	if (moved)
+		tier_gauge_copy(m->from, m->to, div_u64(m->copy_ns * m->nr_pieces,
+							max(1U, m->copied_pieces)), sharing);
+	if (m->proposed)
+		tier_policy_done(set, &move, moved);
+	if (m->request)
+		tier_request_ended(set, m->request, m->chunk, !moved && !m->error &&
+				   (m->stopped || tier_set_frozen(set)));
+}
+
+static void finish(struct tier_migration *m, bool moved)
+{
+	struct tier_set *set = m->set;
+
+	tell_end(m, moved);
+	spin_lock_irq(&set->lock);
+	list_del(&m->list);
+	if (moved)
+		__tier_free_place(m->from, m->from_place);
+	else
+		__tier_free_place(m->to, m->to_place);
+	set->nr_migrations--;
+	__tier_wake_starved(set);
+	tier_kick_mover(set);
+	/* Within the lock: once the set is quiet it may be freed. */
+	wake_up(&set->idle_wait);
+	spin_unlock_irq(&set->lock);
+	kfree(m);
+}
+
+static void step_end(struct tier_migration *m)
+{
+	finish(m, true);
+}
+
+static void step_abort(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+
+	/* Without memory to note it, it will be tried again; held writes do not wait for any. */
+	if (m->error)
+		tier_note_copy_failed(set, m->chunk);
+	spin_lock_irq(&set->lock);
+	if (m->writers) {
+		/* They know this migration; its last one comes back here. */
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
+		m->waiting_for_writers = true;
+		m->step = step_last;
+		m->cancelled = true;
+		spin_unlock_irq(&set->lock);
+		return;
+	}
+	__tier_change_word(set, m->chunk, TIER_WORD_MOVING | TIER_WORD_HELD, 0);
+	hash_del(&m->hash);
+	if (m->error)
+		set->failed++;
+	else
+		set->aborted++;
+	__tier_note_missed(set, m->chunk, m->error ? "io_error" :
+			 tier_open(m->to) ? "aborted" : "tier_unusable");
+	spin_unlock_irq(&set->lock);
+	trace_dm_tier_migrate_abort(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
+				    m->from_place, m->to->rec.rank, m->to_place, m->reason,
+				    m->error);
+	release_held(m);
+	finish(m, false);
+}
+
+static int init(struct tier_set *set)
+{
+	INIT_LIST_HEAD(&set->moves->list);
+	hash_init(set->moves->hash);
+	return 0;
+}
+
+const struct tier_set_room tier_migrate_room = {
+	.size = sizeof(struct tier_moves),
+	.pointer = offsetof(struct tier_set, moves),
+	.init = init,
+};

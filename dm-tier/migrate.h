@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One migration, from start to end; see migrate.c. */
+#ifndef DM_TIER_MIGRATE_H
+#define DM_TIER_MIGRATE_H
+
+#include "core.h"
+
+struct tier_request;
+
+extern const struct tier_set_room tier_migrate_room;
+
+/*
+ * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or
+ * NULL.  proposed: by the policy, which is told the end.  0, or -EAGAIN if the chunk cannot
+ * be moved now, -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is
+ * nothing to move.
+ */
+int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
+		 enum tier_reason reason, struct tier_request *request,
+		 bool proposed);
+
+enum tier_guarded {
+	TIER_GUARDED,		/* the write points at its place, as after TIER_REMAPPED */
+	TIER_GUARD_HELD,	/* it was taken, and is sent on when the move is over */
+	TIER_GUARD_AGAIN,	/* it would have to wait, and wants BLK_STS_AGAIN instead */
+	TIER_GUARD_OVER,	/* the chunk does not move any more: to be looked up again */
+};
+
+/* What becomes of a write to a chunk that moves.  Any context. */
+enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio);
+/* Ends a migration early and keeps the bio until it has ended; false: there is none. */
+bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio);
+void tier_cancel_migrations(struct tier_set *set);
+/* Gives up the moves that hang while they hold writes back; sends these on. */
+void tier_release_held(struct tier_set *set);
+
+/* How many made progress within TIER_STALL_NS. */
+unsigned int __tier_busy_migrations(struct tier_set *set);
+/*
+ * Whether one move more than these would take the place of a chunk that is not mapped yet:
+ * the first write of that would have to wait for moves to end.
+ */
+bool __tier_crowds_births(struct tier_set *set, unsigned int busy);
+/* Whether a move between the two hangs; takes set->lock. */
+bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
+/* Whether a place of this tier is about to become free, as far as devices answer. */
+bool tier_departures(struct tier_set *set, const struct tier *t);
+
+#endif /* DM_TIER_MIGRATE_H */

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The mover decides which migration starts next, in this order: chunks that a
+ * message asked for, chunks that are not where their pin or an evacuation wants
+ * them, what the policy proposes.  It keeps the set within migration_depth,
+ * migration_bandwidth, and the policy within each tier's endurance.
+ */
+#include "mover.h"
+
+#include <linux/ktime.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "alloc.h"
+#include "birth.h"
+#include "budget.h"
+#include "flush.h"
+#include "gauge.h"
+#include "health.h"
+#include "kick.h"
+#include "migrate.h"
+#include "missed.h"
+#include "publish.h"
+#include "request.h"
+
+#define IDLE_SCAN_MS		1000
+#define MOVER_SCAN		65536			/* chunks looked at in one go */
+#define VICTIM_TRIES		64
+#define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
+
+/* All of the mover's work, unless it says so. */
+struct tier_mover {
+	u32 astray_cursor;		/* where the pass over all chunks is */
+	u32 astray_pass_seq;		/* set->astray_seq when it began */
+	bool astray_found;		/* it has met one */
+	u64 backoff_until;		/* ns: the latency guard holds the policy back */
+	struct tier_view views[TIER_MAX_TIERS];
+};
+
+/*
+ * A free slot among migration_depth, and a place that no first write wants.  Migrations that
+ * hang on a dead tier do not count, so that they do not stop those between the others.
+ */
+static bool slot_free(struct tier_set *set)
+{
+	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
+	unsigned int busy;
+	bool is_free;
+
+	spin_lock_irq(&set->lock);
+	busy = __tier_busy_migrations(set);
+	is_free = busy < depth && !__tier_crowds_births(set, busy);
+	spin_unlock_irq(&set->lock);
+	return is_free;
+}
+
+/* ---- requests ---- */
+
+/* The tier that a chunk displaced from `from` goes to: the nearest with room that answers. */
+static struct tier *refuge(struct tier_set *set, const struct tier *from)
+{
+	struct tier *t, *hangs = NULL;
+	int rank = from->rec.rank;
+	int distance, side;
+
+	for (distance = 1; distance < (int)set->nr_tiers; distance++) {
+		for (side = 1; side >= -1; side -= 2) {
+			int there = rank + side * distance;
+
+			if (there < 0 || there >= (int)set->nr_tiers)
+				continue;
+			t = set->tiers[there];
+			if (!tier_open(t) || !tier_free_places(t))
+				continue;
+			if (!tier_pair_hangs(set, from, t))
+				return t;
+			hangs = hangs ? : t;
+		}
+	}
+	return hangs;
+}
+
+/* May a chunk leave this tier for another one?  *later: not now, but soon. */
+static bool movable(struct tier_set *set, u32 chunk, u8 id, bool *later)
+{
+	u64 word = tier_get_word(set, chunk);
+
+	if (!(word & TIER_ENTRY_MAPPED) || tier_word_id(word) != id ||
+	    tier_word_pin(word) || tier_requested(set, chunk, id))
+		return false;
+	if (!(word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))
+		return true;
+	*later = true;
+	return false;
+}
+
+/* Whether a look at all chunks found none that may make room, and nothing has changed since. */
+static bool stuck(const struct tier *t)
+{
+	return t->stuck_seq == READ_ONCE(t->room_seq);
+}
+
+/* Starts to move something unpinned away from a full tier.  0, -ENOSPC, or try again. */
+static int make_room(struct tier_set *set, struct tier *t)
+{
+	struct tier *to = refuge(set, t);
+	u32 seq = READ_ONCE(t->room_seq);
+	bool found = false, later = false;
+	unsigned int tries;
+	u32 chunk = 0;
+	u32 i;
+	int r;
+
+	if (tier_departures(set, t))
+		return 0;
+	/* To look at all chunks takes its time: not again before something has changed. */
+	if (!to || stuck(t))
+		return -ENOSPC;
+	for (tries = 0; !found && tries < VICTIM_TRIES; tries++) {
+		if (!tier_policy_victim(set, t->rec.rank, &chunk))
+			break;
+		found = movable(set, chunk, t->rec.id, &later);
+	}
+	/* The policy has no opinion: the first that may go, from a random start. */
+	if (!found) {
+		u32 start = get_random_u32() % set->nr_chunks;
+
+		for (i = 0; !found && i < set->nr_chunks && READ_ONCE(set->running); i++) {
+			chunk = (start + (u64)i) % set->nr_chunks;
+			found = movable(set, chunk, t->rec.id, &later);
+			if (!(i & 0xffff))
+				cond_resched();
+		}
+	}
+	/* A suspend cut the look short: that says nothing of those it did not come to. */
+	if (!found && !READ_ONCE(set->running))
+		return -EAGAIN;
+	if (!found && later) {
+		tier_commit_births(set);
+		return -EAGAIN;
+	}
+	if (!found) {
+		t->stuck_seq = seq;
+		return -ENOSPC;
+	}
+	r = tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
+	/* It has gone meanwhile, or `to` was closed: that says nothing of who needs the room. */
+	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
+}
+
+/* The occupant of a chunk's home moves away: elsewhere, or within the tier. */
+static int clear_home(struct tier_set *set, struct tier *t, u64 place)
+{
+	struct tier *to;
+	u32 occupant;
+	int r;
+
+	if (!tier_place_owner(set, t, place, &occupant))
+		return -EAGAIN;
+	to = refuge(set, t);
+	if (!to)
+		to = t;
+	if (to != t || tier_free_places(t)) {
+		u64 elsewhere = TIER_NO_PLACE;
+
+		if (to == t) {
+			/* Claimed by number: a chunk may move within its tier only so. */
+			spin_lock_irq(&set->lock);
+			elsewhere = __tier_alloc_place(t);
+			if (elsewhere != TIER_NO_PLACE)
+				__tier_free_place(t, elsewhere);
+			spin_unlock_irq(&set->lock);
+			if (elsewhere == TIER_NO_PLACE)
+				return -ENOSPC;
+		}
+		r = tier_migrate(set, occupant, to, elsewhere, TIER_REASON_MAKE_ROOM,
+				 NULL, false);
+		return r == -ENOENT ? -EAGAIN : r;
+	}
+	return -ENOSPC;
+}
+
+/*
+ * The next chunk of a request.  0: started; -EAGAIN: not now; -ENOENT: nothing
+ * to do for this chunk; else it cannot be moved.
+ */
+static int start_requested(struct tier_set *set, struct tier_request *q, u32 chunk)
+{
+	struct tier *to = set->by_id[q->id];
+	u64 word = tier_get_word(set, chunk);
+	u64 place = TIER_NO_PLACE;
+	int r;
+
+	if (q->reason == TIER_REASON_HOME)
+		place = chunk;
+	if (place != TIER_NO_PLACE && (place < to->rec.first_place ||
+				       place >= to->rec.first_place + to->rec.places))
+		return -ENXIO;
+	if (!(word & TIER_ENTRY_MAPPED)) {
+		if (place == TIER_NO_PLACE || READ_ONCE(set->home) != to)
+			return -ENOENT;
+		r = tier_materialise(set, chunk, to, place);
+		if (!r)
+			tier_budget_take(set, set->chunk_sectors);
+		if (r == -ENOSPC)
+			r = clear_home(set, to, place) ? : -EAGAIN;
+		return r;
+	}
+	if (tier_word_id(word) == q->id &&
+	    (place == TIER_NO_PLACE || place == tier_word_place(word)) &&
+	    !(word & TIER_WORD_MOVING))
+		return -ENOENT;
+	if (word & TIER_WORD_NEW)
+		tier_commit_births(set);
+	r = tier_migrate(set, chunk, to, place, q->reason, q, false);
+	if (r != -ENOSPC)
+		return r;
+	if (q->reason == TIER_REASON_HOME)
+		r = clear_home(set, to, place);
+	else
+		r = make_room(set, to);
+	return r ? r : -EAGAIN;
+}
+
+/* ---- pins and evacuations ---- */
+
+static void evacuation_progress(struct tier_set *set)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+
+		if (READ_ONCE(t->evacuating) && !READ_ONCE(t->used)) {
+			WRITE_ONCE(t->evacuating, false);
+			DMINFO("%s: tier %u is evacuated", dm_device_name(set->md), rank);
+			tier_set_event(set);
+		}
+	}
+}
+
+static bool evacuating(struct tier_set *set)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		if (READ_ONCE(set->tiers[rank]->evacuating))
+			return true;
+	return false;
+}
+
+/* Where a chunk should be, NULL if it is there already. */
+static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *reason)
+{
+	struct tier *at = set->by_id[tier_word_id(word)];
+	unsigned int pin = tier_word_pin(word);
+	struct tier *to;
+	bool leaves;
+
+	if (!(word & TIER_ENTRY_MAPPED) || !tier_present(at))
+		return NULL;
+	leaves = READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE;
+	if (pin && pin - 1 != at->rec.id) {
+		to = set->by_id[pin - 1];
+		/* One that has to leave anyway does not wait where nobody makes room. */
+		if (to && tier_open(to) &&
+		    !(leaves && (stuck(to) || tier_pair_hangs(set, at, to)))) {
+			*reason = TIER_REASON_PIN;
+			return to;
+		}
+	}
+	if (leaves) {
+		*reason = TIER_REASON_EVACUATE;
+		return refuge(set, at);
+	}
+	return NULL;
+}
+
+/*
+ * The last copy of this chunk failed; another try waits for a message.  That is noted before
+ * the word says that the chunk no longer moves, so it is to be asked after the word was read.
+ */
+static bool given_up(struct tier_set *set, u32 chunk)
+{
+	smp_rmb();	/* the word before the note; step_abort() has locks between them */
+	return tier_copy_failed(set, chunk);
+}
+
+/* What cannot become durable cannot leave either, until its commit takes the note away. */
+static void give_up_unflushed(struct tier_set *set, u32 chunk)
+{
+	u64 word;
+
+	spin_lock_irq(&set->lock);
+	word = set->map[chunk];
+	if ((word & TIER_WORD_NEW) && tier_flush_failed(set->by_id[tier_word_id(word)]) &&
+	    tier_note_copy_failed(set, chunk))
+		set->failed++;
+	spin_unlock_irq(&set->lock);
+}
+
+/* The end of a pass: was there nothing left to do, and is nothing new? */
+static void end_astray_pass(struct tier_set *set)
+{
+	set->mover->astray_cursor = 0;
+	spin_lock_irq(&set->lock);
+	if (!set->mover->astray_found && set->astray_seq == set->mover->astray_pass_seq &&
+	    !set->nr_migrations && !evacuating(set))
+		set->astray = false;
+	spin_unlock_irq(&set->lock);
+}
+
+static bool next_astray(struct tier_set *set)
+{
+	bool full[TIER_MAX_TIERS] = { };
+	enum tier_reason reason;
+	struct tier *to;
+	u32 looked;
+	int r;
+
+	/* In a set that goes back to one tier, pins do not count. */
+	if (READ_ONCE(set->home))
+		return false;
+	for (looked = 0; READ_ONCE(set->astray) && looked < MOVER_SCAN; looked++) {
+		u32 chunk = set->mover->astray_cursor;
+		u64 word;
+
+		if (!READ_ONCE(set->running))
+			break;
+		if (!chunk) {
+			set->mover->astray_found = false;
+			set->mover->astray_pass_seq = READ_ONCE(set->astray_seq);
+		}
+		word = tier_get_word(set, chunk);
+		to = wanted(set, word, &reason);
+		if (to) {
+			set->mover->astray_found = true;
+			r = -EAGAIN;
+			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
+			    !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
+			    !given_up(set, chunk)) {
+				r = tier_migrate(set, chunk, to, TIER_NO_PLACE, reason,
+						 NULL, false);
+				if (r == -EAGAIN)
+					give_up_unflushed(set, chunk);
+			}
+			if (!r)
+				return true;
+			if (r == -ENOSPC) {
+				full[to->rec.rank] = true;
+				if (reason == TIER_REASON_PIN)
+					make_room(set, to);
+			}
+		}
+		if (++set->mover->astray_cursor >= set->nr_chunks) {
+			end_astray_pass(set);
+			break;
+		}
+	}
+	return false;
+}
+
+/* ---- policy ---- */
+
+const struct tier_view *tier_view_tiers(struct tier_set *set)
+{
+	struct tier_view *views = set->mover->views;
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+
+		views[rank] = (struct tier_view) {
+			.places = t->rec.places,
+			.free = tier_free_places(t),
+			.reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE),
+			.random_ns = tier_gauge_random_ns(t),
+			.chunk_ns = tier_gauge_chunk_ns(t),
+			.open = tier_open(t) && tier_wear_left(set, t),
+		};
+	}
+	return views;
+}
+
+static bool next_proposal(struct tier_set *set)
+{
+	struct tier_move move;
+	u32 tokens, cap;
+	struct tier *to;
+	int r = -ENOENT;
+
+	tier_budget_tokens(set, &tokens, &cap);
+	if (cap && !tokens)
+		return false;
+	if (!tier_policy_next(set, tier_view_tiers(set), tokens, cap, &move))
+		return false;
+
+	if (move.chunk < set->nr_chunks && move.to < set->nr_tiers) {
+		to = set->tiers[move.to];
+		if (tier_wear_take_chunk(set, to)) {
+			r = tier_migrate(set, move.chunk, to, TIER_NO_PLACE,
+					 TIER_REASON_POLICY, NULL, true);
+			if (r)
+				tier_wear_give_back(set, to);
+		}
+	}
+	if (r)
+		tier_policy_done(set, &move, false);
+	return !r;
+}
+
+/* ---- the work ---- */
+
+static void start_moves(struct tier_set *set)
+{
+	bool started = true, again = false;
+	unsigned int ms = TIER_OBSERVE_MS;
+
+	if (tier_gauge_look(set))
+		set->mover->backoff_until = ktime_get_ns() + GUARD_BACKOFF_NS;
+	tier_policy_tick(set, tier_view_tiers(set));
+
+	if (tier_set_frozen(set))
+		return;
+	while (started && READ_ONCE(set->running)) {
+		if (!slot_free(set))
+			break;
+		if (tier_budget_wait(set)) {
+			again = true;
+			break;
+		}
+		started = tier_request_next(set, start_requested, &again);
+		if (again)
+			break;
+		if (!started)
+			started = next_astray(set);
+		if (!started && !tier_paused(set) && ktime_get_ns() >= set->mover->backoff_until)
+			started = next_proposal(set);
+	}
+	evacuation_progress(set);
+	/* Requests and pins that wait for room, a commit or their turn. */
+	spin_lock_irq(&set->lock);
+	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
+		/* Astray chunks that cannot move now; whatever changes that kicks. */
+		again = set->astray;
+		if (!set->mover->astray_cursor)
+			ms = IDLE_SCAN_MS;
+	} else {
+		again = true;
+	}
+	again &= set->running;
+	spin_unlock_irq(&set->lock);
+	if (again)
+		queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(ms));
+}
+
+static void do_mover(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, mover_work.work);
+	bool crowded;
+
+	WRITE_ONCE(set->observe_armed, 0);
+	/* First, as to look for what can be moved may take a while. */
+	tier_release_held(set);
+	spin_lock_irq(&set->lock);
+	__tier_retry_deferred(set);
+	spin_unlock_irq(&set->lock);
+	crowded = tier_release_crowded(set);
+	if (READ_ONCE(set->running))
+		start_moves(set);
+	if (crowded || !tier_set_idle(set))
+		tier_watch_stalls(set);
+}
+
+void tier_mover_restart(struct tier_set *set)
+{
+	set->astray = true;
+	set->mover->astray_cursor = 0;
+}
+
+static int init(struct tier_set *set)
+{
+	INIT_DELAYED_WORK(&set->mover_work, do_mover);
+	return 0;
+}
+
+const struct tier_set_room tier_mover_room = {
+	.size = sizeof(struct tier_mover),
+	.pointer = offsetof(struct tier_set, mover),
+	.init = init,
+};

@@ -1,0 +1,965 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does a table fit what lies on the devices?  The constructor asks, and each
+ * resume that activates a set or changes its tiers asks again; the answer is a
+ * plan.  Making a plan only reads; the functions that write follow below.
+ */
+#include "plan.h"
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <linux/uuid.h>
+#include <linux/vmalloc.h>
+
+#include "policy-type.h"
+
+static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(plan->reason, sizeof(plan->reason), fmt, args);
+	va_end(args);
+	return error;
+}
+
+static u64 label_area(u64 chunk_sectors)
+{
+	return max_t(u64, chunk_sectors, TIER_LABEL_AREA_MIN);
+}
+
+/* Fills in what the device's size decides. */
+static int size_tier(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
+		     struct tier_meta_tier *rec)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	u64 first = label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
+	u64 all = bdev_nr_sectors(bdev) >> ilog2(tt->chunk_sectors);
+
+	if (all <= first)
+		return refuse(plan, -EINVAL,
+			"Tier %u (%pg) is too small: %llu sectors are needed for the label and one chunk",
+			      rank, bdev, (first + 1) * tt->chunk_sectors);
+	rec->size = bdev_nr_sectors(bdev);
+	rec->first_place = first;
+	rec->places = min_t(u64, all - first, TIER_ENTRY_PLACE_MASK - first);
+	return 0;
+}
+
+/*
+ * The next two are asked of a tier that joins, of one that comes back and of one in use: a
+ * disk may have been changed while it was away, or copied to another one.
+ *
+ * What is above the set has been laid out for blocks of the set's size.  A tier of larger
+ * ones would fail the smaller requests, or worse.
+ */
+static int check_blocks(struct tier_plan *plan, unsigned int rank, struct block_device *bdev,
+			bool joins)
+{
+	unsigned int size = bdev_logical_block_size(bdev);
+
+	if (size <= plan->info.logical_block_size)
+		return 0;
+	return refuse(plan, -EINVAL, "Tier %u (%pg) has blocks of %u bytes, the set of %u; %s",
+		      rank, bdev, size, plan->info.logical_block_size,
+		      joins ? "it cannot join" : "give it back what it had");
+}
+
+static int check_size(struct tier_plan *plan, unsigned int rank, struct block_device *bdev,
+		      const struct tier_meta_tier *rec)
+{
+	if (bdev_nr_sectors(bdev) >= rec->size)
+		return 0;
+	return refuse(plan, -EINVAL, "Tier %u (%pg) has shrunk from %llu to %llu sectors",
+		      rank, bdev, rec->size, (u64)bdev_nr_sectors(bdev));
+}
+
+int tier_device_unfit(const struct tier_target *tt, struct block_device *bdev, const char **why)
+{
+	if (bdev_is_zoned(bdev)) {
+		*why = "is a zoned device, which cannot be written at random";
+		return -EINVAL;
+	}
+	if (tier_writes_wanted(tt) && bdev_read_only(bdev)) {
+		*why = "is write-protected";
+		return -EROFS;
+	}
+	return 0;
+}
+
+/* Since the constructor looked, or a table was loaded, it may have changed. */
+static int check_devices(struct tier_target *tt, struct tier_plan *plan)
+{
+	const char *why;
+	unsigned int i;
+	int r;
+
+	r = tier_device_unfit(tt, tt->metadata->bdev, &why);
+	if (r)
+		return refuse(plan, r, "Metadata %pg %s", tt->metadata->bdev, why);
+	for (i = 0; i < tt->nr_tiers; i++) {
+		if (!tt->devs[i])
+			continue;
+		r = tier_device_unfit(tt, tt->devs[i]->bdev, &why);
+		if (r)
+			return refuse(plan, r, "Tier %u (%pg) %s", i, tt->devs[i]->bdev, why);
+	}
+	return 0;
+}
+
+/*
+ * A disk that is gone has no sectors at all: its I/O fails, and that of the others goes
+ * on.  So it is with what has become write-protected.
+ */
+int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+	int r = 0;
+
+	tier_metadata_get_info(set->metadata, &plan->info);
+	for (i = 0; !r && i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (tier_present(t) && bdev_nr_sectors(t->bdev))
+			r = check_size(plan, i, t->bdev, &t->rec) ? :
+			    check_blocks(plan, i, t->bdev, false);
+	}
+	return r;
+}
+
+struct recs {
+	unsigned int nr;
+	struct tier_meta_tier tier[TIER_MAX_TIERS];
+	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
+	u64 whole_chunks;		/* that the new length leaves as they are */
+	bool mapped_above;		/* a chunk beyond those is mapped */
+
+	/* While the set is not active: its metadata, and the places met in it. */
+	struct tier_metadata *md;
+	unsigned long *taken[TIER_MAX_TIERS];
+};
+
+static int take_rec(void *context, const struct tier_meta_tier *t)
+{
+	struct recs *recs = context;
+
+	/* There is room: no more than TIER_MAX_TIERS are read. */
+	recs->tier[recs->nr++] = *t;
+	return 0;
+}
+
+static int note_entry(void *context, u32 chunk, u64 entry)
+{
+	struct recs *recs = context;
+	unsigned int i;
+	u64 place;
+
+	if (!(entry & TIER_ENTRY_MAPPED))
+		return 0;
+	if (chunk >= recs->whole_chunks)
+		recs->mapped_above = true;
+	for (i = 0; i < recs->nr && recs->tier[i].id != tier_word_id(entry); i++)
+		;
+	if (i == recs->nr || tier_word_place(entry) < recs->tier[i].first_place)
+		return -EILSEQ;
+	place = tier_word_place(entry) - recs->tier[i].first_place;
+	if (place >= recs->tier[i].places || __test_and_set_bit(place, recs->taken[i]))
+		return -EILSEQ;
+	recs->used[i] = true;
+	return 0;
+}
+
+/*
+ * Reads the whole map, to refuse damage before anything is written.  Tiers have
+ * been looked at: a record of one that is there promises no more than the device has.
+ */
+static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < recs->nr; i++) {
+		struct tier_meta_tier *rec = &recs->tier[i];
+		u64 all = rec->size >> ilog2(tt->chunk_sectors);
+
+		if (!rec->places || rec->places > all || rec->first_place > all - rec->places) {
+			r = -EILSEQ;
+			break;
+		}
+		/*
+		 * Not at any price: of a tier that is missing, no device says whether the
+		 * record may be true.
+		 */
+		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
+					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
+					   __GFP_NORETRY);
+		if (!recs->taken[i])
+			r = -ENOMEM;
+	}
+	if (!r)
+		r = tier_metadata_load_map(recs->md, note_entry, recs);
+	if (r == -ENOMEM)
+		return refuse(plan, r, "Out of memory");
+	if (r)
+		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
+	return 0;
+}
+
+static bool has_id(const struct tier_plan *plan, unsigned int nr, u8 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!plan->joining[i] && plan->tiers[i].id == id)
+			return true;
+	return false;
+}
+
+/* The tiers as the running set or the metadata know them. */
+static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+{
+	struct tier_set *set = tt->set;
+	const char *reason;
+	u32 i;
+	int r;
+
+	if (set->active) {
+		for (i = 0; i < set->nr_tiers; i++) {
+			recs->used[i] = set->tiers[i]->used;
+			recs->tier[recs->nr++] = set->tiers[i]->rec;
+		}
+		for (i = min_t(u64, recs->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
+			if (tier_get_word(set, i) & TIER_ENTRY_MAPPED)
+				recs->mapped_above = true;
+		return 0;
+	}
+	recs->md = tier_metadata_open(tt->metadata->bdev, true, &reason);
+	if (IS_ERR(recs->md)) {
+		r = PTR_ERR(recs->md);
+		recs->md = NULL;
+		return refuse(plan, r, "Metadata %pg: %s", tt->metadata->bdev, reason);
+	}
+	r = tier_metadata_load_tiers(recs->md, take_rec, recs);
+	if (r)
+		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
+	return 0;
+}
+
+static void free_recs(struct recs *recs)
+{
+	unsigned int i;
+
+	if (recs->md)
+		tier_metadata_close(recs->md);
+	for (i = 0; i < recs->nr; i++)
+		vfree(recs->taken[i]);
+	kvfree(recs);
+}
+
+static struct tier_meta_tier *rec_of(struct recs *recs, u8 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < recs->nr; i++)
+		if (recs->tier[i].id == id)
+			return &recs->tier[i];
+	return NULL;
+}
+
+static struct tier_meta_tier *rec_at(struct recs *recs, unsigned int rank)
+{
+	unsigned int i;
+
+	for (i = 0; i < recs->nr; i++)
+		if (recs->tier[i].rank == rank)
+			return &recs->tier[i];
+	return NULL;
+}
+
+/* A blank device becomes a new tier. */
+static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	struct tier_meta_tier *mine = &plan->tiers[rank];
+
+	plan->joining[rank] = true;
+	plan->label_slot[rank] = 1;
+	plan->changes_list = true;
+	mine->rank = rank;
+	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
+	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
+	       size_tier(tt, plan, rank, mine);
+}
+
+/* A device that carries a label of this set: is it the tier it says it is? */
+static int match_label(struct tier_target *tt, struct tier_plan *plan, struct recs *recs,
+		       unsigned int rank, const struct tier_label_info *label)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	struct tier_meta_tier *rec = rec_of(recs, label->id);
+	struct tier_meta_tier *mine = &plan->tiers[rank];
+	int r;
+
+	if (!rec && label->generation > plan->info.generation &&
+	    label->generation <= plan->info.next_generation) {
+		/* Its joining was cut short before it was recorded. */
+		return join_tier(tt, plan, rank);
+	}
+	if (!rec || memcmp(rec->uuid, label->tier_uuid, TIER_UUID_SIZE))
+		return refuse(plan, -EINVAL,
+			"Tier %u (%pg) once was a tier of this set but is none now; wipe it to add it anew",
+			      rank, bdev);
+	if (has_id(plan, rank, label->id))
+		return refuse(plan, -EINVAL,
+			"Tier %u (%pg) is a copy of a tier that is listed before it",
+			      rank, bdev);
+	if (!tier_label_current(rec->generation, rec->next_generation, label->generation)) {
+		if (label->generation < rec->generation && label->slot_lost)
+			return refuse(plan, -EIO,
+				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
+				      rank, bdev, label->generation, rec->generation);
+		if (label->generation < rec->generation)
+			return refuse(plan, -EINVAL,
+				"tier stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
+				      rank, bdev, label->generation, rec->generation);
+		return refuse(plan, -EINVAL,
+			"metadata stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
+			      rank, bdev, label->generation, rec->generation);
+	}
+	*mine = *rec;
+	plan->label_slot[rank] = label->slot;
+	r = check_size(plan, rank, bdev, rec) ? :
+	    check_blocks(plan, rank, bdev, false) ? :
+	    size_tier(tt, plan, rank, mine);
+	if (r)
+		return r;
+	if (rec->first_place != mine->first_place)
+		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
+			      tt->metadata->bdev);
+	plan->grown[rank] = mine->places != rec->places;
+	plan->grows |= plan->grown[rank];
+	plan->changes_list |= rec->rank != rank;
+	mine->rank = rank;
+	return 0;
+}
+
+static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct recs *recs,
+			unsigned int rank)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	const struct tier_label_info *label = &plan->label[rank].info;
+	int r = plan->label[rank].error;
+	bool ours;
+
+	if (r && r != -ENODATA)
+		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, plan->label[rank].reason);
+
+	if (!r && tier_features_read_only(label->compat_ro_flags) && tier_writes_wanted(tt))
+		return refuse(plan, -EINVAL,
+			"Tier %u (%pg) has features that only allow a read-only activation",
+			      rank, bdev);
+	if (!r) {
+		ours = !memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE);
+		if (!ours && plan->format)
+			return refuse(plan, -EINVAL,
+				"Tier %u (%pg) is a tier of set \"%.32s\", but the metadata device is blank",
+				      rank, bdev, label->name);
+		if (!ours)
+			return refuse(plan, -EINVAL,
+				"Tier %u (%pg) is a tier of another set, \"%.32s\"",
+				      rank, bdev, label->name);
+		if (!plan->format)
+			return match_label(tt, plan, recs, rank, label);
+		/* The format was completed once, and these are not the devices of that time. */
+		if (label->generation > plan->info.next_generation)
+			return refuse(plan, -EINVAL,
+				"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
+				      rank, bdev, label->generation);
+	}
+
+	return join_tier(tt, plan, rank);
+}
+
+/* `-`: only where the metadata has a tier of that very rank. */
+static int look_at_missing(struct tier_target *tt, struct tier_plan *plan,
+			   struct recs *recs, unsigned int rank)
+{
+	struct tier_meta_tier *rec = rec_at(recs, rank);
+
+	if (plan->format || !rec)
+		return refuse(plan, -EINVAL,
+			"Tier %u is given as missing, but the set has no tier of that rank",
+			      rank);
+	plan->tiers[rank] = *rec;
+	return 0;
+}
+
+static int check_list(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+{
+	bool degraded = false, joins = false, dropped = false, moved = false;
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++) {
+		degraded |= !tt->devs[i];
+		joins |= plan->joining[i];
+	}
+	for (i = 0; i < recs->nr; i++) {
+		struct tier_meta_tier *rec = &recs->tier[i];
+
+		plan->known[rec->id] = true;
+		if (has_id(plan, tt->nr_tiers, rec->id)) {
+			if (rec->rank >= tt->nr_tiers || plan->tiers[rec->rank].id != rec->id)
+				moved = true;
+			continue;
+		}
+		if (!(rec->flags & TIER_RECORD_EVACUATE))
+			return refuse(plan, -EINVAL,
+				"Tier %u (last seen as %.31s) is not listed; evacuate it first, or put - in its place if it is missing",
+				      rec->rank, rec->last_seen);
+		if (recs->used[i])
+			return refuse(plan, -EINVAL,
+				"Tier %u (last seen as %.31s) is not listed but not yet empty",
+				      rec->rank, rec->last_seen);
+		dropped = true;
+		plan->changes_list = true;
+	}
+	if (!tier_writes_wanted(tt) && (joins || dropped || moved))
+		return refuse(plan, -EINVAL, "A read-only table cannot change the list of tiers");
+	if (degraded && (joins || dropped || moved))
+		return refuse(plan, -EINVAL,
+			"The list of tiers cannot change while a tier is missing");
+	if ((plan->info.flags & TIER_SB_NEEDS_CHECK) && (joins || dropped || moved))
+		return refuse(plan, -EINVAL,
+			"The list of tiers cannot change until the metadata has been checked");
+	return 0;
+}
+
+static int check_length(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+{
+	u64 places = 0, needed, nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		/* What is being emptied holds nothing of a longer set. */
+		if (plan->format || nr_chunks <= plan->info.nr_chunks ||
+		    !(plan->tiers[i].flags & TIER_RECORD_EVACUATE))
+			places += plan->tiers[i].places;
+	plan->reserve = plan->format ? clamp_t(u64, places / 128, 2, 64) : plan->info.reserve;
+	plan->capacity = places > plan->reserve ? places - plan->reserve : 0;
+	if (!plan->capacity)
+		return refuse(plan, -EINVAL,
+			"The tiers are too small: %llu places, of which %llu are the reserve for moving",
+			      places, plan->reserve);
+	plan->capacity = min_t(u64, plan->capacity, TIER_MAX_CHUNKS);
+	if (nr_chunks > plan->capacity)
+		return refuse(plan, -EINVAL,
+			"The length of %llu sectors exceeds the capacity: at most %llu sectors fit",
+			      (u64)tt->ti->len, plan->capacity * tt->chunk_sectors);
+	if (!plan->format && recs->mapped_above)
+		return refuse(plan, -EINVAL,
+			"The length of %llu sectors cuts off chunks that hold data; the set is %llu sectors long",
+			      (u64)tt->ti->len, plan->info.length);
+	needed = tier_md_blocks_needed(nr_chunks) * TIER_METADATA_BLOCK_SECTORS;
+	if (needed > tier_metadata_max_blocks() * TIER_METADATA_BLOCK_SECTORS)
+		return refuse(plan, -EINVAL,
+			"%llu chunks are more than metadata can hold; use larger chunks",
+			      nr_chunks);
+	if (bdev_nr_sectors(tt->metadata->bdev) < needed)
+		return refuse(plan, -ENOSPC,
+			"The metadata device has %llu sectors; %llu chunks need at least %llu",
+			      (u64)bdev_nr_sectors(tt->metadata->bdev), nr_chunks, needed);
+	return 0;
+}
+
+static int look_at_metadata(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct block_device *bdev = tt->metadata->bdev;
+	const char *reason;
+	int r = 0;
+
+	if (tt->set->active)
+		tier_metadata_get_info(tt->set->metadata, &plan->info);
+	else
+		r = tier_metadata_read_superblock(bdev, &plan->info, &reason);
+
+	plan->format = r == -ENODATA || (!r && plan->info.state == TIER_STATE_FORMATTING);
+	if (plan->format && !tier_writes_wanted(tt))
+		return refuse(plan, -EINVAL,
+			"The set is not formatted, and a read-only table cannot do it");
+	if (plan->format)
+		return 0;
+	if (r)
+		return refuse(plan, r, "Metadata %pg: %s", bdev, reason);
+	if (tier_features_read_only(plan->info.compat_ro_flags) && tier_writes_wanted(tt))
+		return refuse(plan, -EINVAL,
+			"Metadata %pg has features that only allow a read-only activation",
+			      bdev);
+	if (plan->info.state != TIER_STATE_LIVE)
+		return refuse(plan, -EINVAL,
+			"The set on metadata %pg is being converted or was retired",
+			      bdev);
+	if (plan->info.chunk_sectors != tt->chunk_sectors)
+		return refuse(plan, -EINVAL, "The set's chunks are %llu sectors, not %llu",
+			      plan->info.chunk_sectors, tt->chunk_sectors);
+	return 0;
+}
+
+void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i])
+			plan->label[i].error = tier_label_read(tt->devs[i]->bdev,
+							       &plan->label[i].info,
+							       &plan->label[i].reason);
+}
+
+int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct recs *recs = kvzalloc(sizeof(*recs), GFP_KERNEL);
+	unsigned int i, missing = 0;
+	int r;
+
+	if (!recs)
+		return refuse(plan, -ENOMEM, "Out of memory");
+	r = check_devices(tt, plan) ? : look_at_metadata(tt, plan);
+	/* A shorter length may end within a chunk, and cuts off the rest of it. */
+	recs->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	if (tt->ti->len < plan->info.length)
+		recs->whole_chunks = tt->ti->len >> ilog2(tt->chunk_sectors);
+	if (!r && !plan->format)
+		r = load_recs(tt, plan, recs);
+	for (i = 0; !r && i < tt->nr_tiers; i++) {
+		missing += !tt->devs[i];
+		r = tt->devs[i] ? look_at_tier(tt, plan, recs, i) :
+				  look_at_missing(tt, plan, recs, i);
+	}
+	if (!r && missing == tt->nr_tiers)
+		r = refuse(plan, -EINVAL, "Every tier is missing");
+	if (!r && recs->md)
+		r = look_at_map(tt, plan, recs);
+	if (!r && !plan->format)
+		r = check_list(tt, plan, recs);
+	if (!r)
+		r = check_length(tt, plan, recs);
+	free_recs(recs);
+	return r;
+}
+
+/* ---- writing ---- */
+
+/* The set's uuid is in the device's, if it was created as TIER-<32 hex digits>. */
+static void choose_uuid(struct mapped_device *md, u8 *uuid)
+{
+	char name[DM_NAME_LEN], dm_uuid[DM_UUID_LEN] = "";
+
+	if (!dm_copy_name_and_uuid(md, name, dm_uuid) &&
+	    !strncmp(dm_uuid, "TIER-", 5) &&
+	    strspn(dm_uuid + 5, "0123456789abcdefABCDEF") == 2 * TIER_UUID_SIZE &&
+	    (!dm_uuid[37] || dm_uuid[37] == '-') &&
+	    !hex2bin(uuid, dm_uuid + 5, TIER_UUID_SIZE))
+		return;
+	generate_random_uuid(uuid);
+}
+
+static void note_name(struct mapped_device *md, struct tier_meta_info *info)
+{
+	char name[DM_NAME_LEN], dm_uuid[DM_UUID_LEN];
+
+	if (!dm_copy_name_and_uuid(md, name, dm_uuid))
+		strscpy(info->name, name, sizeof(info->name));
+}
+
+static int write_label(struct tier_target *tt, const struct tier_plan *plan,
+		       const struct tier_meta_info *info, unsigned int rank, unsigned int slot)
+{
+	const struct tier_meta_tier *rec = &plan->tiers[rank];
+	struct tier_label_info label = {
+		.id = rec->id,
+		.size = rec->size,
+		.label_area = label_area(tt->chunk_sectors),
+		.chunk_sectors = tt->chunk_sectors,
+		.generation = info->next_generation,
+		.slot = slot,
+	};
+
+	memcpy(label.set_uuid, info->uuid, TIER_UUID_SIZE);
+	memcpy(label.tier_uuid, rec->uuid, TIER_UUID_SIZE);
+	strscpy(label.name, info->name, sizeof(label.name));
+	return tier_label_write(tt->devs[rank]->bdev, &label);
+}
+
+/* What is in force already once more, so that one bad sector does not cost a tier. */
+static void copy_labels(struct tier_target *tt, const struct tier_plan *plan,
+			const struct tier_meta_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i] && !plan->unlabelled[i])
+			write_label(tt, plan, info, i, plan->label_slot[i]);
+}
+
+/* A disk that has two names would be written to by both tiers. */
+static int find_twin(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
+{
+	struct block_device *bdev = tt->devs[rank]->bdev;
+	struct tier_label_info label;
+	const char *reason;
+	unsigned int i;
+	int r;
+
+	r = tier_label_read(bdev, &label, &reason);
+	if (r)
+		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, reason);
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (!memcmp(label.tier_uuid, plan->tiers[i].uuid, TIER_UUID_SIZE))
+			break;
+	if (i == rank)
+		return 0;
+	return refuse(plan, -EINVAL, i < tt->nr_tiers ?
+		      "Tier %u (%pg) is the same device as tier %u, by another name" :
+		      "Tier %u (%pg): its label is overwritten by something else", rank, bdev, i);
+}
+
+/*
+ * A tier whose label cannot be written stays, unless it joins or grows: it is marked as
+ * one that failed a write, and its record goes on to allow the label it has.
+ */
+static int write_labels(struct tier_target *tt, struct tier_plan *plan,
+			const struct tier_meta_info *info)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < tt->nr_tiers; i++) {
+		struct tier_meta_tier *rec = &plan->tiers[i];
+
+		if (!tt->devs[i])
+			continue;
+		r = 0;
+		if (plan->joining[i])
+			r = tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors));
+		if (!r)
+			r = write_label(tt, plan, info, i, !plan->label_slot[i]);
+		if (r && (plan->joining[i] || plan->grown[i]))
+			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
+				      tt->devs[i]->bdev);
+		if (r) {
+			DMERR("%s: tier %u (%pg): cannot write the label (%d)",
+			      dm_device_name(tt->md), i, tt->devs[i]->bdev, r);
+			plan->unlabelled[i] = true;
+			rec->next_generation = info->next_generation;
+		} else {
+			rec->generation = info->next_generation;
+			rec->next_generation = 0;
+		}
+		snprintf(rec->last_seen, sizeof(rec->last_seen), "%pg", tt->devs[i]->bdev);
+	}
+	for (i = 0, r = 0; !r && i < tt->nr_tiers; i++)
+		if (plan->joining[i])
+			r = find_twin(tt, plan, i);
+	return r;
+}
+
+static int write_recs(struct tier_target *tt, struct tier_plan *plan,
+		      struct tier_metadata *md)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < tt->nr_tiers; i++)
+		r = tier_metadata_set_tier(md, &plan->tiers[i]);
+	return r;
+}
+
+/* A format was cut short: labels go first, so that the superblock explains them. */
+static int undo_format(struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < tt->nr_tiers; i++) {
+		r = tier_label_wipe_area(tt->devs[i]->bdev, TIER_LABEL_AREA_MIN);
+		if (r)
+			return refuse(plan, r, "Tier %u (%pg): cannot be written", i,
+				      tt->devs[i]->bdev);
+	}
+	r = tier_label_wipe_area(tt->metadata->bdev, TIER_METADATA_BLOCK_SECTORS);
+	if (r)
+		return refuse(plan, r, "Metadata %pg: cannot be written", tt->metadata->bdev);
+	return 0;
+}
+
+/* Nor may the metadata be a tier as well, which shows before anything is written to a tier. */
+static int find_metadata_twin(struct tier_target *tt, struct tier_plan *plan, const u8 *uuid)
+{
+	struct tier_meta_info found;
+	const char *reason;
+	unsigned int i;
+
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (!tier_metadata_read_superblock(tt->devs[i]->bdev, &found, &reason) &&
+		    !memcmp(found.uuid, uuid, TIER_UUID_SIZE))
+			return refuse(plan, -EINVAL,
+				      "Tier %u (%pg) is the same device as the metadata, by another name",
+				      i, tt->devs[i]->bdev);
+	return 0;
+}
+
+int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct tier_meta_info info = {
+		.state = TIER_STATE_FORMATTING,
+		.chunk_sectors = tt->chunk_sectors,
+		.nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors),
+		.length = tt->ti->len,
+		.reserve = plan->reserve,
+		.next_generation = 1,
+	};
+	struct tier_metadata *md;
+	const char *reason;
+	unsigned int i;
+	int r;
+
+	if (plan->info.state == TIER_STATE_FORMATTING) {
+		r = undo_format(tt, plan);
+		if (r)
+			return r;
+	}
+	choose_uuid(tt->md, info.uuid);
+	note_name(tt->md, &info);
+	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
+	info.logical_block_size = SECTOR_SIZE;
+	for (i = 0; i < tt->nr_tiers; i++) {
+		plan->tiers[i].id = i;
+		generate_random_uuid(plan->tiers[i].uuid);
+		info.logical_block_size = max(info.logical_block_size,
+					      bdev_logical_block_size(tt->devs[i]->bdev));
+	}
+
+	md = tier_metadata_format(tt->metadata->bdev, &info, &reason);
+	if (IS_ERR(md))
+		return refuse(plan, PTR_ERR(md), "Metadata %pg: %s", tt->metadata->bdev, reason);
+	r = find_metadata_twin(tt, plan, info.uuid) ? : write_labels(tt, plan, &info);
+	if (!r) {
+		info.state = TIER_STATE_LIVE;
+		info.generation = info.next_generation;
+		tier_metadata_set_info(md, &info);
+		r = write_recs(tt, plan, md) ? : tier_metadata_commit(md, false);
+		if (r)
+			refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
+	}
+	if (r) {
+		tier_metadata_close(md);
+		return r;
+	}
+	copy_labels(tt, plan, &info);
+	plan->info = info;
+	tt->set->metadata = md;
+	return 0;
+}
+
+/* The lowest id that is not in use, counted from the last given. */
+static unsigned int free_id(const struct tier_plan *plan)
+{
+	unsigned int id, highest = 0;
+
+	for (id = 0; id < 255; id++)
+		if (plan->known[id])
+			highest = id;
+	/* At most 32 are taken. */
+	for (id = (highest + 1) % 255; plan->known[id]; id = (id + 1) % 255)
+		;
+	return id;
+}
+
+bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (plan->tiers[i].id == id)
+			return true;
+	return false;
+}
+
+/* Chunks whose pins go between two commits, at most. */
+#define FORGET_BATCH 16384
+
+/* Chunks that are pinned to tiers that go. */
+struct lost_pins {
+	bool kept[256];
+	u64 nr_chunks;
+	unsigned long *chunks;
+};
+
+static int note_lost_pin(void *context, u32 chunk, u64 entry)
+{
+	struct lost_pins *lost = context;
+	u8 pin = entry >> TIER_ENTRY_PIN_SHIFT;
+
+	if (pin && !lost->kept[pin - 1])
+		__set_bit(chunk, lost->chunks);
+	return 0;
+}
+
+/* *chunk is the first of them; it becomes the next one to look at. */
+static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost,
+			    unsigned long *chunk)
+{
+	u32 nr;
+	int r = 0;
+
+	for (nr = FORGET_BATCH; !tier_metadata_has_room(md, nr); nr /= 2)
+		if (nr == 1)
+			return -ENOSPC;
+	while (!r && nr-- && *chunk < lost->nr_chunks) {
+		cond_resched();
+		r = tier_metadata_set_pin(md, *chunk, 0);
+		*chunk = find_next_bit(lost->chunks, lost->nr_chunks, *chunk + 1);
+	}
+	return r ? : tier_metadata_commit(md, false);
+}
+
+static int forget_lost_pins(struct tier_metadata *md, struct lost_pins *lost)
+{
+	unsigned long chunk;
+	int r;
+
+	lost->chunks = vzalloc(BITS_TO_LONGS(lost->nr_chunks) * sizeof(long));
+	if (!lost->chunks)
+		return -ENOMEM;
+	r = tier_metadata_load_map(md, note_lost_pin, lost);
+	chunk = find_first_bit(lost->chunks, lost->nr_chunks);
+	while (!r && chunk < lost->nr_chunks)
+		r = forget_some_pins(md, lost, &chunk);
+	vfree(lost->chunks);
+	return r;
+}
+
+/* A pin goes with its tier: the id may be given to another one some day. */
+static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, unsigned int nr)
+{
+	struct tier_meta_info info;
+	struct lost_pins lost = { };
+	bool dropping = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!plan->joining[i])
+			lost.kept[plan->tiers[i].id] = true;
+	for (i = 0; i < 256; i++)
+		dropping |= plan->known[i] && !lost.kept[i];
+	if (!dropping)
+		return 0;
+	tier_metadata_get_info(md, &info);
+	lost.nr_chunks = info.nr_chunks;
+	return forget_lost_pins(md, &lost);
+}
+
+/*
+ * Whatever becomes of the labels that are to be written, their tiers' records will
+ * know them: also those of a tier that is away when a later activation completes what
+ * this one began.  What the label was is known until the next one is on the disk.
+ */
+static int announce_labels(struct tier_set *set, struct tier_target *tt,
+			   struct tier_plan *plan, u64 generation)
+{
+	struct recs *recs = kvzalloc(sizeof(*recs), GFP_KERNEL);
+	unsigned int i, rank;
+	int r;
+
+	if (!recs)
+		return -ENOMEM;
+	r = tier_metadata_load_tiers(set->metadata, take_rec, recs);
+	for (rank = 0; !r && rank < tt->nr_tiers; rank++) {
+		const struct tier_meta_tier *mine = &plan->tiers[rank];
+		struct tier_meta_tier *rec;
+
+		if (!tt->devs[rank] || plan->joining[rank])
+			continue;
+		rec = rec_of(recs, mine->id);
+		if (!rec) {
+			r = -EILSEQ;
+			break;
+		}
+		rec->next_generation = generation;
+		r = tier_metadata_set_tier(set->metadata, rec);
+		for (i = 0; i < set->nr_tiers; i++)
+			if (set->tiers[i]->rec.id == rec->id)
+				set->tiers[i]->rec.next_generation = generation;
+	}
+	free_recs(recs);
+	return r;
+}
+
+static int refuse_commit(struct tier_target *tt, struct tier_plan *plan, int error)
+{
+	return refuse(plan, error, error == -ENOSPC ?
+		      "Metadata %pg: there is no room for a new generation; grow it" :
+		      "Metadata %pg: cannot commit", tt->metadata->bdev);
+}
+
+/*
+ * Bumps the generation, and with it writes every change of the list:
+ * next_generation is committed, for the set and each tier whose label is to be
+ * written; the labels are written; the tiers' records and the generation are
+ * committed.
+ */
+int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	u64 nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	struct tier_metadata *md = set->metadata;
+	struct tier_meta_info info;
+	unsigned int i, id;
+	int r;
+
+	r = forget_pins(md, plan, tt->nr_tiers);
+	if (r)
+		return refuse(plan, r, "Metadata %pg: cannot forget the pins to a tier that goes",
+			      tt->metadata->bdev);
+	tier_metadata_get_info(md, &info);
+	note_name(tt->md, &info);
+	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
+	info.next_generation++;
+	for (i = 0; i < tt->nr_tiers; i++) {
+		if (!plan->joining[i])
+			continue;
+		id = free_id(plan);
+		plan->tiers[i].id = id;
+		plan->known[id] = true;
+		generate_random_uuid(plan->tiers[i].uuid);
+		plan->tiers[i].rank = i;
+	}
+	tier_metadata_set_info(md, &info);
+	r = announce_labels(set, tt, plan, info.next_generation) ? :
+	    tier_metadata_commit(md, false);
+	if (r)
+		return refuse_commit(tt, plan, r);
+	r = write_labels(tt, plan, &info);
+	if (r)
+		return r;
+
+	for (i = 0; !r && i < 256; i++)
+		if (plan->known[i] && !tier_plan_has(plan, tt->nr_tiers, i))
+			r = tier_metadata_remove_tier(md, i);
+	if (!r)
+		r = write_recs(tt, plan, md);
+	if (!r && info.nr_chunks != nr_chunks)
+		r = tier_metadata_resize(md, nr_chunks);
+	if (r)
+		return refuse_commit(tt, plan, r);
+	tier_metadata_get_info(md, &info);
+	info.generation = info.next_generation;
+	info.length = tt->ti->len;
+	tier_metadata_set_info(md, &info);
+	r = tier_metadata_commit(md, false);
+	if (r)
+		return refuse_commit(tt, plan, r);
+	copy_labels(tt, plan, &info);
+	plan->info = info;
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the target and a policy module say to each other.
+ *
+ * The target tells the policy which chunks were accessed; the policy proposes
+ * moves.  It never sees a bio and never waits for a move.  All calls into one
+ * policy object come from one worker at a time, in process context, and must
+ * not sleep for long.
+ */
+#ifndef DM_TIER_POLICY_TYPE_H
+#define DM_TIER_POLICY_TYPE_H
+
+#include <linux/types.h>
+#include "format.h"
+
+struct module;
+
+/* One access to one chunk, as the target saw it. */
+struct tier_access {
+	u64 sector;		/* of the virtual device */
+	u32 sectors;		/* never crosses a chunk border */
+	u8 write;		/* 0 or 1 */
+};
+
+/* A tier as the policy sees it; index = rank. */
+struct tier_view {
+	u64 places;		/* chunks that fit */
+	u64 free;		/* places nothing lies on */
+	u64 reserve;		/* places first writes leave free */
+	u32 random_ns;		/* measured time of a small random access, 0 = unknown */
+	u32 stream_ns;		/* fixed cost of an access that continues the last, 0 = unknown */
+	u32 chunk_ns;		/* measured time to transfer one chunk, 0 = unknown */
+	bool open;		/* present, healthy and admitted: may be a destination */
+};
+
+struct tier_move {
+	u32 chunk;
+	u8 to;			/* rank */
+};
+
+#define TIER_NOWHERE	0xff
+
+/* What the target offers a policy; valid from create to destroy. */
+struct tier_policy_env {
+	void *context;
+	/*
+	 * The rank a chunk lies on, or TIER_NOWHERE if it is unmapped or cannot
+	 * be moved now (moving already, pinned, missing tier, not yet committed).
+	 */
+	unsigned int (*where)(void *context, u32 chunk);
+	/* Uniform random number below ceiling (ceiling > 0). */
+	u32 (*random)(void *context, u32 ceiling);
+	const struct tier_view *tiers;	/* kept current by the target before each call */
+	const unsigned int *nr_tiers;
+	u32 chunk_sectors;
+};
+
+/* A tunable of a policy. */
+struct tier_policy_key {
+	const char *name;
+	u64 min, max, initial;
+};
+
+struct tier_policy;
+
+struct tier_policy_type {
+	const char *name;
+	struct module *owner;
+#ifdef __KERNEL__
+	struct list_head list;			/* of the registry */
+#endif
+	const struct tier_policy_key *keys;	/* ends with a NULL name */
+
+	/*
+	 * heat[nr_chunks] is the target's array of counters (low 16 bits reads,
+	 * high 16 bits writes, see TIER_HEAT_*): the policy keeps the counts in
+	 * it, the target persists them.  When the array moves, or the number of
+	 * chunks or the tiers change, the target makes a new policy of the old
+	 * one's heat.  -ENOMEM returns an ERR_PTR.
+	 */
+	struct tier_policy *(*create)(const struct tier_policy_env *env,
+				      u32 *heat, u32 nr_chunks);
+	void (*destroy)(struct tier_policy *p);
+	/* Accesses since the last call, in order. */
+	void (*observe)(struct tier_policy *p, const struct tier_access *a,
+			unsigned int nr);
+	/*
+	 * The best move now, false if none is worth it.  tokens/cap is how much
+	 * of the migration budget is unspent, in chunks (cap 0 = no limit).
+	 * A proposed move is not proposed again until done() is called for it.
+	 */
+	bool (*next)(struct tier_policy *p, u32 tokens, u32 cap,
+		     struct tier_move *move);
+	/* A proposed move ended; moved is false if the chunk stayed. */
+	void (*done)(struct tier_policy *p, const struct tier_move *move,
+		     bool moved);
+	/* The chunk that rank can best spare; false if it finds none. */
+	bool (*victim)(struct tier_policy *p, unsigned int rank, u32 *chunk);
+	/* Heat of a chunk on the scale the policy compares, for users to read. */
+	u32 (*heat)(struct tier_policy *p, u32 chunk);
+	/* index into keys; the value was checked against min and max. */
+	void (*set)(struct tier_policy *p, unsigned int key, u64 value);
+	/* Work that is due without an access (decay, headroom); cheap. */
+	void (*tick)(struct tier_policy *p);
+};
+
+/* Every op may be NULL but create and destroy. */
+int tier_policy_register(struct tier_policy_type *type);
+void tier_policy_unregister(struct tier_policy_type *type);
+
+#endif /* DM_TIER_POLICY_TYPE_H */

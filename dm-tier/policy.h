@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Policies: their registry, and what passes between the set and the one at work; see policy.c. */
+#ifndef DM_TIER_POLICY_H
+#define DM_TIER_POLICY_H
+
+#include "core.h"
+#include "policy-type.h"
+
+#define TIER_RING_SIZE 512
+
+struct tier_ring {
+	unsigned int head;		/* written by the CPU that owns the ring */
+	unsigned int tail;		/* written by the mover */
+	unsigned int burst;		/* accesses still to note */
+	int skip;			/* and to pass over */
+	struct tier_access slot[TIER_RING_SIZE];
+};
+
+/* From module init and exit. */
+int tier_policy_init(void);
+void tier_policy_exit(void);
+/* Takes a reference; loads the module if need be; -EINVAL if there is none; or -ENOMEM. */
+struct tier_policy_type *tier_policy_get(const char *name);
+void tier_policy_put(struct tier_policy_type *type);
+unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);
+
+extern const struct tier_set_room tier_policy_room;
+
+/*
+ * Notes an access for the policy; any context that map() runs in.  True: its
+ * latency is wanted too.
+ */
+bool tier_note_access(struct tier_set *set, struct bio *bio);
+
+/*
+ * Lets the policy see an access; whether its latency is to be measured.  Those
+ * that are passed over cost no call.  By the time of the second line this may be
+ * another CPU, whose count then goes to -1 at worst.
+ */
+static inline bool tier_observe(struct tier_set *set, struct bio *bio)
+{
+	if (this_cpu_read(set->rings->skip) > 0) {
+		this_cpu_dec(set->rings->skip);
+		return false;
+	}
+	return tier_note_access(set, bio);
+}
+
+/*
+ * A policy begins with the heat that there is, and ends; while suspended.  views: of the
+ * tiers by rank, as in all calls that have them.
+ */
+int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
+		      const struct tier_view *views);
+void tier_policy_stop(struct tier_set *set);
+bool tier_policy_is(struct tier_set *set, const struct tier_policy_type *type);
+
+/* Hands what was noted to the policy. */
+void tier_policy_drain(struct tier_set *set);
+/* The same, and the work that is due without an access. */
+void tier_policy_tick(struct tier_set *set, const struct tier_view *views);
+/* The calls of struct tier_policy_type; false or nothing where the policy has none. */
+bool tier_policy_next(struct tier_set *set, const struct tier_view *views, u32 tokens, u32 cap,
+		      struct tier_move *move);
+void tier_policy_done(struct tier_set *set, const struct tier_move *move, bool moved);
+bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk);
+bool tier_policy_heat(struct tier_set *set, u32 chunk, u32 *heat);
+void tier_policy_set(struct tier_set *set, unsigned int key, u64 value);
+
+#endif /* DM_TIER_POLICY_H */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A chunk's new place becomes known: its word, and the table of who lies where. */
+#include "publish.h"
+
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#define OWNER_SCAN	256	/* chunks, with the lock held */
+
+/* set->lock */
+struct tier_owners {
+	u32 *chunk;		/* by place - first_place; NULL: nothing is sent home */
+	u32 places;
+	u8 id;			/* of the tier */
+};
+
+static void __note_owner(struct tier_set *set, u32 chunk, u64 word)
+{
+	struct tier_owners *o = set->owners;
+	u64 bit;
+
+	if (!o->chunk || o->id != tier_word_id(word))
+		return;
+	bit = tier_word_place(word) - set->by_id[o->id]->rec.first_place;
+	if (bit < o->places)
+		WRITE_ONCE(o->chunk[bit], chunk);
+}
+
+void __tier_publish(struct tier_set *set, u32 chunk, u64 word)
+{
+	lockdep_assert_held(&set->lock);
+	__note_owner(set, chunk, word);
+	/* The pin may be another by now. */
+	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
+		   (set->map[chunk] & TIER_WORD_PIN_MASK));
+}
+
+/* Replaces the table of who lies where. */
+static void keep_owners(struct tier_set *set, u32 *chunk, u8 id, u32 places)
+{
+	struct tier_owners *o = set->owners;
+	u32 *old;
+
+	spin_lock_irq(&set->lock);
+	old = o->chunk;
+	o->chunk = chunk;
+	o->id = id;
+	o->places = places;
+	spin_unlock_irq(&set->lock);
+	vfree(old);
+}
+
+void tier_drop_owners(struct tier_set *set)
+{
+	keep_owners(set, NULL, 0, 0);
+}
+
+/*
+ * One scan of all chunks, and whoever comes to lie on a place meanwhile, or later, is noted:
+ * so the table is never out of date as long as homing lasts.
+ */
+static bool find_owners(struct tier_set *set, struct tier *t)
+{
+	u32 places = min_t(u64, t->rec.places, set->nr_chunks - t->rec.first_place);
+	u32 i = 0, end, *owners;
+	unsigned int noio;
+
+	/* A suspend, which blocks what reclaim would write, waits for the mover. */
+	noio = memalloc_noio_save();
+	owners = vmalloc(array_size(places, sizeof(u32)));
+	memalloc_noio_restore(noio);
+	if (!owners)
+		return false;
+	memset(owners, 0xff, array_size(places, sizeof(u32)));
+	keep_owners(set, owners, t->rec.id, places);
+	while (i < set->nr_chunks && READ_ONCE(set->running)) {
+		end = min(i + OWNER_SCAN, set->nr_chunks);
+		spin_lock_irq(&set->lock);
+		for (; i < end; i++)
+			if (set->map[i] & TIER_ENTRY_MAPPED)
+				__note_owner(set, i, set->map[i]);
+		spin_unlock_irq(&set->lock);
+		cond_resched();
+	}
+	if (i < set->nr_chunks) {
+		tier_drop_owners(set);
+		return false;
+	}
+	return true;
+}
+
+bool tier_place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *chunk)
+{
+	struct tier_owners *o = set->owners;
+	u64 bit = place - t->rec.first_place, word;
+
+	if ((!o->chunk || o->id != t->rec.id) && !find_owners(set, t))
+		return false;
+	*chunk = READ_ONCE(o->chunk[bit]);
+	word = *chunk < set->nr_chunks ? tier_get_word(set, *chunk) : 0;
+	return (word & TIER_ENTRY_MAPPED) && tier_word_id(word) == t->rec.id &&
+	       tier_word_place(word) == place;
+}
+
+const struct tier_set_room tier_publish_room = {
+	.size = sizeof(struct tier_owners),
+	.pointer = offsetof(struct tier_set, owners),
+	.exit = tier_drop_owners,
+};

@@ -1,0 +1,1004 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The set: one object for a mapped device and its metadata device, shared by
+ * the tables of that device.  Here it comes and goes, is activated, suspended
+ * and resumed.
+ */
+#include "set.h"
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/vmalloc.h>
+
+#include "alloc.h"
+#include "birth.h"
+#include "budget.h"
+#include "commit.h"
+#include "copier.h"
+#include "cycle.h"
+#include "deferred.h"
+#include "discard.h"
+#include "flush.h"
+#include "gauge.h"
+#include "health.h"
+#include "kick.h"
+#include "map.h"
+#include "metadata/metadata.h"
+#include "migrate.h"
+#include "missed.h"
+#include "mover.h"
+#include "plan.h"
+#include "policy.h"
+#include "publish.h"
+#include "request.h"
+
+#define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end: a device that answers needs far less */
+
+/* Protects both lists: which sets there are, which tables use which devices. */
+DEFINE_MUTEX(tier_registry_lock);
+static LIST_HEAD(sets);
+static LIST_HEAD(targets);
+static bool hibernating;		/* tier_registry_lock to write */
+static struct workqueue_struct *resume_wq;
+
+/* ---- tiers ---- */
+
+/* In the order in which they begin. */
+static const struct tier_room *const tier_rooms[] = {
+	&tier_flusher_room, &tier_wear_room, &tier_gauge_room, &tier_landing_room,
+	&tier_outbox_room,
+};
+
+static void **room_of(struct tier *t, const struct tier_room *room)
+{
+	return (void **)((char *)t + room->pointer);
+}
+
+/* Of its rooms the first nr are there. */
+static void free_tier(struct tier *t, unsigned int nr)
+{
+	while (nr--) {
+		if (tier_rooms[nr]->exit)
+			tier_rooms[nr]->exit(t);
+		kfree(*room_of(t, tier_rooms[nr]));
+	}
+	tier_alloc_exit(t);
+	cleanup_srcu_struct(&t->readers);
+	free_percpu(t->stats);
+	kfree(t);
+}
+
+static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tier *rec)
+{
+	struct tier *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	unsigned int i;
+	void **room;
+
+	if (!t)
+		return NULL;
+	t->set = set;
+	t->rec = *rec;
+	t->stats = alloc_percpu(struct tier_stats);
+	if (!t->stats || init_srcu_struct(&t->readers)) {
+		free_percpu(t->stats);
+		kfree(t);
+		return NULL;
+	}
+	for (i = 0; i < ARRAY_SIZE(tier_rooms); i++) {
+		room = room_of(t, tier_rooms[i]);
+		*room = kzalloc(tier_rooms[i]->size, GFP_KERNEL);
+		if (!*room)
+			break;
+		if (tier_rooms[i]->init)
+			tier_rooms[i]->init(t);
+	}
+	if (i < ARRAY_SIZE(tier_rooms)) {
+		free_tier(t, i);
+		return NULL;
+	}
+	return t;
+}
+
+static void destroy_tier(struct tier *t)
+{
+	srcu_barrier(&t->readers);
+	cancel_work_sync(&t->flush_work);
+	tier_drop_births(t);
+	free_tier(t, ARRAY_SIZE(tier_rooms));
+}
+
+/* ---- the set object ---- */
+
+static void deactivate(struct tier_set *set)
+{
+	unsigned int id;
+
+	set->active = false;
+	tier_policy_stop(set);
+	tier_free_requests(set);
+	tier_drop_owners(set);
+	tier_forget_all_missed(set);
+	if (tier_forget_lost_ops(set))
+		__tier_flush_lose(set);
+	for (id = 0; id < ARRAY_SIZE(set->by_id); id++) {
+		if (!set->by_id[id])
+			continue;
+		destroy_tier(set->by_id[id]);
+		set->by_id[id] = NULL;
+	}
+	tier_free_copiers(set);
+	set->nr_tiers = 0;
+	if (set->metadata)
+		tier_metadata_close(set->metadata);
+	set->metadata = NULL;
+	vfree(set->map);
+	set->map = NULL;
+	vfree(set->heat);
+	set->heat = NULL;
+	set->nr_chunks = 0;
+}
+
+/* In the order in which they begin. */
+static const struct tier_set_room *const rooms[] = {
+	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
+	&tier_missed_room, &tier_copier_room, &tier_budget_room, &tier_request_room,
+	&tier_policy_room, &tier_birth_room, &tier_discard_room, &tier_migrate_room,
+	&tier_mover_room,
+};
+
+static void **set_room_of(struct tier_set *set, const struct tier_set_room *room)
+{
+	return (void **)((char *)set + room->pointer);
+}
+
+/* Of its rooms the first nr are there. */
+static void free_set(struct tier_set *set, unsigned int nr)
+{
+	if (set->wq)
+		destroy_workqueue(set->wq);
+	while (nr--) {
+		if (rooms[nr]->exit)
+			rooms[nr]->exit(set);
+		kfree(*set_room_of(set, rooms[nr]));
+	}
+	mutex_destroy(&set->config);
+	mutex_destroy(&set->commit);
+	mutex_destroy(&set->policy_lock);
+	kvfree(set);
+}
+
+static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
+{
+	struct tier_set *set = kvzalloc(sizeof(*set), GFP_KERNEL);
+	unsigned int i;
+	int r = 0;
+
+	if (!set)
+		return NULL;
+	set->md = md;
+	set->metadata_dev = metadata;
+	spin_lock_init(&set->lock);
+	mutex_init(&set->config);
+	mutex_init(&set->commit);
+	mutex_init(&set->policy_lock);
+	init_waitqueue_head(&set->idle_wait);
+	tier_health_init(set);
+	tier_deferred_init(set);
+	set->wq = alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!set->wq)
+		r = -ENOMEM;
+	for (i = 0; !r && i < ARRAY_SIZE(rooms); i++) {
+		void **room = set_room_of(set, rooms[i]);
+
+		*room = kzalloc(rooms[i]->size, GFP_KERNEL);
+		if (!*room)
+			break;
+		if (rooms[i]->init)
+			r = rooms[i]->init(set);
+	}
+	if (r || i < ARRAY_SIZE(rooms)) {
+		free_set(set, i);
+		return NULL;
+	}
+	return set;
+}
+
+struct tier_set *tier_set_get(struct mapped_device *md, dev_t metadata)
+{
+	struct tier_set *set;
+
+	lockdep_assert_held(&tier_registry_lock);
+	list_for_each_entry(set, &sets, list) {
+		if (set->metadata_dev != metadata)
+			continue;
+		if (set->md != md)
+			return ERR_PTR(-EBUSY);
+		set->refs++;
+		return set;
+	}
+	set = create_set(md, metadata);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	set->refs = 1;
+	list_add(&set->list, &sets);
+	return set;
+}
+
+void tier_set_put(struct tier_set *set)
+{
+	lockdep_assert_held(&tier_registry_lock);
+	if (--set->refs)
+		return;
+	list_del(&set->list);
+	deactivate(set);
+	free_set(set, ARRAY_SIZE(rooms));
+}
+
+static bool uses(const struct tier_target *tt, dev_t dev)
+{
+	unsigned int i;
+
+	if (tt->metadata->bdev->bd_dev == dev)
+		return true;
+	for (i = 0; i < tt->nr_tiers; i++)
+		if (tt->devs[i] && tt->devs[i]->bdev->bd_dev == dev)
+			return true;
+	return false;
+}
+
+int tier_set_claim(struct tier_target *tt, char **error)
+{
+	struct tier_target *other;
+	unsigned int i;
+
+	lockdep_assert_held(&tier_registry_lock);
+	list_for_each_entry(other, &targets, list) {
+		if (other->set == tt->set)
+			continue;
+		if (uses(other, tt->metadata->bdev->bd_dev)) {
+			*error = "The metadata device is in use by another set";
+			return -EBUSY;
+		}
+		for (i = 0; i < tt->nr_tiers; i++) {
+			if (tt->devs[i] && uses(other, tt->devs[i]->bdev->bd_dev)) {
+				*error = "A tier is in use by another set";
+				return -EBUSY;
+			}
+		}
+	}
+	list_add(&tt->list, &targets);
+	return 0;
+}
+
+void tier_set_unclaim(struct tier_target *tt)
+{
+	lockdep_assert_held(&tier_registry_lock);
+	list_del_init(&tt->list);
+}
+
+void tier_set_unbind(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+
+	/*
+	 * The bound target goes only when the device does, or when the table that
+	 * was to follow could not be resumed.  Its devices go with it.
+	 */
+	mutex_lock(&set->config);
+	if (set->bound == tt) {
+		deactivate(set);
+		set->bound = NULL;
+	}
+	mutex_unlock(&set->config);
+	/* Waited for here, as the last target frees the set under the registry's lock. */
+	flush_work(&set->event_work);
+}
+
+/* One that the table says is missing stays in the set. */
+static bool keeps(const struct tier_target *tt, const struct tier *t)
+{
+	return uses(tt, t->bdev->bd_dev) ||
+	       (t->rec.rank < tt->nr_tiers && !tt->devs[t->rec.rank]);
+}
+
+bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
+{
+	struct tier_target *tt;
+	bool dropped = false;
+
+	mutex_lock(&tier_registry_lock);
+	list_for_each_entry(tt, &targets, list)
+		if (tt->set == set && tt != set->bound && !keeps(tt, t))
+			dropped = true;
+	mutex_unlock(&tier_registry_lock);
+	return dropped;
+}
+
+/* ---- activation ---- */
+
+static int load_entry(void *context, u32 chunk, u64 entry)
+{
+	struct tier_set *set = context;
+	u64 place = tier_word_place(entry);
+	unsigned int pin = tier_word_pin(entry);
+	struct tier *t;
+
+	if (chunk >= set->nr_chunks)
+		return entry & TIER_ENTRY_MAPPED ? -EILSEQ : 0;
+	if (pin && !set->by_id[pin - 1]) {
+		/* Its tier was dropped, and the pin with it. */
+		entry &= ~TIER_WORD_PIN_MASK;
+		pin = 0;
+	}
+	if (pin)
+		atomic64_inc(&set->pinned);
+	if (!(entry & TIER_ENTRY_MAPPED)) {
+		set->map[chunk] = entry & TIER_WORD_PIN_MASK;
+		return 0;
+	}
+	t = set->by_id[tier_word_id(entry)];
+	if (!t || !tier_alloc_exactly(t, place))
+		return -EILSEQ;
+	set->mapped++;
+	set->map[chunk] = entry | tier_reason_bits(TIER_REASON_LOADED);
+	return 0;
+}
+
+static int load_tunable(void *context, const char *name, u64 value)
+{
+	struct tier_set *set = context;
+	const struct tier_policy_key *keys = set->bound->policy->keys;
+	unsigned int i;
+
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		if (!strcmp(name, tier_keys[i].name) && value >= tier_keys[i].min &&
+		    value <= tier_keys[i].max)
+			set->tunables[i] = value;
+	for (i = 0; i < tier_policy_nr_keys(set->bound->policy); i++)
+		if (!strcmp(name, keys[i].name) && value >= keys[i].min && value <= keys[i].max)
+			set->policy_tunables[i] = value;
+	return 0;
+}
+
+static int load_tunables(struct tier_set *set)
+{
+	const struct tier_policy_type *type = set->bound->policy;
+	unsigned int i;
+
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		set->tunables[i] = tier_keys[i].initial;
+	for (i = 0; i < tier_policy_nr_keys(type); i++)
+		set->policy_tunables[i] = type->keys[i].initial;
+	return tier_metadata_load_tunables(set->metadata, load_tunable, set);
+}
+
+/* Takes over the tiers of the plan: those known keep their counters. */
+static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+	int r;
+
+	set->nr_tiers = 0;
+	for (i = 0; i < ARRAY_SIZE(set->by_id); i++) {
+		if (!set->by_id[i] || tier_plan_has(plan, tt->nr_tiers, i))
+			continue;
+		tier_drop_requests(set, set->by_id[i]);
+		destroy_tier(set->by_id[i]);
+		set->by_id[i] = NULL;
+	}
+	for (i = 0; i < tt->nr_tiers; i++) {
+		struct tier_meta_tier *rec = &plan->tiers[i];
+		struct tier *t = set->by_id[rec->id];
+
+		if (t)
+			t->rec = *rec;
+		else
+			t = create_tier(set, rec);
+		if (!t)
+			return -ENOMEM;
+		set->by_id[rec->id] = t;
+		set->tiers[i] = t;
+		t->bdev = tt->devs[i] ? tt->devs[i]->bdev : NULL;
+		t->room_seq++;
+		r = tier_alloc_init(t);
+		if (r)
+			return r;
+		/* First writes, which may not fail for want of memory, use it. */
+		if (!tier_copier(set, t, t))
+			return -ENOMEM;
+	}
+	set->nr_tiers = tt->nr_tiers;
+	return 0;
+}
+
+/* Builds what is in core from the metadata, which is open. */
+static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	bool moved = plan->changes_list || plan->grows || nr != set->nr_chunks;
+	struct tier_meta_info info;
+	unsigned int i;
+	u64 *map;
+	u32 *heat;
+	int r;
+
+	tier_metadata_get_info(set->metadata, &info);
+	map = vzalloc(array_size(nr, sizeof(*map)));
+	heat = vzalloc(array_size(max(nr, info.nr_chunks), sizeof(*heat)));
+	if (!map || !heat) {
+		vfree(map);
+		vfree(heat);
+		return -ENOMEM;
+	}
+	vfree(set->map);
+	vfree(set->heat);
+	set->map = map;
+	set->heat = heat;
+	set->info = info;
+	set->nr_chunks = nr;
+	set->chunk_sectors = tt->chunk_sectors;
+	set->chunk_shift = ilog2(tt->chunk_sectors);
+	set->mapped = 0;
+	atomic64_set(&set->pinned, 0);
+
+	if (moved)
+		set->home = NULL;
+	r = adopt_tiers(set, tt, plan) ? :
+	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
+	    tier_metadata_load_heat(set->metadata, set->heat) ? :
+	    load_tunables(set);
+	if (r)
+		return r;
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		t->evacuating = (t->rec.flags & TIER_RECORD_EVACUATE) && t->used;
+	}
+	tier_bound_requests(set);
+	tier_drop_owners(set);
+	tier_forget_all_missed(set);
+	tier_forget_lost_ops(set);
+	tier_metadata_drop_cache(set->metadata);
+	set->paused = info.flags & TIER_SB_PAUSED;
+	set->needs_check = info.flags & TIER_SB_NEEDS_CHECK;
+	tier_mover_restart(set);
+	return 0;
+}
+
+static int report(struct tier_set *set, int error, const char *reason)
+{
+	DMERR("%s: %s", dm_device_name(set->md), reason);
+	return error;
+}
+
+static bool plan_writes(struct tier_target *tt, struct tier_plan *plan)
+{
+	return tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
+}
+
+/* Metadata to open, generation to bump, list to change. */
+static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	bool writes = plan_writes(tt, plan);
+	const char *reason;
+	int r = 0;
+
+	if (plan->format) {
+		r = tier_plan_format(tt, plan);
+		if (r)
+			return report(set, r, plan->reason);
+	} else {
+		if (!set->metadata)
+			set->metadata = tier_metadata_open(tt->metadata->bdev, !writes, &reason);
+		if (IS_ERR(set->metadata)) {
+			r = PTR_ERR(set->metadata);
+			set->metadata = NULL;
+			return report(set, r, reason);
+		}
+		if (writes) {
+			r = tier_metadata_adopt_size(set->metadata) ? :
+			    tier_plan_join(set, tt, plan);
+			if (r)
+				return report(set, r, plan->reason[0] ? plan->reason :
+					      "Metadata cannot be written");
+		}
+	}
+	return 0;
+}
+
+/* What the plan says is written: all into core. */
+static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	bool writes = plan_writes(tt, plan);
+	unsigned int i;
+	int r;
+
+	tier_policy_stop(set);
+	r = build_core(set, tt, plan);
+	if (r)
+		return report(set, r, r == -EILSEQ ?
+			      "The mapping is damaged; check the metadata" :
+			      "Cannot load the mapping");
+	for (i = 0; i < set->nr_tiers; i++)
+		if (plan->unlabelled[i])
+			tier_note_error(set->tiers[i], true, BLK_STS_IOERR);
+	set->read_only_activation = !writes;
+	/* A device outlives the set that has failed in it. */
+	tier_set_recover(set, "activated");
+	if (!writes && tier_writes_wanted(tt))
+		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
+	return 0;
+}
+
+/* Whether what is in core no longer fits the table. */
+static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+{
+	unsigned int i;
+
+	if (plan->changes_list || tt->ti->len != plan->info.length ||
+	    set->nr_tiers != tt->nr_tiers)
+		return true;
+	for (i = 0; i < set->nr_tiers; i++)
+		if (set->tiers[i]->bdev != (tt->devs[i] ? tt->devs[i]->bdev : NULL))
+			return true;
+	return false;
+}
+
+/* First writes to a tier that fails to flush go with the table, so this one is not to. */
+int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+
+	lockdep_assert_held(&set->config);
+	if (!set->active || !reshaped(set, tt, plan))
+		return 0;
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++)
+		if (__tier_births_stuck(set->tiers[i]))
+			break;
+	spin_unlock_irq(&set->lock);
+	if (i == set->nr_tiers)
+		return 0;
+	snprintf(plan->reason, sizeof(plan->reason),
+		 "Tier %u cannot be flushed; what was first written there would be lost with another table",
+		 i);
+	return -EIO;
+}
+
+/* Another size or name of a live set can be written down now. */
+static bool can_adopt(struct tier_set *set)
+{
+	return !tier_set_frozen(set) && !tier_births_pending(set) &&
+	       tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
+}
+
+/* The device has another name than the metadata and the labels say, and they can be told. */
+static bool renamed(struct tier_set *set)
+{
+	char name[DM_NAME_LEN], uuid[DM_UUID_LEN];
+
+	if (!can_adopt(set) || dm_copy_name_and_uuid(set->md, name, uuid))
+		return false;
+	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
+}
+
+/* A chunk or more has been added to a tier, and can be adopted. */
+static bool grown(struct tier_set *set)
+{
+	bool grown = false;
+	unsigned int i;
+
+	if (!can_adopt(set))
+		return false;
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (!tier_present(t))
+			return false;
+		grown |= bdev_nr_sectors(t->bdev) >> set->chunk_shift >
+			 t->rec.first_place + t->rec.places;
+	}
+	return grown;
+}
+
+static int swap_policy(struct tier_set *set, struct tier_target *tt, bool fresh)
+{
+	unsigned int i;
+
+	if (!fresh && tier_policy_is(set, tt->policy)) {
+		for (i = 0; i < tier_policy_nr_keys(tt->policy); i++)
+			tier_policy_set(set, i, tier_policy_tunable(set, i));
+		return 0;
+	}
+	tier_policy_stop(set);
+	return tier_policy_start(set, tt->policy, tier_view_tiers(set));
+}
+
+void tier_set_leave_full(struct tier_set *set)
+{
+	mutex_lock(&set->commit);
+	if (!tier_set_full(set))
+		goto out;
+	if (!tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
+	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
+		tier_set_recover(set, "the metadata has room again");
+		tier_watch_space(set);
+		tier_requeue_ops(set);
+		tier_kick_mover(set);
+	}
+out:
+	mutex_unlock(&set->commit);
+}
+
+/* Another size or name that cannot be written down is no reason to end what works. */
+static void goes_on(struct tier_set *set)
+{
+	DMERR("%s: goes on with the sizes and the name it had", dm_device_name(set->md));
+	mutex_lock(&set->commit);
+	if (tier_metadata_doomed(set->metadata))
+		tier_settle_commit(set);
+	mutex_unlock(&set->commit);
+}
+
+/*
+ * While it was suspended, tierctl revert may have written one of the tiers over: what is
+ * written to the set from here on would be lost.  A superblock that cannot be read says
+ * nothing, and what works without it goes on.
+ */
+static int check_state(struct tier_target *tt)
+{
+	struct tier_meta_info info;
+	const char *reason;
+
+	if (tier_metadata_read_superblock(tt->metadata->bdev, &info, &reason) ||
+	    (info.state != TIER_STATE_REVERTING && info.state != TIER_STATE_RETIRED))
+		return 0;
+	return report(tt->set, -EINVAL, "On its way back to one device: tierctl revert");
+}
+
+static int bind(struct tier_set *set, struct tier_target *tt)
+{
+	struct tier_target *old = set->bound;
+	struct tier_plan *plan;
+	bool fresh;
+	int r;
+
+	plan = kvzalloc(sizeof(*plan), GFP_KERNEL);
+	if (!plan)
+		return -ENOMEM;
+	if (set->active && old == tt) {
+		r = tier_plan_recheck(tt, plan);
+		if (r)
+			report(set, r, plan->reason);
+		if (r || (!grown(set) && !renamed(set)))
+			goto out;
+	}
+	/* What has never written has nothing to lose, and may know another length. */
+	if (set->active && set->read_only_activation && old != tt)
+		deactivate(set);
+	tier_plan_read_labels(tt, plan);
+	r = tier_plan_make(tt, plan);
+	if (r) {
+		report(set, r, plan->reason);
+		if (set->active && old == tt) {
+			goes_on(set);
+			r = 0;
+		}
+		goto out;
+	}
+	set->bound = tt;
+	set->no_writes = !tier_writes_wanted(tt);
+	/* Growth that cannot be written down now waits for another resume. */
+	fresh = !set->active || reshaped(set, tt, plan) || renamed(set) ||
+		(plan->grows && can_adopt(set));
+	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
+		DMERR("%s: read-only, or first writes not durable; these are lost with the table",
+		      dm_device_name(set->md));
+		r = -EROFS;
+	} else if (fresh) {
+		r = write_plan(set, tt, plan);
+		if (r && set->active && (old == tt || !reshaped(set, tt, plan))) {
+			goes_on(set);
+			r = 0;
+			if (old == tt)
+				goto out;
+			fresh = false;
+		} else {
+			r = r ? : activate(set, tt, plan);
+			if (r)
+				deactivate(set);
+		}
+	}
+	if (!r) {
+		r = load_tunables(set) ? : swap_policy(set, tt, fresh);
+		/* Else the next resume would find nothing to do, and no policy. */
+		if (r && fresh && (old == tt || !set->active))
+			deactivate(set);
+	}
+	if (r) {
+		set->bound = old;
+		goto out;
+	}
+	set->active = true;
+	if (old != tt)
+		set->table_paused = tt->paused;
+	set->discard_passdown = !tt->no_discard_passdown;
+	set->skip_zeroing = tt->skip_zeroing;
+	if (!tier_set_frozen(set))
+		tier_requeue_ops(set);
+out:
+	kvfree(plan);
+	return r;
+}
+
+static void adopt_metadata_size(struct tier_set *set)
+{
+	mutex_lock(&set->commit);
+	if (tier_settle_error(set, tier_metadata_adopt_size(set->metadata)))
+		DMERR("%s: the size of the metadata device cannot be adopted",
+		      dm_device_name(set->md));
+	mutex_unlock(&set->commit);
+}
+
+static bool quiet(struct tier_set *set)
+{
+	unsigned int i;
+	bool quiet;
+
+	spin_lock_irq(&set->lock);
+	quiet = !set->nr_migrations && !set->freeing && !__tier_cycle_running(set) &&
+		!__tier_ops_pending(set) && !__tier_flushing(set) &&
+		bio_list_empty(&set->deferred);
+	for (i = 0; i < set->nr_tiers; i++)
+		quiet &= !set->tiers[i]->nr_births;
+	spin_unlock_irq(&set->lock);
+	return quiet;
+}
+
+/*
+ * Until nothing is under way and no work looks for anything to do.  A work that was queued
+ * before may send one more flush, whose end queues works in turn.
+ */
+static void wait_quiet(struct tier_set *set)
+{
+	unsigned int again;
+
+	for (again = 0; again < 2; again++) {
+		wait_event(set->idle_wait, quiet(set));
+		flush_workqueue(set->wq);
+	}
+}
+
+/*
+ * What the suspend could not make durable may be by now: a table that changes the
+ * tiers is refused else, and device-mapper drops the old one all the same.
+ */
+static void settle_births(struct tier_set *set)
+{
+	tier_set_leave_full(set);
+	if (!tier_set_frozen(set) && tier_births_pending(set))
+		tier_flush_all(set);
+	wait_quiet(set);
+}
+
+static int preresume(struct tier_target *tt)
+{
+	/* Reclaim must not wait for writes to this very device. */
+	unsigned int noio = memalloc_noio_save();
+	struct tier_set *set = tt->set;
+	int r;
+
+	mutex_lock(&set->config);
+	/* Before anything is committed, which would say that the set is live. */
+	r = set->active ? check_state(tt) : 0;
+	/* A table that is to write nothing leaves that as it is. */
+	if (!r && set->active && tier_writes_wanted(tt))
+		settle_births(set);
+	r = r ? : bind(set, tt);
+	if (!r && tier_set_frozen(set))
+		tier_set_leave_full(set);
+	else if (!r)
+		adopt_metadata_size(set);
+	mutex_unlock(&set->config);
+	memalloc_noio_restore(noio);
+	return r;
+}
+
+struct resume_work {
+	struct work_struct work;
+	struct tier_target *tt;
+	int r;
+};
+
+static void preresume_work(struct work_struct *work)
+{
+	struct resume_work *w = container_of(work, struct resume_work, work);
+
+	w->r = preresume(w->tt);
+}
+
+/*
+ * In a process that has been killed allocations fail that would have to wait, and device-mapper
+ * leaves what has failed suspended.  In a worker they do not.
+ */
+int tier_set_preresume(struct tier_target *tt)
+{
+	struct resume_work w = { .tt = tt };
+
+	INIT_WORK_ONSTACK(&w.work, preresume_work);
+	queue_work(resume_wq, &w.work);
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	return w.r;
+}
+
+/*
+ * What goes on in the background starts, or does not go on.  Within the lock: whoever
+ * suspends the set afterwards, or frees it, finds what is armed here.
+ */
+static void __update_running(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	WRITE_ONCE(set->running, set->resumed && !READ_ONCE(hibernating));
+	if (!set->running)
+		return;
+	__tier_arm_commit_timer(set);
+	tier_kick_mover(set);
+}
+
+static void set_resumed(struct tier_set *set, bool resumed)
+{
+	spin_lock_irq(&set->lock);
+	WRITE_ONCE(set->resumed, resumed);
+	__update_running(set);
+	spin_unlock_irq(&set->lock);
+}
+
+void tier_set_resume(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i;
+
+	/* While it was suspended, anyone may have written to a tier's cache. */
+	for (i = 0; i < set->nr_tiers; i++)
+		if (tier_present(set->tiers[i]))
+			tier_mark_unflushed(set->tiers[i]);
+	set_resumed(set, true);
+}
+
+void tier_set_presuspend(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+
+	/* A message under way ends before; the next one sees it. */
+	mutex_lock(&set->config);
+	set_resumed(set, false);
+	mutex_unlock(&set->config);
+	tier_cancel_migrations(set);
+}
+
+void tier_set_presuspend_undo(struct tier_target *tt)
+{
+	set_resumed(tt->set, true);
+}
+
+/* All I/O has drained.  Ends what goes on in the background and makes it durable. */
+void tier_set_postsuspend(struct tier_target *tt)
+{
+	struct tier_set *set = tt->set;
+	unsigned int i, noio;
+	int r;
+
+	if (!set->active || set->bound != tt)
+		return;
+	noio = memalloc_noio_save();
+	wait_quiet(set);
+	cancel_delayed_work_sync(&set->mover_work);
+	tier_stop_commit_timer(set);
+	set->observe_armed = 0;
+	wait_quiet(set);
+	if (!set->no_writes) {
+		r = tier_flush_all(set);
+		if (r)
+			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
+		wait_quiet(set);
+	}
+	for (i = 0; i < set->nr_tiers; i++)
+		srcu_barrier(&set->tiers[i]->readers);
+
+	tier_policy_drain(set);
+	mutex_lock(&set->commit);
+	if (!tier_set_frozen(set)) {
+		r = 0;
+		if (set->heat_changed)
+			r = tier_metadata_save_heat(set->metadata, set->heat);
+		set->heat_changed = r;
+		r = tier_metadata_commit(set->metadata, !r);
+		if (r)
+			tier_settle_commit(set);
+		else
+			tier_metadata_drop_cache(set->metadata);
+	}
+	mutex_unlock(&set->commit);
+	memalloc_noio_restore(noio);
+}
+
+/* ---- hibernation ---- */
+
+static void set_hibernating(bool on)
+{
+	struct tier_set *set;
+
+	lockdep_assert_held(&tier_registry_lock);
+	/* Before each set's lock: one that is resumed meanwhile sees it there. */
+	WRITE_ONCE(hibernating, on);
+	list_for_each_entry(set, &sets, list) {
+		spin_lock_irq(&set->lock);
+		__update_running(set);
+		spin_unlock_irq(&set->lock);
+		if (on)
+			tier_cancel_migrations(set);
+	}
+}
+
+/* The moves under way end, unless a device does not answer. */
+static int wait_idle(void)
+{
+	struct tier_set *set;
+
+	list_for_each_entry(set, &sets, list) {
+		if (wait_event_timeout(set->idle_wait, tier_set_idle(set), HIBERNATE_WAIT))
+			continue;
+		DMERR("%s: no hibernation: a move under way does not end", dm_device_name(set->md));
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/*
+ * Hibernation writes an image of memory, which goes on with the disks as they are when it
+ * is loaded.  What was moved or committed after it was made it would not know: other
+ * chunks in the places, other blocks in the trees it has on record.  A file system has
+ * stopped by then; so does all that a set does by itself, before the processes do.
+ */
+static int pm_event(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	int r = 0;
+
+	if (event != PM_HIBERNATION_PREPARE && event != PM_POST_HIBERNATION)
+		return NOTIFY_DONE;
+	mutex_lock(&tier_registry_lock);
+	if (event == PM_HIBERNATION_PREPARE) {
+		set_hibernating(true);
+		r = wait_idle();
+	}
+	if (event == PM_POST_HIBERNATION || r)
+		set_hibernating(false);
+	mutex_unlock(&tier_registry_lock);
+	return notifier_from_errno(r);
+}
+
+static struct notifier_block pm_notifier = { .notifier_call = pm_event };
+
+int __init tier_set_init(void)
+{
+	int r;
+
+	resume_wq = alloc_workqueue("dm-tier-resume", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!resume_wq)
+		return -ENOMEM;
+	r = register_pm_notifier(&pm_notifier);
+	if (r)
+		destroy_workqueue(resume_wq);
+	return r;
+}
+
+void tier_set_exit(void)
+{
+	unregister_pm_notifier(&pm_notifier);
+	destroy_workqueue(resume_wq);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a set says of itself: INFO, TABLE and IMA. */
+#include "status.h"
+
+#include "metadata/metadata.h"
+#include "policy.h"
+
+static char state_letter(const struct tier *t)
+{
+	if (!tier_present(t))
+		return '-';
+	if (t->rec.flags & TIER_RECORD_EVACUATE)
+		return 'E';
+	return test_bit(TIER_FLAG_ERRORS, &t->flags) ? 'F' : 'A';
+}
+
+static void sum_stats(struct tier *t, u64 *reads, u64 *writes)
+{
+	int cpu;
+
+	*reads = 0;
+	*writes = 0;
+	for_each_possible_cpu(cpu) {
+		*reads += READ_ONCE(per_cpu_ptr(t->stats, cpu)->reads);
+		*writes += READ_ONCE(per_cpu_ptr(t->stats, cpu)->writes);
+	}
+}
+
+static unsigned int emit_features(struct tier_target *tt, char *result,
+				  unsigned int maxlen, unsigned int sz)
+{
+	struct tier_set *set = tt->set;
+	bool paused = tt->paused && (set->table_paused || set->bound != tt);
+
+	DMEMIT(" %u", paused + tt->no_discard_passdown + tt->skip_zeroing + tt->read_only);
+	if (paused)
+		DMEMIT(" paused");
+	if (tt->no_discard_passdown)
+		DMEMIT(" no_discard_passdown");
+	if (tt->skip_zeroing)
+		DMEMIT(" skip_zeroing");
+	if (tt->read_only)
+		DMEMIT(" read_only");
+	return sz;
+}
+
+static unsigned int emit_tunables(struct tier_set *set, char *result,
+				  unsigned int maxlen, unsigned int sz)
+{
+	unsigned int i, rank;
+
+	DMEMIT(" %u", 2 * (TIER_NR_TUNABLES + set->nr_tiers * TIER_NR_TIER_TUNABLES));
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		DMEMIT(" %s %llu", tier_keys[i].name, tier_tunable(set, i));
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		for (i = 0; i < TIER_NR_TIER_TUNABLES; i++)
+			DMEMIT(" tier%u.%s %llu", rank, tier_tier_keys[i].name,
+			       tier_tier_tunable(set, rank, i));
+	return sz;
+}
+
+static unsigned int emit_policy(struct tier_set *set, char *result,
+				unsigned int maxlen, unsigned int sz)
+{
+	const struct tier_policy_type *type = set->bound->policy;
+	unsigned int i, nr = tier_policy_nr_keys(type);
+
+	DMEMIT(" %s %u", type->name, 2 * nr);
+	for (i = 0; i < nr; i++)
+		DMEMIT(" %s %llu", type->keys[i].name, tier_policy_tunable(set, i));
+	return sz;
+}
+
+static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
+{
+	struct tier_set *set = tt->set;
+	struct tier_meta_info info;
+	unsigned int sz = 0, rank;
+	u64 free, total;
+
+	if (READ_ONCE(set->mode) == TIER_MODE_FAIL) {
+		DMEMIT("Fail");
+		return;
+	}
+	if (!set->active || !set->bound ||
+	    tier_metadata_get_free(set->metadata, &free) ||
+	    tier_metadata_get_total(set->metadata, &total)) {
+		DMEMIT("Error");
+		return;
+	}
+	tier_metadata_get_info(set->metadata, &info);
+	DMEMIT("%u %llu/%llu ", TIER_METADATA_BLOCK_SECTORS, total - free, total);
+	if (info.held_root)
+		DMEMIT("%llu", info.held_root);
+	else
+		DMEMIT("-");
+	DMEMIT(" %u %llu/%u %lld %u", set->chunk_sectors, READ_ONCE(set->mapped),
+	       set->nr_chunks, (s64)atomic64_read(&set->pinned), set->nr_tiers);
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+		u64 reads, writes;
+
+		sum_stats(t, &reads, &writes);
+		DMEMIT(" %u %c %llu/%llu %llu %llu %lld", t->rec.id, state_letter(t),
+		       READ_ONCE(t->used), t->rec.places, reads, writes,
+		       (s64)atomic64_read(&t->errors));
+	}
+	spin_lock_irq(&set->lock);
+	DMEMIT(" %llu %llu %llu %llu %u %llu", set->promotions, set->demotions,
+	       set->aborted, set->failed, set->nr_migrations, set->migrated_sectors);
+	spin_unlock_irq(&set->lock);
+	sz = emit_features(tt, result, maxlen, sz);
+	sz = emit_tunables(set, result, maxlen, sz);
+	sz = emit_policy(set, result, maxlen, sz);
+	DMEMIT(" %s %s %s", tier_set_frozen(set) ? "ro" : "rw",
+	       READ_ONCE(set->needs_check) ? "needs_check" : "-",
+	       tier_paused(set) ? "paused" : "running");
+}
+
+static void emit_ima(struct tier_target *tt, char *result, unsigned int maxlen)
+{
+	struct tier_set *set = tt->set;
+	unsigned int sz = 0, rank;
+
+	DMEMIT_TARGET_NAME_VERSION(tt->ti->type);
+	DMEMIT(",metadata=%s,chunk_sectors=%llu,nr_tiers=%u", tt->metadata->name,
+	       tt->chunk_sectors, tt->nr_tiers);
+	for (rank = 0; rank < tt->nr_tiers; rank++)
+		DMEMIT(",tier_%u=%s", rank, tt->devs[rank] ? tt->devs[rank]->name : "-");
+	DMEMIT(",paused=%c,no_discard_passdown=%c,skip_zeroing=%c,read_only=%c",
+	       tt->paused ? 'y' : 'n', tt->no_discard_passdown ? 'y' : 'n',
+	       tt->skip_zeroing ? 'y' : 'n', tt->read_only ? 'y' : 'n');
+	DMEMIT(",policy=%s,mode=%s;", tt->policy->name,
+	       READ_ONCE(set->mode) == TIER_MODE_FAIL ? "fail" :
+	       tier_set_frozen(set) ? "ro" : "rw");
+}
+
+void tier_status(struct dm_target *ti, status_type_t type, unsigned int status_flags,
+		 char *result, unsigned int maxlen)
+{
+	struct tier_target *tt = ti->private;
+	unsigned int sz = 0;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		mutex_lock(&tt->set->config);
+		emit_info(tt, result, maxlen);
+		mutex_unlock(&tt->set->config);
+		break;
+	case STATUSTYPE_TABLE:
+		DMEMIT("%s", tt->args);
+		break;
+	case STATUSTYPE_IMA:
+		emit_ima(tt, result, maxlen);
+		break;
+	}
+}
