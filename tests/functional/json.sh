@@ -76,7 +76,8 @@ reshaped()
 	done_by "true false 0 $set" resize "$set" --size 16m -y
 	done_by "true false 0 $set" remove "$set" 2 -y
 	done_by "true false 0 $set" replace "$set" 1 "$third" -y
-	done_by "false false 1 $set in_use" add "$set" "$fast"
+	# Which it is already.
+	done_by "false false 0 $set" add "$set" "$fast"
 	done_by "true false 0 ${set}2" rename "$set" "${set}2" -y
 	done_by "true false 0 $set" rename "${set}2" "$set" -y
 }
