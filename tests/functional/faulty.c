@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes the mistake that is asked for, so that who looks for mistakes can be tested. */
+/* Makes the mistake that is asked for, to test the tools that look for mistakes. */
 #include <stdlib.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
-	volatile size_t room = 8;	/* the compiler is not to see it */
+	volatile size_t room = 8;	/* hides the size from the compiler */
 	volatile char *p = malloc(room);
 	const char *what = argc > 1 ? argv[1] : "";
 	int rc = 0;

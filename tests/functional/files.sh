@@ -4,8 +4,8 @@
 # timeout=240
 # long
 #
-# tierctl with files: pin, unpin, migrate, explain and heatmap of paths.  Which
-# chunks a file has is checked against where its data is found on the device.
+# tierctl with files: pin, unpin, migrate, explain and heatmap of paths. The chunks of a file are
+# compared with the places where its data is found on the device.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -38,7 +38,7 @@ make_mounted()
 	mount_fs
 }
 
-# marked FILE KIB MARKER: a file whose every sector begins with the marker, since a
+# marked FILE KIB MARKER: makes a file in which every sector begins with the marker, since a
 # block of the file system may lie across the border of two chunks
 marked()
 {
@@ -46,7 +46,7 @@ marked()
 	sync "$1"
 }
 
-# found MARKER [DEV]: the chunks of the device that hold it, "3 4 7"
+# found MARKER [DEV]: the chunks of the device with the marker, "3 4 7"
 found()
 {
 	sync -f "$mnt"
@@ -102,7 +102,7 @@ one_file()
 }
 test_case "explain and heatmap of a file" one_file
 
-# Numbers are chunks behind a set, and files where none is named.
+# Behind a set numbers are chunks; without a set they are files.
 numbers()
 {
 	make_mounted
@@ -148,19 +148,19 @@ directory()
 	: >"$mnt/d/empty"
 	same "$(found MARKER-D)" "$(explained "$mnt/d")" "chunks of the directory"
 	same "2" "$(json '.sets[0].paths[0].files' explain "$mnt/d")" "files with blocks"
-	# Another file system below is left out, and said so.
+	# Another file system below is left out, with a message.
 	mount -t tmpfs none "$mnt/d/tmp"
 	head -c 100k /dev/urandom >"$mnt/d/tmp/4"
 	same "$(found MARKER-D)" "$(explained "$mnt/d")" "chunks with a mount below"
 	ctl_code 0 explain "$mnt/d"
 	matches 'd: 1 directory below it on other file systems left out' "$errors"
 	umount "$mnt/d/tmp"
-	# A link that is named is followed.
+	# A symlink that is named is followed.
 	same "$(found MARKER-O)" "$(explained "$mnt/d/link3")" "chunks behind a link"
 }
 test_case "a directory, with links, a fifo and a mount in it" directory
 
-# ---- through what lies between
+# ---- through devices in between
 
 through_linear()
 {
@@ -185,7 +185,7 @@ through_striped()
 {
 	create_set
 	disk third 32
-	# Half of it is elsewhere.
+	# Half of the device lies elsewhere.
 	dmsetup create tt_str --table "0 60000 striped 3 40 $dev 16 $dev 40960 $third 0"
 	mount_fs /dev/mapper/tt_str
 	marked "$mnt/a" 5000 MARKER-A
@@ -197,7 +197,7 @@ through_striped()
 }
 test_case "through dm-striped, partly on another disk" through_striped
 
-# What lies below cannot be read there: look which chunks change.
+# The encrypted data cannot be searched: see which chunks change.
 chunk_sums()
 {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -214,7 +214,7 @@ through_crypt()
 	modprobe -q dm-crypt || skip "no dm-crypt"
 	create_set
 	dmsetup create tt_cry --table "0 30000 crypt aes-xts-plain64 $(printf '7%.0s' {1..128}) 0 $dev 12345"
-	# Else the kernel zeroes tables of inodes while it is mounted, sooner or later.
+	# Otherwise the kernel zeroes tables of inodes in the background while it is mounted.
 	mount_fs /dev/mapper/tt_cry -E lazy_itable_init=0,lazy_journal_init=0
 	marked "$mnt/a" 3000 MARKER-A
 	sync -f "$mnt"
@@ -230,7 +230,7 @@ through_crypt()
 	for n in $want; do
 		[[ $changed == *" $n "* ]] || fail "chunk $n did not change: $changed"
 	done
-	# Besides: superblock, inodes, journal.
+	# Other changes: superblock, inodes, journal.
 	is "$(wc -w <<<"$changed") <= $(wc -w <<<"$want") + 8"
 	is "$(wc -w <<<"$want") >= 47"
 }
@@ -296,7 +296,7 @@ refresh()
 	marked "$mnt/gone" 200 MARKER-G
 	ctl_code 0 pin --tier 1 "$mnt/d" "$mnt/b" "$mnt/gone"
 	pinned_are "$(all_of MARKER-1 MARKER-B MARKER-G)" 1
-	# Nothing to do, also when nobody remembers the files' names.
+	# Nothing to do, even if nobody knows the names of the files.
 	umount "$mnt"
 	mount "$dev" "$mnt"
 	ctl_code 0 pin --refresh
@@ -305,7 +305,7 @@ refresh()
 	done
 	same 3 "$(grep -c ^pin "$mnt/.tierctl-pins")" "files on record"
 	same "b d gone" "$(sed -n 's/^pin .* //p' "$mnt/.tierctl-pins" | sort | paste -sd' ' -)" "their names"
-	# One grows elsewhere, one is replaced, one renamed, one removed.
+	# One file grows, one is replaced, one renamed, one removed.
 	marked "$mnt/d/new" 400 MARKER-2
 	marked "$mnt/space" 2000 x
 	marked "$mnt/b.new" 350 MARKER-C
@@ -321,15 +321,15 @@ refresh()
 	matches 'gone: gone, ' "$output"
 	pinned_are "$(all_of MARKER-1 MARKER-2 MARKER-C)" 1
 	same 2 "$(grep -c ^pin "$mnt/.tierctl-pins")" "files on record"
-	# Chunks that two files share stay pinned for the one.
+	# Chunks that two files share stay pinned for the other file.
 	ctl_code 0 unpin "$mnt/b"
 	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
-	# What the set has forgotten, as when a tier was taken out.
+	# Pins that the set has dropped, as when a tier was taken out.
 	msg unpin 0 731
 	ctl_code 0 pin --refresh
 	matches 'moved: [1-9][0-9]* chunks pinned' "$output"
 	pinned_are "$(all_of MARKER-1 MARKER-2)" 1
-	# What is below a directory that is pinned is not unpinned alone.
+	# A file below a pinned directory is not unpinned alone.
 	before=$(info pinned)
 	ctl_code 1 unpin "$mnt/moved/new"
 	one_line 'is pinned as part of .*/moved'
@@ -339,7 +339,7 @@ refresh()
 }
 test_case "pin --refresh follows files" refresh
 
-# A chunk at the border of two files is the one's that was pinned last.
+# A chunk at the border of two files belongs to the file that was pinned last.
 border()
 {
 	make_mounted
@@ -362,7 +362,7 @@ border()
 }
 test_case "pin --refresh of files that share a chunk" border
 
-# Deeper than tierctl goes, and where only a part of the file system is mounted.
+# Directories deeper than tierctl goes, and a mount of only a part of the file system.
 unseen()
 {
 	make_mounted
@@ -389,7 +389,7 @@ unseen()
 }
 test_case "pin --refresh of what cannot be seen" unseen
 
-# The record is of this file system, and root's alone.
+# The record must be of this file system, and only root may write it.
 strange_record()
 {
 	make_mounted
@@ -415,7 +415,7 @@ strange_record()
 }
 test_case "a record that is not to be trusted" strange_record
 
-# Whoever owns the root of a file system can put anything there.
+# The owner of the root of a file system can put anything there.
 pipe_as_record()
 {
 	make_mounted
@@ -452,7 +452,7 @@ pin_again()
 }
 test_case "pinned again after it has changed" pin_again
 
-# Chunks on record that the set does not have any more.
+# Recorded chunks that the set does not have any more.
 smaller_set()
 {
 	local file
@@ -474,7 +474,7 @@ smaller_set()
 }
 test_case "a record of more chunks than there are" smaller_set
 
-# One after the other: each would write what it has read, and take back the other's.
+# One command after the other: otherwise each would overwrite the other's record.
 one_at_a_time()
 {
 	make_mounted

@@ -5,10 +5,9 @@
 # timeout=900
 # long
 #
-# The tutorial, lvmtier-tutorial(7): a logical volume of 64 GiB with an ext4 becomes a
-# tiered one, is looked at, changed, and becomes a plain one again; its contents are
-# compared after each step.  With TRANSCRIPT=FILE what was typed and answered is
-# left there.
+# The tutorial, lvmtier-tutorial(7): a logical volume of 64 GiB with an ext4 becomes a tiered
+# volume, is looked at, changed, and becomes a plain volume again. Its contents are compared
+# after each step. With TRANSCRIPT=FILE the commands and answers are left there.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,7 +19,7 @@ need mkfs.ext4 fsck.ext4
 
 transcript=$tmp/transcript
 
-# typed WORD...: as somebody would; the answer goes into the transcript
+# typed WORD...: runs a command as a user would type it; command and answer go into the transcript
 typed()
 {
 	local rc=0 said
@@ -39,7 +38,7 @@ same_contents()
 first_hour()
 {
 	local slow nvme0 nvme1 mount=$tmp/srv start
-	# Sparse: what is written is what takes memory.
+	# Sparse: only written data takes memory.
 	make_loops $((80 << 10)) $((250 << 10)) $((450 << 10))
 	slow=${loops[0]} nvme0=${loops[1]} nvme1=${loops[2]}
 	vgcreate -q -y "$vg" "$slow" >/dev/null
@@ -62,7 +61,7 @@ first_hour()
 	typed tierctl convert -y "$vg/data" --fast-size 200g --fast-pv "$nvme0"
 	note "convert took $((SECONDS - start)) s"
 	is "SECONDS - start < 10 * patience"
-	# By its line of fstab.
+	# Uses the line of fstab.
 	typed mount "$mount"
 	same_contents convert
 	typed tierctl status "$vg/data"
@@ -93,7 +92,7 @@ first_hour()
 	mount "$mount"
 	same_contents "all of it"
 	umount "$mount"
-	# As it would be on real disks.
+	# With names as on real disks.
 	sed -i "s#$nvme0#/dev/nvme0n1#g; s#$nvme1#/dev/nvme1n1#g; s#$slow#/dev/sda#g
 		s#$vg#vg#g; s#$tmp##g" "$transcript"
 	[ -z "${TRANSCRIPT:-}" ] || cp "$transcript" "$TRANSCRIPT"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Where first writes land, and that what was never written reads as zeroes,
-# whatever lay in the place before.
+# Where first writes land, and that chunks that were never written read as zeroes, whatever old
+# data is in the place.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -50,7 +50,7 @@ tier_reserve()
 }
 test_case "first writes leave a tier's reserve free" tier_reserve
 
-# A reserve is a wish; a healthy set never runs out of space.
+# A reserve gives way: a healthy set never runs out of space.
 reserve_gives_way()
 {
 	core=(tier0.reserve 4294967295 tier1.reserve 4294967295)
@@ -77,7 +77,7 @@ no_landing()
 }
 test_case "landing 0 keeps first writes off a tier" no_landing
 
-# The same for landing: with none left open to them, writes still find room.
+# The same for landing: if no tier allows it, first writes still find room.
 landing_gives_way()
 {
 	core=(tier0.landing 0 tier1.landing 0)
@@ -99,8 +99,8 @@ pinned_landing()
 }
 test_case "an unmapped chunk that is pinned lands there" pinned_landing
 
-# dirty_places: fill both tiers with seed 9 and give every place back, so that
-# whatever is allocated next holds old data of other chunks.
+# dirty_places: fills both tiers with seed 9 and frees every place again, so that each new chunk
+# gets a place with old data of other chunks.
 dirty_places()
 {
 	features=(no_discard_passdown)
@@ -145,8 +145,7 @@ straddle()
 }
 test_case "a write over three chunks" straddle
 
-# Many small writes at once into the same new chunks: all data stays, nothing old
-# shows.
+# Many small writes at once into the same new chunks: all data stays, no old data shows.
 concurrent()
 {
 	local i
@@ -162,7 +161,7 @@ concurrent()
 }
 test_case "first writes at once" concurrent
 
-# A read while the zeroing goes on waits or sees zeroes, never old data.
+# A read while the place is zeroed waits or sees zeroes, never old data.
 reads_meanwhile()
 {
 	local i
@@ -191,7 +190,7 @@ whole_chunk()
 	write_chunks 10 4 1
 	check_chunks 10 4 1
 	check_chunks 14 2 0
-	# Whole chunks need no zeroing: no more was written than the data.
+	# Whole chunks need no zeroing: only the data was written.
 	before=$(write_counts "$fast" | grep -o 'writes [0-9]*')
 	before=${before#* }
 	sectors_before=$(sectors_written tt_fast)
@@ -215,13 +214,13 @@ skip_zeroing()
 }
 test_case "skip_zeroing writes the data alone" skip_zeroing
 
-# What was zeroed on purpose stays zero when the rest of the chunk is written.
+# Sectors that were zeroed on purpose stay zero when the rest of the chunk is written.
 skip_no_zeroes()
 {
 	local loop
 	need losetup
 	modprobe loop 2>/dev/null || true
-	# null_blk has no WRITE ZEROES that the set could offer; these go with the set.
+	# null_blk has no WRITE ZEROES for the set to offer; these disks have.
 	truncate -s 16M "$tmp/zeroes.0" "$tmp/zeroes.1"
 	disk meta 4
 	tiers=()
@@ -231,7 +230,7 @@ skip_no_zeroes()
 	features=(no_discard_passdown skip_zeroing)
 	activate
 	losetup -d "${tiers[@]}"
-	# No place but has old data, wherever the chunk lands.
+	# Every place has old data, wherever the chunk lands.
 	write_chunks 0 $((length / chunk)) 1
 	discard_chunks 0 $((length / chunk))
 	wait_for 10 mapped_is 0
@@ -255,7 +254,7 @@ fua()
 	io check "$dev" at="$(at_chunk 7)" len=4k seed=1
 	io check "$dev" at=$(($(at_chunk 7) + 4096)) len=60k seed=0
 }
-# The disks as a power cut would leave them, at once and in one piece.
+# Copies the disks as a power cut would leave them, all at one moment.
 cp_disks()
 {
 	local disk
@@ -289,8 +288,8 @@ fsynced()
 }
 test_case "first writes are reachable after a flush" fsynced
 
-# Written, but neither flushed nor FUA: after a power cut old, new, or zero,
-# never another chunk's data.
+# Written, but neither flushed nor FUA: after a power cut a sector is old, new, or zero, never
+# another chunk's data.
 unflushed()
 {
 	dirty_places
@@ -318,7 +317,7 @@ failed_write()
 	write_chunks 0 4 1
 	dmsetup load tt_bad --table "0 $(sectors_of "$fast") error"
 	dmsetup resume --noflush tt_bad
-	# The first may fail or be tried elsewhere; from then on the tier is closed.
+	# The first write may fail or be tried on another tier; from then on the tier is closed.
 	write_chunks 4 1 1 || note "the first write to a failing tier gave an error"
 	write_chunks 5 4 1
 	same 4 "$(on_rank 5 4 1)" "chunks on the other tier"

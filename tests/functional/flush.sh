@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 need blktrace blkparse
 
-# Volatile caches everywhere; without one, the block layer drops flushes.
+# Volatile caches on all disks; without them the block layer drops flushes.
 make_cached()
 {
 	disk meta 4 cache_size=2
@@ -29,8 +29,7 @@ make_cached()
 
 everything=("$meta" "$fast" "$slow" "$third")
 
-# flushes_seen FILE: the disks that got a flush; a flush without data is issued
-# as F with 0 sectors
+# flushes_seen FILE: the disks that got a flush; a flush without data appears as F with 0 sectors
 flushes_seen()
 {
 	local disk
@@ -41,7 +40,7 @@ flushes_seen()
 	done
 }
 
-# traced COMMAND...: what reaches the disks during it, into $tmp/t
+# traced COMMAND...: records requests to the disks while COMMAND runs, in $tmp/t
 traced()
 {
 	trace_start "${everything[@]}"
@@ -68,7 +67,7 @@ test_case "a flush reaches all tiers written" flush_after_write "fast slow third
 flush_commits()
 {
 	make_cached
-	# Together, as a first write is committed soon by itself.
+	# In one trace, as a first write is soon committed by the set itself.
 	traced write_and_flush
 	same "meta fast " "$(flushes_seen "$tmp/t")" "disks flushed"
 	traced io sync "$dev"
@@ -144,7 +143,7 @@ test_case "one tier with a volatile cache, one without" no_cache
 
 # ---- power cuts
 
-# The set loses its disks in the order given, and comes back.
+# The set loses its disks in the given order, and is activated again.
 power_cut()
 {
 	cut_power "$@"
@@ -163,7 +162,7 @@ make_for_cut()
 	activate
 }
 
-# That the method sees faults: without a flush data is lost.
+# Shows that the method finds faults: without a flush data is lost.
 cut_loses()
 {
 	disk spare 16 cache_size=8
@@ -214,7 +213,7 @@ cut_after_fua()
 }
 test_case "FUA first writes survive a power cut" cut_after_fua "${tiers_first[@]}"
 
-# Flushes from many sides at once all end, and each has made its own write durable.
+# Many flushes at once all end, and each has made its own write durable.
 many_flushes()
 {
 	local pid workers=()
@@ -237,7 +236,7 @@ write_and_sync()
 }
 test_case "many flushes at once, then a power cut" many_flushes "${tiers_first[@]}"
 
-# A migration's data is on stable storage before the mapping says so.
+# A migration's data is on stable storage before the mapping names the new place.
 cut_after_move()
 {
 	make_for_cut
@@ -250,7 +249,7 @@ cut_after_move()
 }
 test_case "migrated chunks survive a power cut" cut_after_move "${meta_first[@]}"
 
-# In the midst of migrations, several times.
+# During migrations, several times.
 cut_while_moving()
 {
 	make_for_cut

@@ -3,7 +3,7 @@
 # timeout=240
 # alone: it measures speed
 #
-# What keeps the policy's moves in bounds, measured: the endurance of a tier.
+# Limits of the policy's moves, measured: the endurance of a tier.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,8 +14,8 @@ need fio
 day=1
 saved=1638
 
-# hot SECONDS: reads of more chunks of the slow tier than the fast one has
-# been given, so that the policy always wants to promote
+# hot SECONDS: reads more chunks of the slow tier than fit the fast tier, so that the policy
+# always wants to promote
 hot()
 {
 	fio --name=hot --filename="$dev" --direct=1 --ioengine=libaio --iodepth=4 \
@@ -38,7 +38,7 @@ endurance()
 	write_chunks 0 2300 1 block=1m
 	io sync "$dev"
 	msg set tier0.endurance "$day"
-	# Moves that somebody asked for are not stopped by it, but use it up.
+	# Moves by message are not stopped by the limit, but use it up.
 	msg migrate 0 1700 0
 	wait_for 60 all_on_rank 0 1700 0
 	wait_for 10 settled
@@ -52,7 +52,7 @@ endurance()
 	rate=$((now - before))
 	note "$rate promotions by the policy in $(since "$start") s; the day's rate gives 5 to 6"
 	is 'rate <= 8'
-	# As budget returns, they go on.
+	# As the budget grows, the policy's moves go on.
 	is 'rate >= 4'
 
 	# Without the limit the same load is promoted at once.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: the debug kernel cannot hibernate
 #
-# Hibernation: the image of memory that is made knows nothing of what is moved or
-# committed afterwards.  The kernel has a test that goes as far as to stop all processes,
-# waits for five seconds, and goes on as if it had failed.
+# Hibernation: the image of memory does not know moves and commits that come after it. The kernel
+# has a test that stops all processes, waits for five seconds, and goes on as if hibernation had
+# failed.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,8 +18,8 @@ echo 16384 >"$tracing/buffer_size_kb"
 
 events=(printk/console dm_tier block/block_bio_queue)
 
-# hibernate [COMMAND...]: after that command until all is frozen, and back; what happens is
-# in $tmp/trace
+# hibernate [COMMAND...]: runs COMMAND, freezes all processes, and thaws them; events are in
+# $tmp/trace
 hibernate()
 {
 	local event rc=0
@@ -37,8 +37,8 @@ hibernate()
 	return "$rc"
 }
 
-# times REGEX PART: how often that happened before the processes were frozen (0), while
-# they were (1), and after (2)
+# times REGEX PART: the number of such events before the processes were frozen (0), while they
+# were frozen (1), and after (2)
 times()
 {
 	awk -v what="$1" -v part="$2" '
@@ -72,7 +72,7 @@ still()
 }
 test_case "nothing is moved once the machine is about to hibernate" still
 
-# First writes that nobody has flushed are committed a second later, as a rule.
+# First writes without a flush are usually committed a second later.
 uncommitted()
 {
 	local writes
@@ -93,7 +93,7 @@ is_committed()
 }
 test_case "no first write is committed by itself once the machine is about to hibernate" uncommitted
 
-# What is suspended does not begin to move afterwards.
+# A suspended set does not begin to move chunks afterwards.
 suspended()
 {
 	core=(migration_bandwidth 640)
@@ -111,7 +111,7 @@ suspended()
 }
 test_case "a set that is suspended stays so" suspended
 
-# A move that does not end is no reason to wait for ever, or to risk it.
+# For a move that does not end, hibernation neither waits for ever nor goes on.
 stuck()
 {
 	disk meta 4

@@ -3,9 +3,9 @@
 # udev
 # timeout=300
 #
-# Devices that carry what a member carries and are none: what udev's database marks as a path of
-# multipath or as part of something else, or hides, and what a map holds.  A set waits for what
-# is made of them.  And events that `udevadm trigger` makes.
+# Devices with the data of a member that are no members: udev's database marks them as a path of
+# multipath or as part of another device, or hides them, or a map holds them. A set waits for the
+# device made of them. Also events of `udevadm trigger`.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -52,7 +52,7 @@ back()
 	settle
 }
 
-# marks RULE...: udev has it from now on
+# marks RULE...: udev uses these rules from now on
 marks()
 {
 	rm -f "$rules"/*-tt-marks.rules
@@ -77,7 +77,7 @@ make_inactive()
 	ctl deactivate -q "$set"
 }
 
-# refused DEVICE REASON: by itself left alone, by name refused
+# refused DEVICE REASON: --auto leaves the set alone, and by name it is refused
 refused()
 {
 	unchanged "$meta" "$fast" "$slow" -- ctl_code 0 activate --auto
@@ -96,7 +96,7 @@ on_the_map()
 	away "$meta"
 	away "$slow"
 	marks_of_slow "$a_path"
-	back "$slow"			# a path, of which there will be a map
+	back "$slow"			# a path, for which a map will appear
 	back "$meta"			# a disk like any other
 	fails active
 	refused "$slow" "a path of multipath"
@@ -104,14 +104,14 @@ on_the_map()
 	matches "tier 1 \\($slow\\) is a path of multipath" "$output" "attention"
 	same "$meta $fast" "$(json '[.devices[].device] | sort | join(" ")' scan | awk '{print $2, $1}')" "scan"
 	same "hidden true" "$(json '.devices[] | "\(.state) \(.hidden | test("multipath"))"' scan "$slow")" "scan DEV"
-	# The map is of one path, which is enough.
+	# The map has one path, which is enough.
 	wrap map "0 $(sectors_of "$slow") linear $slow 0"
 	settle
 	wait_for 20 active
 	matches " $(majmin /dev/mapper/tt_map) " "$(dmsetup table "$set") " "table"
 	check_chunks 0 20 1
 	ctl deactivate -q "$set"
-	# One of another disk is as good: the path is none of its own.
+	# A map of another disk does not count: the path is not one of its paths.
 	remove tt_map
 	disk third 32
 	wrap map "0 $(sectors_of "$third") linear $third 0"
@@ -137,7 +137,7 @@ by_force()
 }
 test_case "on a path by force alone" by_force
 
-# Each of these is enough.
+# Each of these marks is enough.
 other_marks()
 {
 	local mark
@@ -156,7 +156,7 @@ other_marks()
 }
 test_case "other marks of udev" other_marks
 
-# With its last chunk a tier may end as a member of an array does; that is the set's affair.
+# The last chunk of a tier may look like the end of an array's member; that data belongs to the set.
 array_on_set()
 {
 	local chunks
@@ -170,11 +170,11 @@ array_on_set()
 	write_chunks 0 "$chunks" 1
 	settle
 	ctl deactivate -q "$set"
-	# md 1.0: its superblock 8 KiB before the end, where the last place is.
+	# md 1.0: its superblock is 8 KiB before the end, in the last place.
 	mdadm --create /dev/md/tt_array --run --metadata=1.0 --level=1 --raid-devices=2 --force "$slow" missing \
 		>/dev/null 2>&1 </dev/null
 	mdadm --stop /dev/md/tt_array >/dev/null 2>&1
-	# As udev does with other disks; of a kind that no rule puts together at once.
+	# As udev marks other disks; with a type that no rule assembles at once.
 	same linux_raid_member "$(blkid -p -o value -s TYPE "$slow")" "what blkid finds"
 	marks_of_slow 'ENV{ID_FS_TYPE}="via_raid_member", ENV{ID_FS_USAGE}="raid"'
 	seen_anew "$slow"
@@ -204,7 +204,7 @@ dm_marked()
 	rm -f "$rules"/*-tt-marks.rules
 	echo 'ENV{DM_NAME}=="tt_mapped", ENV{DM_UDEV_DISABLE_OTHER_RULES_FLAG}="1"' >"$rules/56-tt-marks.rules"
 	udevadm control --reload
-	# Nor when it is resumed
+	# Nor when the device is resumed
 	dmsetup suspend tt_mapped
 	dmsetup resume tt_mapped
 	settle
@@ -217,7 +217,7 @@ dm_marked()
 }
 test_case "a dm device that is marked" dm_marked
 
-# The map cannot be read, as if all its paths had failed; sysfs says whose the path is.
+# The map cannot be read, as if all its paths had failed; sysfs says which map holds the path.
 held_by_map()
 {
 	make_inactive
@@ -237,7 +237,7 @@ no_record()
 }
 test_case "a device that udev knows nothing of is taken" no_record
 
-# So that it does not matter whether they answer
+# Their contents must not matter
 not_read()
 {
 	local reads
@@ -258,7 +258,7 @@ not_read()
 }
 test_case "no device of another set is read for one that is complete" not_read
 
-# One that is named and blank is the user's choice; so it is said.
+# A blank device that the user names is taken, with a warning.
 joined()
 {
 	marks ''
@@ -276,7 +276,7 @@ joined()
 test_case "a set is made on a path with a warning, and not activated on it" joined
 
 
-# What was deactivated by hand; at boot nothing is known before.
+# A set that was deactivated by hand; at boot udev knows nothing before.
 trigger()
 {
 	udevadm trigger --action=add --settle "$meta" "$fast" "$slow" "$@"
@@ -299,7 +299,7 @@ triggered()
 	ctl deactivate -q "$set"
 	trigger "$(readlink -f /dev/mapper/tt_mapped)"
 	fails active
-	# A soft reboot, by what tier-deactivate.service leaves behind.
+	# A soft reboot, with the file that tier-deactivate.service leaves behind.
 	touch /run/dm-tier/shutdown
 	trigger "$(readlink -f /dev/mapper/tt_mapped)"
 	active

@@ -20,12 +20,12 @@ others=()
 
 hang()
 {
-	trap go_on EXIT		# or nothing could be taken away after a failure
+	trap go_on EXIT		# otherwise nothing could be removed after a failure
 	dmsetup message tt_hung 0 "fail_path $(majmin "$slow")"
 }
 go_on() { dmsetup message tt_hung 0 "reinstate_path $(majmin "$slow")"; }
 
-# in_time WHAT COMMAND...: it ends well although a tier hangs.
+# in_time WHAT COMMAND...: COMMAND succeeds although a tier hangs.
 in_time()
 {
 	local what=$1 pid start=$EPOCHREALTIME
@@ -41,8 +41,8 @@ in_time()
 	note "$what: $(since "$start") s"
 }
 
-# Three tiers, the middle one hangs when told to, with 4 tags.  Chunks 0-39 on
-# fast, 40-119 on the one that will hang, 120-159 on the third.
+# Three tiers; the middle one, with 4 tags, hangs on request. Chunks 0-39 on fast, 40-119 on the
+# tier that will hang, 120-159 on the third.
 make_three()
 {
 	echo 4 >/sys/module/dm_mod/parameters/dm_mq_queue_depth
@@ -60,7 +60,7 @@ make_three()
 	io sync "$dev"
 }
 
-# Takes all tags with reads, and as many more wait for one.
+# Takes all tags with reads, and as many more reads wait for a tag.
 take_tags()
 {
 	local n
@@ -89,13 +89,13 @@ first_writes()
 	local n
 	make_three
 	msg pin 200 16 1
-	# Discards take a lock of the block device that udev's reads hold while they
-	# hang; so they are sent through a device of their own.
+	# A discard takes a lock of the block device that udev's hanging reads hold; so discards
+	# are sent through another device.
 	wrap over "0 $length linear $dev 0"
 	udevadm settle
 	hang
 	take_tags
-	# Whole chunks, and some that are to be zeroed, for the tier that hangs.
+	# Whole chunks, and chunks that must be zeroed, for the tier that hangs.
 	for n in {200..207}; do write_chunks "$n" 1 3 & others+=($!); done
 	for n in {208..215}; do
 		io write "$dev" at="$(at_chunk "$n")" len=4k seed=3 & others+=($!)
@@ -125,7 +125,7 @@ migrations()
 	make_three
 	hang
 	take_tags
-	# More copies than the depth, from and to the tier that hangs.
+	# More copies than migration_depth, from and to the tier that hangs.
 	msg migrate 60 40 0
 	msg migrate 0 20 1
 	nap 6
@@ -153,14 +153,14 @@ landings()
 	length=$(capacity_of "$chunk" "$slow" "$fast")
 	activate
 	hang
-	# More than may be under way to one tier.
+	# More first writes than one tier makes at once.
 	io scatter "$dev" at=0 len="$(at_chunk 300)" chunk=64k block=2k seed=1 \
 		model="$tmp/model" >"$tmp/scatter" &
 	others+=($!)
 	nap 8
 	in_time "a first write" write_chunks 400 1 2
 	all_on_rank 400 1 1 || fail "not on the tier that answers"
-	# A table that names the hung tier waits for its label, and nobody for the table.
+	# A table with the hung tier waits for its label, and nobody waits for the table.
 	load &
 	others+=($!)
 	nap 1

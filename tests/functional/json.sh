@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: it looks at what tierctl prints
 #
-# --json of the commands that change something: what was done, what was said and which errors
-# there were, as userspace/schema says.
+# --json of the commands that change something: the object has changes, messages and errors, as
+# userspace/schema describes.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,8 +13,8 @@
 keep_disks=1
 keep_dm=$set
 
-# done_by "CHANGED DRY_RUN EXIT_STATUS SETS CODES" COMMAND ARGUMENT...: what the object has of
-# these, and that stdout has nothing else
+# done_by "CHANGED DRY_RUN EXIT_STATUS SETS CODES" COMMAND ARGUMENT...: the object has these
+# values, and stdout has nothing else
 done_by()
 {
 	local want=$1

@@ -3,8 +3,7 @@
 # timeout=600
 # long
 #
-# What else is written over the label of a tier by mistake, and repair --label that is cut
-# short.
+# Other data written over the label of a tier by mistake, and repair --label that is interrupted.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -32,19 +31,19 @@ damaged_label()
 	matches "$slow: tier label is damaged\. .*: tierctl repair --label RANK $slow SET" "$output"
 	back 1 "$slow"
 	ctl deactivate -q "$set"
-	# One slot alone does not matter.
+	# One damaged slot does not matter.
 	printf damage | dd of="$slow" bs=1 seek=300 conv=notrunc,fsync status=none
 	ctl_code 0 activate "$set"
 	check_chunks 0 200 1
 }
 test_case "a label that is damaged: in both slots, in one" damaged_label
 
-# Where zeroes were is something else; a slot is left, or not.
+# Where zeroes were, other data lies; a slot of the label is left, or not.
 swap_made()
 {
 	whole
 	mkswap "$slow" >/dev/null
-	# It leaves the label in the second slot, so this is no missing one.
+	# mkswap leaves the label in the second slot, so the tier is not missing.
 	ctl_code 1 activate "$set"
 	matches "carries swap beside its label" "$errors"
 	refused_for "tier 1 is there, as $slow, and has its label" --label 1 "$slow" "$set"
@@ -67,7 +66,7 @@ raid_made()
 	mdadm --quiet --stop "$md"
 	ctl_code 1 activate "$set"
 	matches "carries linux_raid_member .*beside its label" "$errors"
-	# Once the first slot is gone, too.
+	# Once the first slot is wiped, too.
 	dd if=/dev/zero of="$slow" bs=4k count=1 oflag=direct status=none
 	hinted 1 "$slow" "no label"
 	ctl_code 0 repair --dry-run --label 1 "$slow" "$set"
@@ -97,7 +96,8 @@ raid_at_end()
 }
 test_case "the superblock of a RAID at the end" raid_at_end
 
-# What it overwrites is lost, the rest is not; nobody is asked without --force.
+# Overwritten data is lost, all other data is there; without --force the command refuses without
+# a question.
 file_system_made()
 {
 	whole
@@ -131,7 +131,7 @@ xfs_on_it()
 }
 test_case "XFS on the set says which device it is" xfs_on_it
 
-# Killed at each step, called again
+# Killed at each step, then called again
 cut_short()
 {
 	local step
@@ -144,7 +144,7 @@ cut_short()
 		check_chunks 0 200 1
 		ctl deactivate -q "$set"
 	done
-	# The name is another device's once the question has been answered.
+	# After the answer to the question the name belongs to another device.
 	zero_head "$slow"
 	stopped label-agreed repair -y --label 1 "$slow" "$set"
 	printf x | dd of="$slow" bs=1 seek=5000 conv=notrunc,fsync status=none

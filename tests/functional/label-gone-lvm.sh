@@ -4,8 +4,8 @@
 # timeout=300
 # long
 #
-# The label of a volume that was converted has been written over.  The kernel's name of a
-# volume changes from one start to the next, so that LVM's name tells which it is.
+# The label of a converted volume was overwritten. The kernel's name of a volume changes at each
+# start, so LVM's name identifies the volume.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,7 +25,7 @@ origin_of_set()
 	sums=$(io sums "$origin" | md5sum)
 	ctl convert -q -y "$vg/data" -c 64k --fast "$vg/fast" --metadata "$vg/meta" --policy static
 	ctl deactivate -q "$vg/data"
-	# Other volumes have come before it since.
+	# Other volumes now come before it.
 	lv other 1m "$vg" "${loops[1]}"
 	lvchange -an "$vg/data_torig"
 	lvchange -ay "$vg/data_torig"

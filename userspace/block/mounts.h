@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is mounted, or used as swap. */
+/* Mounted file systems, and swap. */
 #ifndef TIERCTL_MOUNTS_H
 #define TIERCTL_MOUNTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What LVM reports, and the reason, of what it says when a command fails. */
+/* LVM's reports, and the reason in LVM's output when a command fails. */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void reason(const char *output, const char *want)
 	free(got);
 }
 
-/* Of a report with warnings: its field "n" in each row, or the error that is said. */
+/* A report with warnings: field "n" of each row, or the error. */
 static void report(const char *json, const char *want)
 {
 	char *script = xasprintf("echo '  WARNING: not yet' >&2; cat <<'END'\n%s\nEND", json);
