@@ -265,7 +265,7 @@ static bool check_origin(struct request *q)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
 	convert_arrange(&q->c, q->origin.dev.size);
-	if (q->c.nr_chunks <= q->c.homeless) {
+	if (q->c.nr_chunks <= q->c.displaced) {
 		err(q->args->ctx, ERR_UNSUITABLE,
 		    "%s: is too small (%s) for chunks of %s. Use a smaller --chunksize.", q->c.name,
 		    format_size(a, q->origin.dev.size),
@@ -336,7 +336,7 @@ static bool check_part(struct request *q, struct part *p, bool metadata)
 
 static bool check_fast(struct request *q)
 {
-	uint64_t size = 0, places, need = q->c.homeless + 1;
+	uint64_t size = 0, places, need = q->c.displaced + 1;
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	unsigned int i;
 
@@ -381,7 +381,7 @@ static bool check_fast(struct request *q)
 		size = q->fast[0].c.dev.size;
 	/* Chunks that are copied in any case, and the set's reserve. */
 	places = geometry_places(size / SECTOR_SIZE, q->c.chunk_sectors);
-	need = q->c.homeless + geometry_reserve(places + q->c.nr_chunks);
+	need = q->c.displaced + geometry_reserve(places + q->c.nr_chunks);
 	if (places >= need)
 		return true;
 	err(q->args->ctx, ERR_UNSUITABLE, "%s: is too small (%s): it takes at least %s in front.",

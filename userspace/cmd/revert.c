@@ -45,7 +45,7 @@ struct reversion {
 	struct set_list list;
 	struct set *s;
 	unsigned int rank;
-	struct homes homes;
+	struct own_places own_places;
 	char *again;			/* the command that goes on */
 };
 
@@ -154,14 +154,14 @@ static bool check_volumes(const struct reversion *v)
 	return old;
 }
 
-static void set_homes(struct reversion *v, uint64_t first, uint64_t places)
+static void set_own_places(struct reversion *v, uint64_t first, uint64_t places)
 {
 	/* A small set may lie completely in the label area. */
-	v->homes.first = first < v->s->status.chunks ? first : v->s->status.chunks;
-	v->homes.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
+	v->own_places.first = first < v->s->status.chunks ? first : v->s->status.chunks;
+	v->own_places.end = first + places < v->s->status.chunks ? first + places : v->s->status.chunks;
 }
 
-static bool read_homes(struct reversion *v)
+static bool read_own_places(struct reversion *v)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
 	unsigned int i, nr;
@@ -172,14 +172,14 @@ static bool read_homes(struct reversion *v)
 	}
 	for (i = 0; i < nr; i++)
 		if (records[i].id == v->s->tier[v->rank].id)
-			set_homes(v, records[i].first_place, records[i].places);
+			set_own_places(v, records[i].first_place, records[i].places);
 	return true;
 }
 
 /* All chunks but a short last one have their own places. */
-static bool all_have_homes(const struct reversion *v)
+static bool all_have_own_places(const struct reversion *v)
 {
-	return v->homes.end + 1 >= v->s->status.chunks;
+	return v->own_places.end + 1 >= v->s->status.chunks;
 }
 
 /* Makes the set take over the tier's present size. */
@@ -198,15 +198,15 @@ static bool adopt_room(struct reversion *v)
 	if (r)
 		return false;
 	if (v->s->ctx->dry_run) {
-		set_homes(v, v->homes.first, geometry_places(v->s->length, v->s->chunk_sectors));
+		set_own_places(v, v->own_places.first, geometry_places(v->s->length, v->s->chunk_sectors));
 		return true;
 	}
-	if (!read_homes(v))
+	if (!read_own_places(v))
 		return false;
-	if (!all_have_homes(v))
+	if (!all_have_own_places(v))
 		err(v->s->ctx, ERR_NO_SPACE, "%s: does not fit on %s.", v->s->name,
 		    v->s->tier[v->rank].dev.name);
-	return all_have_homes(v);
+	return all_have_own_places(v);
 }
 
 /*
@@ -232,24 +232,24 @@ static bool make_room(struct reversion *v)
 			return false;
 		step_reached("revert", "extended");
 	}
-	return read_homes(v) && (all_have_homes(v) || adopt_room(v));
+	return read_own_places(v) && (all_have_own_places(v) || adopt_room(v));
 }
 
 /* Moving all chunks to their own places */
 
 /* A set that was converted goes back to its origin, which nothing removes by mistake. */
-static int mark_home(const struct set *s, dev_t home)
+static int mark_home(const struct set *s, dev_t survivor)
 {
-	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->ctx, s->hex, home);
+	return s->lv || !set_has_volumes(s) ? 0 : parts_mark_home(s->ctx, s->hex, survivor);
 }
 
-static int ask_home(struct reversion *v)
+static int ask_back(struct reversion *v)
 {
-	uint64_t count = v->homes.end - v->homes.first;
+	uint64_t count = v->own_places.end - v->own_places.first;
 
 	if (send_message(v->s, "revert %u", v->rank))
 		return EXIT_FAILED;
-	if (!count || !send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->homes.first,
+	if (!count || !send_message(v->s, "migrate %llu %llu %u home", (unsigned long long)v->own_places.first,
 				    (unsigned long long)count, v->rank))
 		return EXIT_DONE;
 	send_message(v->s, "revert off");
@@ -267,16 +267,16 @@ static uint64_t stuck_after(const struct set *s)
 	return STUCK_MS + 2000 * chunk_kib / kib;
 }
 
-static int wait_until_home(struct reversion *v)
+static int wait_until_back(struct reversion *v)
 {
 	struct ranges chunks = { 0 };
-	uint64_t total = v->homes.end - v->homes.first, best = 0, since = now_ms();
+	uint64_t total = v->own_places.end - v->own_places.first, best = 0, since = now_ms();
 	struct progress progress;
 	struct heat_bucket sum;
 	char *what = xasprintf("%s: back to tier %u", v->s->name, v->rank);
 	int code = EXIT_DONE;
 
-	ranges_add(&chunks, v->homes.first, total);
+	ranges_add(&chunks, v->own_places.first, total);
 	progress_start(v->s->ctx, &progress);
 	detach_on_interrupt();
 	for (;;) {
@@ -314,22 +314,22 @@ static int wait_until_home(struct reversion *v)
 	return code;
 }
 
-static int bring_home(struct reversion *v)
+static int bring_back(struct reversion *v)
 {
 	unsigned int round;
 	int code, r;
 
 	for (round = 0; round < ROUNDS; round++) {
-		code = ask_home(v);
+		code = ask_back(v);
 		if (!code && !round)
 			step_reached("revert", "begun");
 		if (!code)
-			code = wait_until_home(v);
+			code = wait_until_back(v);
 		if (code)
 			return code;
 		if (!round)
 			step_reached("revert", "home");
-		r = revert_cut_over(v->s, v->rank, &v->homes);
+		r = revert_cut_over(v->s, v->rank, &v->own_places);
 		if (!r)
 			return EXIT_DONE;
 		if (r != -EAGAIN)
@@ -357,8 +357,8 @@ static void say_plan(const struct reversion *v)
 
 	say(v->s->ctx,
 	    "Would wait until all chunks are in their own places, suspend %s, and write %llu chunk%s to %s, over its label.",
-	    s->name, (unsigned long long)(v->homes.first + s->status.chunks - v->homes.end),
-	    v->homes.first + s->status.chunks - v->homes.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
+	    s->name, (unsigned long long)(v->own_places.first + s->status.chunks - v->own_places.end),
+	    v->own_places.first + s->status.chunks - v->own_places.end == 1 ? "" : "s", s->tier[v->rank].dev.name);
 	say(v->s->ctx, "Would load the table:\n0 %llu linear %s 0", (unsigned long long)s->length,
 	    s->table.tier[v->rank]);
 	if (s->lv) {
@@ -431,12 +431,12 @@ static int revert_active(const struct args *args, struct reversion *v)
 	if (mark_home(v->s, v->s->tier[v->rank].dev.dev))
 		goto out;
 	if (args->ctx->dry_run) {
-		ask_home(v);
+		ask_back(v);
 		say_plan(v);
 		code = EXIT_DONE;
 		goto out;
 	}
-	code = bring_home(v);
+	code = bring_back(v);
 	if (!code)
 		code = done(args->ctx, hex, name);
 out:
@@ -450,17 +450,17 @@ out:
  * The tier in the metadata's record counts, whatever the slowest tier is; false with the error
  * said.
  */
-static bool same_home(const struct args *args, struct reversion *v)
+static bool same_survivor(const struct args *args, struct reversion *v)
 {
-	int home = revert_home(v->s);
+	int survivor = revert_survivor(v->s);
 	unsigned int i;
 
-	if (home < 0) {
+	if (survivor < 0) {
 		err(args->ctx, ERR_DAMAGED,
 		    "%s: its metadata does not say which tier was to take its place.", v->s->name);
 		return false;
 	}
-	v->rank = home;
+	v->rank = survivor;
 	if (!args->given[OPT_TIER])
 		return true;
 	if (!parse_rank(v->s, args->value[OPT_TIER], &i))
@@ -509,7 +509,7 @@ static int mend_held(const struct args *args, struct reversion *v, const char *n
 	case REVERT_BEFORE:
 		return resume(v->s) ? -EIO : -EAGAIN;
 	case REVERT_TAKEOVER:
-		return same_home(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
+		return same_survivor(args, v) ? revert_mend(v->s, v->rank) : -EINVAL;
 	default:
 		err(args->ctx, ERR_IO, "%s: its metadata cannot be read.", v->s->name);
 		return -EIO;
@@ -559,7 +559,7 @@ static int finish(const struct args *args, const char *hex, const char *name)
 static int finish_volumes(const struct args *args, const struct set_list *list, const char *name)
 {
 	struct lvm_parts parts = { 0 };
-	const struct lvm_part *home = NULL;
+	const struct lvm_part *survivor = NULL;
 	struct device d;
 	struct member m;
 	char *hex = NULL;
@@ -570,11 +570,11 @@ static int finish_volumes(const struct args *args, const struct set_list *list, 
 	member_read(&d, &m);
 	if (m.kind == MEMBER_NONE && strchr(d.name, '/') && *d.name != '/' &&
 	    !lvm_list(args->ctx, d.name, &parts))
-		home = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
-	if (!home && parts.nr && lvm_is_home(&parts.part[0]))
-		home = &parts.part[0];
-	if (home)
-		hex = lvm_tag(home, "set");
+		survivor = lvm_find_role(&parts, LVM_ROLE_ORIGIN);
+	if (!survivor && parts.nr && lvm_is_home(&parts.part[0]))
+		survivor = &parts.part[0];
+	if (survivor)
+		hex = lvm_tag(survivor, "set");
 	if (hex && !sets_find_hex(list, hex))
 		code = lock_set(args->ctx, hex, name) ? finish(args, hex, name) : EXIT_FAILED;
 	free(hex);

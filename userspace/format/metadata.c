@@ -117,7 +117,7 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 	return walk.r;
 }
 
-int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
+int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason)
 {
 	struct tier_meta_roots roots;
 	struct tier_meta_info info;
@@ -135,8 +135,8 @@ int md_set_state(int fd, u32 state, unsigned int home, const char **reason)
 	tier_superblock_unpack_roots(block, &roots);
 	info.state = state;
 	info.flags &= ~TIER_SB_HOME_MASK;
-	if (md_has_home(state))
-		info.flags |= home << TIER_SB_HOME_SHIFT;
+	if (md_has_survivor(state))
+		info.flags |= survivor << TIER_SB_HOME_SHIFT;
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
 	/* The superblock fits a sector, so it is written whole or not at all. */

@@ -28,10 +28,10 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 		int (*fn)(void *context, u64 chunk, u64 entry), void *context, const char **reason);
 
 /*
- * Changes the state in the superblock, and waits until it is on the disk. home: in the states
+ * Changes the state in the superblock, and waits until it is on the disk. survivor: in the states
  * TIER_STATE_REVERTING and _RETIRED, the id of the tier that takes the set's place. For an
  * active set, fd must be open with O_DIRECT and the set suspended.
  */
-int md_set_state(int fd, u32 state, unsigned int home, const char **reason);
+int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason);
 
 #endif

@@ -80,8 +80,8 @@ static void set_record(struct md_record *r, const struct tier_meta_info *info)
 	add_number(r, "clean", !!(info->flags & TIER_SB_CLEAN));
 	add_number(r, "paused", !!(info->flags & TIER_SB_PAUSED));
 	/* The tier that takes the set's place. */
-	if (md_has_home(info->state))
-		add_number(r, "home", md_home(info));
+	if (md_has_survivor(info->state))
+		add_number(r, "home", md_survivor(info));
 	add_number(r, "compat", info->compat_flags);
 	add_number(r, "compat_ro", info->compat_ro_flags);
 }
@@ -311,7 +311,7 @@ static void take_set(struct md_undump *u, struct md_record *r)
 	info.flags = number(u, r, "needs_check", 1) * TIER_SB_NEEDS_CHECK |
 		     number(u, r, "clean", 1) * TIER_SB_CLEAN |
 		     number(u, r, "paused", 1) * TIER_SB_PAUSED;
-	if (md_has_home(info.state))
+	if (md_has_survivor(info.state))
 		info.flags |= number(u, r, "home", TIER_MAX_ID) << TIER_SB_HOME_SHIFT;
 	info.compat_flags = number(u, r, "compat", UINT32_MAX);
 	info.compat_ro_flags = number(u, r, "compat_ro", UINT32_MAX);

@@ -172,7 +172,7 @@ static bool give_up_unnamed(struct md_repair *r)
 /* Flags in the superblock that an administrator has set. */
 static u32 lasting_flags(u32 state)
 {
-	return TIER_SB_PAUSED | (md_has_home(state) ? TIER_SB_HOME_MASK : 0);
+	return TIER_SB_PAUSED | (md_has_survivor(state) ? TIER_SB_HOME_MASK : 0);
 }
 
 /*
@@ -211,14 +211,14 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
  */
 static void tell_doubts(struct md_repair *r, const struct tier_meta_info *info, u32 features)
 {
-	char policy[TIER_POLICY_NAME_SIZE], home[16] = "";
+	char policy[TIER_POLICY_NAME_SIZE], survivor[16] = "";
 
 	copy_string(policy, sizeof(policy), info->policy);
 	make_printable(policy);
-	if (md_has_home(info->state))
-		snprintf(home, sizeof(home), ", home %u", md_home(info));
+	if (md_has_survivor(info->state))
+		snprintf(survivor, sizeof(survivor), ", home %u", md_survivor(info));
 	md_error(r->p, "superblock: its roots are right; this may not be: %sstate %s%s, length %llu sectors, reserve %llu, generation %llu, next %llu, transaction %llu, block size %u, policy %s%s, paused %u, compat 0x%x, compat_ro 0x%x%s",
-		 r->nr_labels ? "" : "uuid, name, ", md_state_name(info->state), home, LL(info->length),
+		 r->nr_labels ? "" : "uuid, name, ", md_state_name(info->state), survivor, LL(info->length),
 		 LL(info->reserve), LL(info->generation), LL(info->next_generation), LL(info->trans_id),
 		 info->logical_block_size, policy,
 		 md_knows_policy(info->policy) ? "" : " (unknown, and default from now on)",
@@ -240,12 +240,12 @@ static void doubt_generation(struct md_repair *r)
 }
 
 /* A set that was taken apart has no label on the device that took its place. */
-static bool home_has_label(const struct md_repair *r, const struct tier_meta_info *info)
+static bool survivor_has_label(const struct md_repair *r, const struct tier_meta_info *info)
 {
 	unsigned int i;
 
 	for (i = 0; i < r->nr_labels; i++)
-		if (r->labels[i].label.id == md_home(info) &&
+		if (r->labels[i].label.id == md_survivor(info) &&
 		    !memcmp(r->labels[i].label.set_uuid, info->uuid, sizeof(info->uuid)))
 			return true;
 	return false;
@@ -279,7 +279,7 @@ static bool open_damaged(struct md_repair *r, struct md_image *image, u8 *block)
 	/* One flipped bit must not cause a format, or the end of the set. */
 	if (image->info.state == TIER_STATE_FORMATTING ||
 	    (image->info.state == TIER_STATE_RETIRED &&
-	     (!r->nr_labels || home_has_label(r, &image->info))))
+	     (!r->nr_labels || survivor_has_label(r, &image->info))))
 		image->info.state = TIER_STATE_LIVE;
 	tell_doubts(r, &image->info, features);
 	/* Any policy will do; with an unknown policy the set could not be activated. */

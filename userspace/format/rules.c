@@ -100,7 +100,7 @@ void md_rules_superblock(const void *block, struct md_problems *p)
 	const struct tier_superblock *sb = block;
 	u32 flags = le32_to_cpu(sb->flags) & ~(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | TIER_SB_PAUSED);
 
-	if (md_has_home(le32_to_cpu(sb->state)))
+	if (md_has_survivor(le32_to_cpu(sb->state)))
 		flags &= ~TIER_SB_HOME_MASK;
 	if (flags)
 		md_error(p, "superblock: unknown flags 0x%x", flags);

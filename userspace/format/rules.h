@@ -37,13 +37,13 @@ void md_rules_tunables(const struct md_tunables *tunables, struct md_problems *p
 bool md_knows_policy(const char *name);
 
 /* Whether the flags name the tier that takes the set's place, or has taken it. */
-static inline bool md_has_home(u32 state)
+static inline bool md_has_survivor(u32 state)
 {
 	return state == TIER_STATE_REVERTING || state == TIER_STATE_RETIRED;
 }
 
 /* The id of that tier, in such a state. */
-static inline unsigned int md_home(const struct tier_meta_info *info)
+static inline unsigned int md_survivor(const struct tier_meta_info *info)
 {
 	return (info->flags & TIER_SB_HOME_MASK) >> TIER_SB_HOME_SHIFT;
 }

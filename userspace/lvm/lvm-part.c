@@ -299,9 +299,9 @@ int lvm_remove_made(struct tier_context *ctx, const struct lvm_part *p)
 	return lvm_untag_part(ctx, p);
 }
 
-int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home)
+int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool survivor)
 {
-	const char *const argv[] = { "lvchange", home ? "--addtag" : "--deltag", LVM_TAG ".home=1", p->name, NULL };
+	const char *const argv[] = { "lvchange", survivor ? "--addtag" : "--deltag", LVM_TAG ".home=1", p->name, NULL };
 
 	return lvm_change(ctx, argv);
 }

@@ -77,7 +77,7 @@ int lvm_remove_made(struct tier_context *ctx, const struct lvm_part *p);
 /* Removes the placeholder; not if it has a snapshot, which LVM would remove with it. */
 int lvm_remove_placeholder(struct tier_context *ctx, const struct lvm_part *p);
 /* Marks that a volume made for the set outlives the set, or does not. */
-int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool home);
+int lvm_mark_home(struct tier_context *ctx, const struct lvm_part *p, bool survivor);
 int lvm_rename(struct tier_context *ctx, const char *vg, const char *from, const char *to);
 int lvm_create_placeholder(struct tier_context *ctx, const char *vg, const char *lv, uint64_t size,
 			   const char *set_hex);

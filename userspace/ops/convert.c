@@ -39,7 +39,7 @@ void convert_arrange(struct conversion *c, uint64_t origin_size)
 	c->length = origin_size / SECTOR_SIZE;
 	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
 	c->first_place = geometry_label_area(c->chunk_sectors) / c->chunk_sectors;
-	c->homeless = c->first_place + !!(c->length % c->chunk_sectors);
+	c->displaced = c->first_place + !!(c->length % c->chunk_sectors);
 }
 
 /* Before the label */
@@ -64,7 +64,7 @@ static uint64_t refuge(const struct conversion *c, uint64_t n)
 	return c->first_place + n;
 }
 
-static uint64_t homeless_chunk(const struct conversion *c, uint64_t n)
+static uint64_t displaced_chunk(const struct conversion *c, uint64_t n)
 {
 	return n < c->first_place ? n : c->nr_chunks - 1;
 }
@@ -102,8 +102,8 @@ static void fill_content(struct md_content *m, const struct conversion *c)
 	m->info.reserve = geometry_reserve(places);
 	for (v = c->first_place; v < c->nr_chunks; v++)
 		m->mapping[v] = entry(v, c->nr_fast);
-	for (v = 0; v < c->homeless; v++)
-		m->mapping[homeless_chunk(c, v)] = entry(refuge(c, v), 0);
+	for (v = 0; v < c->displaced; v++)
+		m->mapping[displaced_chunk(c, v)] = entry(refuge(c, v), 0);
 }
 
 /* 0 or -errno. */
@@ -123,7 +123,7 @@ static int copy(int from, uint64_t from_offset, int to, uint64_t to_offset, uint
 	return r;
 }
 
-static int copy_homeless(const struct conversion *c)
+static int copy_displaced(const struct conversion *c)
 {
 	uint64_t chunk = c->chunk_sectors * SECTOR_SIZE, end = c->length * SECTOR_SIZE, n;
 	int fast = device_open(&c->fast[0], O_RDWR), r = fast < 0 ? fast : 0;
@@ -134,8 +134,8 @@ static int copy_homeless(const struct conversion *c)
 	c->ctx->changed = true;
 	if (origin < 0)
 		r = origin;
-	for (n = 0; !r && n < c->homeless; n++) {
-		uint64_t at = homeless_chunk(c, n) * chunk, to = refuge(c, n) * chunk;
+	for (n = 0; !r && n < c->displaced; n++) {
+		uint64_t at = displaced_chunk(c, n) * chunk, to = refuge(c, n) * chunk;
 		uint64_t len = at + chunk > end ? end - at : chunk;
 
 		r = copy(origin, at, fast, to, len, buf);
@@ -266,7 +266,7 @@ int convert_write(const struct conversion *c)
 	r = write_metadata(c, &m);
 	if (!r) {
 		step_reached("convert", "metadata");
-		r = copy_homeless(c);
+		r = copy_displaced(c);
 	}
 	if (!r) {
 		step_reached("convert", "copied");
@@ -571,12 +571,12 @@ static bool find_origin(struct tier_context *ctx, const struct set *s, const cha
 }
 
 /* Chunks that lie in their own places on the origin. */
-static struct homes homes_of(const struct set *s)
+static struct own_places own_places_of(const struct set *s)
 {
 	const struct set_tier *t = &s->tier[s->nr_tiers - 1];
 	uint64_t first = geometry_label_area(s->chunk_sectors) / s->chunk_sectors, end = first + t->places;
 
-	return (struct homes){
+	return (struct own_places){
 		.first = first < s->info.nr_chunks ? first : s->info.nr_chunks,
 		.end = end < s->info.nr_chunks ? end : s->info.nr_chunks,
 	};
@@ -586,7 +586,7 @@ static struct homes homes_of(const struct set *s)
  * Gives the names back, then removes the label. The caller holds the origin, so that nobody
  * activates the set.
  */
-static int take_label_back(struct set *s, const struct homes *homes)
+static int take_label_back(struct set *s, const struct own_places *own_places)
 {
 	char *no_device = NULL;
 	int r = 0;
@@ -598,7 +598,7 @@ static int take_label_back(struct set *s, const struct homes *homes)
 		r = revert_names(s->ctx, s->hex, &no_device);
 	if (!r) {
 		step_reached("convert-abort", "named");
-		r = revert_unused(s, s->nr_tiers - 1, homes, true);
+		r = revert_unused(s, s->nr_tiers - 1, own_places, true);
 	}
 	if (r)
 		err(s->ctx, ERR_UNFINISHED,
@@ -611,7 +611,7 @@ static int take_label_back(struct set *s, const struct homes *homes)
 static int take_back(struct set *s)
 {
 	struct set_tier *t = &s->tier[s->nr_tiers - 1];
-	struct homes homes = homes_of(s);
+	struct own_places own_places = own_places_of(s);
 	char *no_device = NULL;
 	uint64_t label;
 	int fd, r = -ESTALE;
@@ -627,7 +627,7 @@ static int take_back(struct set *s)
 	else
 		r = label_area_untouched(s, &t->dev, "convert", &label);
 	if (!r)
-		r = revert_unused(s, s->nr_tiers - 1, &homes, false);
+		r = revert_unused(s, s->nr_tiers - 1, &own_places, false);
 	if (r == -EAGAIN)
 		err(s->ctx, ERR_INACTIVE,
 		    "%s: chunks of it have moved. Type: tierctl activate %s, then: tierctl revert %s",
@@ -638,7 +638,7 @@ static int take_back(struct set *s)
 			revert_names(s->ctx, s->hex, &no_device);
 	} else if (!r) {
 		fd = device_open(&t->dev, O_RDONLY | O_EXCL);
-		r = fd < 0 ? fd : take_label_back(s, &homes);
+		r = fd < 0 ? fd : take_label_back(s, &own_places);
 		if (fd < 0)
 			err(s->ctx, error_from(-fd), "%s: cannot be had alone: %s.", t->dev.name,
 			    strerror(-fd));

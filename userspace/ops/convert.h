@@ -28,7 +28,7 @@ struct conversion {
 	uint64_t length;		/* sectors */
 	uint64_t nr_chunks;
 	uint64_t first_place;
-	uint64_t homeless;		/* chunks that are copied to the fast tier */
+	uint64_t displaced;		/* chunks that are copied to the fast tier */
 };
 
 /* From the sizes of origin and chunk. */

@@ -47,7 +47,7 @@ int parts_release(struct tier_context *ctx, const struct lvm_part *p)
 	return r;
 }
 
-int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t home)
+int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t survivor)
 {
 	struct lvm_parts fast;
 	int r = lvm_list_fast(ctx, set_hex, &fast);
@@ -55,7 +55,7 @@ int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t home)
 
 	for (i = 0; !r && i < fast.nr; i++) {
 		const struct lvm_part *p = &fast.part[i];
-		bool is_home = lvm_was_made(p) && lvm_is_device(p, home);
+		bool is_home = lvm_was_made(p) && lvm_is_device(p, survivor);
 
 		if (is_home != lvm_is_home(p))
 			r = lvm_mark_home(ctx, p, is_home);
@@ -64,7 +64,7 @@ int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t home)
 	return r;
 }
 
-int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t home)
+int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t survivor)
 {
 	struct lvm_parts parts;
 	int r = lvm_list_set(ctx, set_hex, &parts);
@@ -78,7 +78,7 @@ int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t home)
 			/* The placeholder makes way before; in a dry run it is still there. */
 			if (lvm_has_role(p, LVM_ROLE_ORIGIN) != last || lvm_has_role(p, LVM_ROLE_PLACEHOLDER))
 				continue;
-			r = lvm_was_made(p) && lvm_is_device(p, home) ? lvm_untag_part(ctx,
+			r = lvm_was_made(p) && lvm_is_device(p, survivor) ? lvm_untag_part(ctx,
 					 p) : parts_release(ctx, p);
 		}
 		last = !last;

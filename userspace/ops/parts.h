@@ -15,13 +15,13 @@
 int parts_release(struct tier_context *ctx, const struct lvm_part *p);
 
 /* Marks the volume of that device as the one that outlives the set, and no other; 0: none. */
-int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t home);
+int parts_mark_home(struct tier_context *ctx, const char *set_hex, dev_t survivor);
 
 /*
  * All volumes of the set. Volumes that were made for it are removed, the others get their names
  * back and lose their tags; the origin, by which all is found, comes last. A volume that was
- * made for the set stays if it is the device "home", or is marked so.
+ * made for the set stays if it is the device "survivor", or is marked so.
  */
-int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t home);
+int parts_release_all(struct tier_context *ctx, const char *set_hex, dev_t survivor);
 
 #endif

@@ -28,26 +28,26 @@
 
 struct takeover {
 	struct set *s;
-	const struct set_tier *home;
-	struct homes homes;
+	const struct set_tier *survivor;
+	struct own_places own_places;
 	const char *command;		/* for step_reached() */
 	u64 nr_chunks;
 	u64 *entry;			/* of each chunk, from the metadata */
 	uint64_t label;			/* offset of the label in force */
-	int home_fd;
+	int survivor_fd;
 	int fd[TIER_MAX_TIERS];		/* by rank, for reading */
 	void *buf;
 	void *in_force, *last;		/* the label's block, and the data that will overwrite it */
 };
 
-static int home_id(const struct set *s)
+static int survivor_id(const struct set *s)
 {
-	return md_home(&s->info);
+	return md_survivor(&s->info);
 }
 
-static const struct set_tier *home_of(const struct set *s)
+static const struct set_tier *survivor_of(const struct set *s)
 {
-	int rank = set_rank_with(s, home_id(s));
+	int rank = set_rank_with(s, survivor_id(s));
 
 	return rank < 0 ? NULL : &s->tier[rank];
 }
@@ -108,13 +108,13 @@ static int read_map(struct takeover *m)
 	return r < 0 ? r : 0;
 }
 
-static bool all_home(const struct takeover *m)
+static bool all_in_place(const struct takeover *m)
 {
 	uint64_t v;
 
-	for (v = m->homes.first; v < m->homes.end; v++)
+	for (v = m->own_places.first; v < m->own_places.end; v++)
 		if (!(m->entry[v] & TIER_ENTRY_MAPPED) ||
-		    (int)md_entry_id(m->entry[v]) != m->home->id ||
+		    (int)md_entry_id(m->entry[v]) != m->survivor->id ||
 		    (m->entry[v] & TIER_ENTRY_PLACE_MASK) != v)
 			return false;
 	return true;
@@ -126,17 +126,17 @@ static int open_devices(struct takeover *m, int mode)
 	unsigned int i;
 
 	m->buf = block_buffer(COPY_BYTES);
-	m->in_force = block_buffer(m->home->dev.logical_block);
-	m->last = block_buffer(m->home->dev.logical_block);
+	m->in_force = block_buffer(m->survivor->dev.logical_block);
+	m->last = block_buffer(m->survivor->dev.logical_block);
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		m->fd[i] = -1;
 	/* Buffers of other programs may be out of date, so reads and writes go past them. */
-	m->home_fd = device_open(&m->home->dev, mode | O_DIRECT);
+	m->survivor_fd = device_open(&m->survivor->dev, mode | O_DIRECT);
 	for (i = 0; i < m->s->nr_tiers; i++) {
 		if (!m->s->tier[i].present || m->s->tier[i].stale)
 			continue;
 		m->fd[i] = device_open(&m->s->tier[i].dev, O_RDONLY);
-		if (m->fd[i] < 0 || m->home_fd < 0) {
+		if (m->fd[i] < 0 || m->survivor_fd < 0) {
 			err(m->s->ctx, ERR_IO, "%s: cannot be opened.", m->s->tier[i].dev.name);
 			return -EIO;
 		}
@@ -151,15 +151,15 @@ static int open_devices(struct takeover *m, int mode)
 static int find_label(struct takeover *m)
 {
 	struct tier_label_info label;
-	int found = member_find_label(m->home_fd, m->s->uuid, &label);
+	int found = member_find_label(m->survivor_fd, m->s->uuid, &label);
 
 	if (found > 0) {
 		m->label = label.slot * TIER_LABEL_SLOT_SIZE;
-		if (read_blocks(m->home_fd, m->label, m->in_force, m->home->dev.logical_block))
+		if (read_blocks(m->survivor_fd, m->label, m->in_force, m->survivor->dev.logical_block))
 			found = -EIO;
 	}
 	if (found < 0)
-		err(m->s->ctx, ERR_IO, "%s: its label cannot be read.", m->home->dev.name);
+		err(m->s->ctx, ERR_IO, "%s: its label cannot be read.", m->survivor->dev.name);
 	return found;
 }
 
@@ -170,8 +170,8 @@ static void close_devices(struct takeover *m)
 	for (i = 0; i < TIER_MAX_TIERS; i++)
 		if (m->fd[i] >= 0)
 			close(m->fd[i]);
-	if (m->home_fd >= 0)
-		close(m->home_fd);
+	if (m->survivor_fd >= 0)
+		close(m->survivor_fd);
 	free(m->entry);
 	free(m->buf);
 	free(m->in_force);
@@ -199,19 +199,19 @@ static int find_source(const struct takeover *m, uint64_t chunk, int *fd, uint64
 /* Writes a part of the label area, except the label's block, which is written last. */
 static int write_piece(struct takeover *m, uint64_t at, size_t len)
 {
-	uint64_t unit = m->home->dev.logical_block;
+	uint64_t unit = m->survivor->dev.logical_block;
 
 	if (at <= m->label && m->label < at + len) {
 		size_t before = m->label - at;
-		int r = before ? write_fully(m->home_fd, at, m->buf, before) : 0;
+		int r = before ? write_fully(m->survivor_fd, at, m->buf, before) : 0;
 
 		memcpy(m->last, (char *)m->buf + before, unit);
 		before += unit;
 		/* O_DIRECT needs an aligned buffer, too. */
 		memmove(m->buf, (char *)m->buf + before, len - before);
-		return r ? r : write_fully(m->home_fd, at + before, m->buf, len - before);
+		return r ? r : write_fully(m->survivor_fd, at + before, m->buf, len - before);
 	}
-	return write_fully(m->home_fd, at, m->buf, len);
+	return write_fully(m->survivor_fd, at, m->buf, len);
 }
 
 static int write_chunk(struct takeover *m, uint64_t chunk)
@@ -233,7 +233,7 @@ static int write_chunk(struct takeover *m, uint64_t chunk)
 	return r;
 }
 
-static int write_homeless(struct takeover *m)
+static int write_displaced(struct takeover *m)
 {
 	unsigned int i;
 	uint64_t v;
@@ -242,11 +242,11 @@ static int write_homeless(struct takeover *m)
 	/* The sources are flushed first: after a power cut they must still equal the copies. */
 	for (i = 0; !r && i < m->s->nr_tiers; i++)
 		r = m->fd[i] >= 0 && fsync(m->fd[i]) ? -errno : 0;
-	for (v = 0; !r && v < m->homes.first; v++)
+	for (v = 0; !r && v < m->own_places.first; v++)
 		r = write_chunk(m, v);
-	for (v = m->homes.end; !r && v < m->s->info.nr_chunks; v++)
+	for (v = m->own_places.end; !r && v < m->s->info.nr_chunks; v++)
 		r = write_chunk(m, v);
-	if (!r && fsync(m->home_fd))
+	if (!r && fsync(m->survivor_fd))
 		r = -errno;
 	return r;
 }
@@ -254,10 +254,10 @@ static int write_homeless(struct takeover *m)
 /* Writes the label's block, durably. */
 static int write_over_label(struct takeover *m, const void *block)
 {
-	int r = write_fully(m->home_fd, m->label, block, m->home->dev.logical_block);
+	int r = write_fully(m->survivor_fd, m->label, block, m->survivor->dev.logical_block);
 
 	m->s->ctx->changed = true;
-	if (!r && fsync(m->home_fd))
+	if (!r && fsync(m->survivor_fd))
 		r = -errno;
 	return r;
 }
@@ -266,15 +266,15 @@ static int write_over_label(struct takeover *m, const void *block)
  * The steps from the overwritten label to the table that passes all I/O through. From the resume
  * on I/O bypasses the set, and the tier cannot be recognised by its contents any more.
  */
-static int pass_through(const struct set *s, const struct set_tier *home)
+static int pass_through(const struct set *s, const struct set_tier *survivor)
 {
 	char *reason;
 
 	/* The status of a failed set does not show which tiers it has. */
-	if (home->id >= 0)
-		set_write_state(s, TIER_STATE_RETIRED, home->id);
+	if (survivor->id >= 0)
+		set_write_state(s, TIER_STATE_RETIRED, survivor->id);
 	step_reached("revert", "noted");
-	if (dm_load_linear(s->dm.name, s->dm.length, home->dev.dev, &reason) ||
+	if (dm_load_linear(s->dm.name, s->dm.length, survivor->dev.dev, &reason) ||
 	    dm_resume(s->dm.name, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED,
 		    "%s: all data is back on the device, but its table cannot be changed: %s. I/O to it waits until it can: tierctl revert %s",
@@ -286,13 +286,13 @@ static int pass_through(const struct set *s, const struct set_tier *home)
 	return 0;
 }
 
-static int back_to_set(const struct set *s, const struct set_tier *home, uint64_t label, bool touched)
+static int back_to_set(const struct set *s, const struct set_tier *survivor, uint64_t label, bool touched)
 {
 	char *reason;
 	int r = 0;
 
 	if (touched)
-		r = label_area_clear(s->ctx, &home->dev, s->chunk_sectors, label);
+		r = label_area_clear(s->ctx, &survivor->dev, s->chunk_sectors, label);
 	if (!r)
 		r = set_write_state(s, TIER_STATE_LIVE, 0);
 	if (dm_resume(s->dm.name, &reason)) {
@@ -306,7 +306,7 @@ static int back_to_set(const struct set *s, const struct set_tier *home, uint64_
 /* Writes the data over the whole label area; 0: the tier has taken the set's place. */
 static int overwrite(struct takeover *m)
 {
-	int r = write_homeless(m);
+	int r = write_displaced(m);
 
 	if (!r) {
 		step_reached(m->command, "written");
@@ -318,12 +318,12 @@ static int overwrite(struct takeover *m)
 		if (r && write_over_label(m, m->in_force)) {
 			err(m->s->ctx, ERR_IO,
 			    m->s->active ? "%s: fails: %s. I/O to %s waits until this is called again and works." : "%s: fails: %s. Make it work again, then undo the conversion of %s again.",
-			    m->home->dev.name, strerror(-r), m->s->name);
+			    m->survivor->dev.name, strerror(-r), m->s->name);
 			return -ENOTRECOVERABLE;
 		}
 	}
 	if (r)
-		err(m->s->ctx, ERR_IO, "%s: cannot be written: %s.", m->home->dev.name, strerror(-r));
+		err(m->s->ctx, ERR_IO, "%s: cannot be written: %s.", m->survivor->dev.name, strerror(-r));
 	return r;
 }
 
@@ -333,10 +333,10 @@ static int take_over(struct takeover *m)
 	int r;
 
 	r = read_map(m) ? : check_durable(m);
-	if (!r && !all_home(m))
+	if (!r && !all_in_place(m))
 		r = -EAGAIN;
 	if (!r)
-		r = set_write_state(m->s, TIER_STATE_REVERTING, m->home->id);
+		r = set_write_state(m->s, TIER_STATE_REVERTING, m->survivor->id);
 	if (!r) {
 		step_reached("revert", "reverting");
 		touched = true;
@@ -344,16 +344,16 @@ static int take_over(struct takeover *m)
 	}
 	if (!r) {
 		step_reached("revert", "committed");
-		return pass_through(m->s, m->home);
+		return pass_through(m->s, m->survivor);
 	}
 	if (r != -ENOTRECOVERABLE)
-		back_to_set(m->s, m->home, m->label, touched);
+		back_to_set(m->s, m->survivor, m->label, touched);
 	return r;
 }
 
-int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
+int revert_cut_over(struct set *s, unsigned int rank, const struct own_places *own_places)
 {
-	struct takeover m = { .s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "revert" };
+	struct takeover m = { .s = s, .survivor = &s->tier[rank], .own_places = *own_places, .survivor_fd = -1, .command = "revert" };
 	struct stillness before;
 	char *reason;
 	int r;
@@ -365,7 +365,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
-		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.home->dev.name);
+		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.survivor->dev.name);
 		r = -EIO;
 	} else if (r > 0) {
 		m.nr_chunks = s->info.nr_chunks;
@@ -390,7 +390,7 @@ enum revert_stage revert_stage(struct set *s)
 	s->have_info = false;
 	if (set_read_info(s))
 		return REVERT_UNKNOWN;
-	if (md_has_home(s->info.state))
+	if (md_has_survivor(s->info.state))
 		return REVERT_TAKEOVER;
 	/* Only the message "revert" makes the status say paused although nobody has paused. */
 	if (s->status.kind == STATUS_OK && s->status.paused && !(s->info.flags & TIER_SB_PAUSED) &&
@@ -410,13 +410,13 @@ static bool has_label(const struct set *s, const struct set_tier *t)
 	return has;
 }
 
-int revert_home(const struct set *s)
+int revert_survivor(const struct set *s)
 {
-	const struct set_tier *home = home_of(s);
+	const struct set_tier *survivor = survivor_of(s);
 	unsigned int i;
 
-	if (s->info.state != TIER_STATE_RETIRED || (home && !has_label(s, home)))
-		return home ? home - s->tier : -1;
+	if (s->info.state != TIER_STATE_RETIRED || (survivor && !has_label(s, survivor)))
+		return survivor ? survivor - s->tier : -1;
 	/* Written by an older tierctl, which did not keep the tier's id in this state. */
 	for (i = 0; i < s->nr_tiers; i++)
 		if (!has_label(s, &s->tier[i]))
@@ -426,7 +426,7 @@ int revert_home(const struct set *s)
 
 int revert_mend(struct set *s, unsigned int rank)
 {
-	struct takeover m = { .s = s, .home = &s->tier[rank], .home_fd = -1 };
+	struct takeover m = { .s = s, .survivor = &s->tier[rank], .survivor_fd = -1 };
 	int r = open_devices(&m, O_RDWR), label = -1;
 
 	if (!r) {
@@ -438,13 +438,13 @@ int revert_mend(struct set *s, unsigned int rank)
 		 * The call may have been killed before it knew that the label was overwritten on
 		 * the disk.
 		 */
-		r = fsync(m.home_fd) ? -errno : 0;
+		r = fsync(m.survivor_fd) ? -errno : 0;
 		if (r)
-			err(s->ctx, ERR_IO, "%s: cannot be written: %s.", m.home->dev.name, strerror(-r));
+			err(s->ctx, ERR_IO, "%s: cannot be written: %s.", m.survivor->dev.name, strerror(-r));
 		else
-			r = pass_through(s, m.home);
+			r = pass_through(s, m.survivor);
 	} else if (!r) {
-		r = back_to_set(s, m.home, m.label, true);
+		r = back_to_set(s, m.survivor, m.label, true);
 		if (!r)
 			r = -EAGAIN;
 	}
@@ -459,19 +459,19 @@ static int check_sources(const struct takeover *m)
 	int fd, r = 0;
 
 	for (v = 0; !r && v < m->nr_chunks; v++)
-		if (v < m->homes.first || v >= m->homes.end)
+		if (v < m->own_places.first || v >= m->own_places.end)
 			r = find_source(m, v, &fd, &at);
 	if (r)
 		err(m->s->ctx, ERR_DEGRADED,
 		    "%s: a tier that has what lay under the label of %s is missing. Connect it.",
-		    m->s->name, m->home->dev.name);
+		    m->s->name, m->survivor->dev.name);
 	return r;
 }
 
-int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, bool write)
+int revert_unused(struct set *s, unsigned int rank, const struct own_places *own_places, bool write)
 {
 	struct takeover m = {
-		.s = s, .home = &s->tier[rank], .homes = *homes, .home_fd = -1, .command = "convert-abort",
+		.s = s, .survivor = &s->tier[rank], .own_places = *own_places, .survivor_fd = -1, .command = "convert-abort",
 		.nr_chunks = s->info.nr_chunks,
 	};
 	sigset_t before;
@@ -484,11 +484,11 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 	if (!r)
 		r = find_label(&m);
 	if (!r) {
-		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.home->dev.name);
+		err(s->ctx, ERR_DAMAGED, "%s: has no label.", m.survivor->dev.name);
 		r = -EIO;
 	} else if (r > 0) {
 		r = read_map(&m);
-		if (!r && !all_home(&m))
+		if (!r && !all_in_place(&m))
 			r = -EAGAIN;
 		if (!r)
 			r = check_sources(&m);
@@ -508,7 +508,7 @@ int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, b
 
 bool revert_unfinished(const struct set *s)
 {
-	return !s->active && s->have_info && s->have_records && md_has_home(s->info.state);
+	return !s->active && s->have_info && s->have_records && md_has_survivor(s->info.state);
 }
 
 /*
@@ -526,17 +526,17 @@ static bool comes_later(const struct set_tier *t)
 
 bool revert_lacks_tier(const struct set *s)
 {
-	const struct set_tier *home = home_of(s);
+	const struct set_tier *survivor = survivor_of(s);
 	unsigned int i;
 
-	for (i = 0; home && i < s->nr_tiers; i++)
-		if (&s->tier[i] != home && comes_later(&s->tier[i]))
+	for (i = 0; survivor && i < s->nr_tiers; i++)
+		if (&s->tier[i] != survivor && comes_later(&s->tier[i]))
 			return true;
 	return false;
 }
 
 /* The converted volume, or the last name of the tier that takes the set's place. */
-static char *home_name(const struct set *s, const struct set_tier *home, bool *volume)
+static char *survivor_name(const struct set *s, const struct set_tier *survivor, bool *volume)
 {
 	const struct lvm_part *origin;
 	struct lvm_parts parts = { 0 };
@@ -548,8 +548,8 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
 	*volume = origin;
 	if (origin)
 		name = xstrdup(origin->name);
-	else if (*home->last_seen)
-		name = xasprintf("/dev/%s", home->last_seen);
+	else if (*survivor->last_seen)
+		name = xasprintf("/dev/%s", survivor->last_seen);
 	lvm_parts_free(&parts);
 	return name;
 }
@@ -558,16 +558,16 @@ static char *home_name(const struct set *s, const struct set_tier *home, bool *v
  * A missing label counts only if the device is there to be read. LVM's tags identify the volume;
  * a kernel name may belong to another device by now.
  */
-static bool is_bare(const struct set *s, const struct set_tier *home)
+static bool is_bare(const struct set *s, const struct set_tier *survivor)
 {
 	bool volume = false, bare = false;
-	char *name = home_name(s, home, &volume);
+	char *name = survivor_name(s, survivor, &volume);
 	struct device d;
 	struct member m;
 
 	if (name && !device_from_name(name, &d)) {
 		member_read(&d, &m);
-		bare = m.kind == MEMBER_NONE && (volume ? d.size >= home->size : d.size == home->size) &&
+		bare = m.kind == MEMBER_NONE && (volume ? d.size >= survivor->size : d.size == survivor->size) &&
 		       (volume || bare_begins_as(s, &d));
 		member_free(&m);
 		device_free(&d);
@@ -588,7 +588,7 @@ static bool any_labelled(const struct set *s)
 
 bool revert_committed(const struct set *s)
 {
-	const struct set_tier *home = home_of(s);
+	const struct set_tier *survivor = survivor_of(s);
 
 	/*
 	 * Without its label the tier cannot be recognised any more. A device that may still
@@ -596,31 +596,31 @@ bool revert_committed(const struct set *s)
 	 * the state.
 	 */
 	if (s->info.state == TIER_STATE_RETIRED)
-		return home ? !comes_later(home) && !(home->present && has_label(s, home)) :
+		return survivor ? !comes_later(survivor) && !(survivor->present && has_label(s, survivor)) :
 			      !any_labelled(s);
-	return home && !home->present && is_bare(s, home);
+	return survivor && !survivor->present && is_bare(s, survivor);
 }
 
 int revert_take_back(const struct set *s)
 {
-	const struct set_tier *home = home_of(s);
+	const struct set_tier *survivor = survivor_of(s);
 	int r;
 
 	if (!set_parts_known(s))
 		return -EUCLEAN;
 	/* An older copy lacks the latest writes, and a damaged state need not be true. */
-	if (s->info.state == TIER_STATE_RETIRED && (home ? home->present : any_labelled(s))) {
+	if (s->info.state == TIER_STATE_RETIRED && (survivor ? survivor->present : any_labelled(s))) {
 		err(s->ctx, ERR_DAMAGED,
 		    "%s: says of itself that it went back to %s, but %s. Nothing was changed. If it did not go back, to have it as the set it was: tierctl dump %s, write state \"live\" into the dump, and restore that.",
-		    s->name, home ? home->dev.name : "one device",
-		    home ? "this has its label; a copy from before is to be taken away" : "not to which, and its tiers have their labels still",
+		    s->name, survivor ? survivor->dev.name : "one device",
+		    survivor ? "this has its label; a copy from before is to be taken away" : "not to which, and its tiers have their labels still",
 		    s->name);
 		return -EUCLEAN;
 	}
-	if (!home || !home->present) {
+	if (!survivor || !survivor->present) {
 		err(s->ctx, ERR_DEGRADED,
 		    "%s: was on its way back to one device, %s, which is missing. Connect it, and try again. If it is there and has no label any more, it has all data; to clean up the others then: tierctl destroy %s",
-		    s->name, home && *home->last_seen ? home->last_seen : "not known", s->name);
+		    s->name, survivor && *survivor->last_seen ? survivor->last_seen : "not known", s->name);
 		return -ENODEV;
 	}
 	if (set_missing(s)) {
@@ -629,7 +629,7 @@ int revert_take_back(const struct set *s)
 		    s->name);
 		return -ENODEV;
 	}
-	r = label_area_clear_tier(s, &home->dev, "revert");
+	r = label_area_clear_tier(s, &survivor->dev, "revert");
 	return r ? r : set_write_state(s, TIER_STATE_LIVE, 0);
 }
 
@@ -698,13 +698,13 @@ static int let_device_go(struct tier_context *ctx, const char *device)
 
 static int wipe_set(const struct set *s)
 {
-	const struct set_tier *home = home_of(s);
+	const struct set_tier *survivor = survivor_of(s);
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
 		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
 			return -1;
-		if (home && &s->tier[i] != home && comes_later(&s->tier[i]))
+		if (survivor && &s->tier[i] != survivor && comes_later(&s->tier[i]))
 			warn(s->ctx,
 			     "%s: tier %u (%s) is not there, and keeps its label. To wipe it then: tierctl destroy DEV",
 			     s->name, i, s->tier[i].last_seen);
@@ -713,7 +713,7 @@ static int wipe_set(const struct set *s)
 		if (wipe_stray(s->ctx, &s->stray[i], s->uuid))
 			return -1;
 	step_reached("revert", "wiped");
-	if (set_write_state(s, TIER_STATE_RETIRED, home_id(s)))
+	if (set_write_state(s, TIER_STATE_RETIRED, survivor_id(s)))
 		return -1;
 	step_reached("revert", "retired");
 	return wipe_superblock(s->ctx, &s->meta_dev, s->uuid);
@@ -731,7 +731,7 @@ int revert_finish(struct tier_context *ctx, const char *set_hex)
 		device = dm_name_of_uuid(uuid);
 	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
-	if (s && (s->active || (s->have_info && !md_has_home(s->info.state)))) {
+	if (s && (s->active || (s->have_info && !md_has_survivor(s->info.state)))) {
 		err(ctx, ERR_ACTIVE, "%s: is a tiered set still.", s->name);
 		r = -1;
 	} else if (s && !set_parts_known(s)) {

@@ -11,7 +11,7 @@
 #include "set/set.h"
 
 /* Chunks that have their own places on the tier. */
-struct homes {
+struct own_places {
 	uint64_t first, end;
 };
 
@@ -20,7 +20,7 @@ struct homes {
  * set's place. -EAGAIN: some chunks are not in their own places, nothing was changed. Else with
  * the error said, and the set unchanged.
  */
-int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes);
+int revert_cut_over(struct set *s, unsigned int rank, const struct own_places *own_places);
 
 /*
  * The same for an inactive set, none of whose chunks has moved since convert: the data of the
@@ -28,7 +28,7 @@ int revert_cut_over(struct set *s, unsigned int rank, const struct homes *homes)
  * the old device again. -EAGAIN: a chunk is not in its own place. Else with the error said.
  * Without write only checks.
  */
-int revert_unused(struct set *s, unsigned int rank, const struct homes *homes, bool write);
+int revert_unused(struct set *s, unsigned int rank, const struct own_places *own_places, bool write);
 
 /* How far a call came that left an active set suspended. */
 enum revert_stage {
@@ -39,7 +39,7 @@ enum revert_stage {
 };
 enum revert_stage revert_stage(struct set *s);
 /* Rank of the tier that takes the place of a set in REVERT_TAKEOVER, -1 if unknown. */
-int revert_home(const struct set *s);
+int revert_survivor(const struct set *s);
 /* Then finishes the last step, or undoes it, as above. The caller has lock_set(). */
 int revert_mend(struct set *s, unsigned int rank);
 

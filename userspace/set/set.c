@@ -258,7 +258,7 @@ char *set_resume_command(const struct set *s)
 	struct set now = *s;
 
 	now.have_info = false;
-	if (!set_read_info(&now) && md_has_home(now.info.state))
+	if (!set_read_info(&now) && md_has_survivor(now.info.state))
 		return xasprintf("tierctl revert %s", s->name);
 	/*
 	 * A change failed and was not undone: every command that changes the set undoes it
@@ -568,11 +568,11 @@ static void use_label(struct set *s, const struct member *m)
  */
 static void use_covered_label(struct set *s, const struct member_list *members)
 {
-	int home = s->have_records && s->info.state == TIER_STATE_REVERTING ?
-		   set_rank_with(s, md_home(&s->info)) : -1;
+	int survivor = s->have_records && s->info.state == TIER_STATE_REVERTING ?
+		   set_rank_with(s, md_survivor(&s->info)) : -1;
 	unsigned int i;
 
-	if (home < 0 || s->tier[home].present)
+	if (survivor < 0 || s->tier[survivor].present)
 		return;
 	for (i = 0; i < members->nr; i++) {
 		struct member m = members->member[i];
@@ -583,7 +583,7 @@ static void use_covered_label(struct set *s, const struct member_list *members)
 		fd = device_open(&m.dev, O_RDONLY);
 		if (fd < 0)
 			continue;
-		if (member_find_label(fd, s->uuid, &m.label) > 0 && record_of(s, &m.label) == home)
+		if (member_find_label(fd, s->uuid, &m.label) > 0 && record_of(s, &m.label) == survivor)
 			use_label(s, &m);
 		close(fd);
 	}

@@ -8,14 +8,14 @@
 #include "base/util.h"
 #include "format/metadata.h"
 
-int set_write_state(const struct set *s, u32 state, unsigned int home)
+int set_write_state(const struct set *s, u32 state, unsigned int survivor)
 {
 	int fd = device_open(&s->meta_dev, O_RDWR | O_DIRECT), r = fd;
 	const char *reason = "metadata cannot be opened";
 
 	if (fd >= 0) {
 		s->ctx->changed = true;
-		r = md_set_state(fd, state, home, &reason);
+		r = md_set_state(fd, state, survivor, &reason);
 		close(fd);
 	}
 	if (r < 0)

@@ -9,6 +9,6 @@
  * Writes the state, and the id of the tier that takes the set's place. 0 or -errno, with the
  * error said.
  */
-int set_write_state(const struct set *s, u32 state, unsigned int home);
+int set_write_state(const struct set *s, u32 state, unsigned int survivor);
 
 #endif

@@ -107,70 +107,70 @@ static void write_label(const struct device *d, uint64_t at)
 }
 
 /* Both have the same contents in the label area. */
-static void written(struct set *s, const struct device *home)
+static void written(struct set *s, const struct device *survivor)
 {
 	char *command;
 
-	ok(!bare_area_written(s, home), "as the set has it");
-	write_label(home, 0);
-	ok(!bare_area_written(s, home), "and a label");
-	write_at(home, BYTES + BYTES / 2, zeroes, BYTES);
-	ok(!bare_area_written(s, home), "and zeroes");
-	write_label(home, TIER_LABEL_SLOT_SIZE);
-	ok(!bare_area_written(s, home), "and the label before");
-	write_at(home, AREA * BYTES, "y", 1);
-	ok(!bare_area_written(s, home), "what is no label area does not matter");
-	write_label(home, 2 * TIER_LABEL_SLOT_SIZE);
-	ok(bare_area_written(s, home) == 1, "a label elsewhere");
-	write_at(home, 2 * TIER_LABEL_SLOT_SIZE, zeroes, 512);
-	write_at(home, BYTES + 100, "x", 1);
-	ok(bare_area_written(s, home) == 1, "data in the place of an unmapped chunk");
-	write_at(home, BYTES + 100, zeroes, 1);
-	write_at(home, TIER_LABEL_SIZE, "x", 1);
-	ok(bare_area_written(s, home) == 1, "data behind the label");
-	write_at(home, TIER_LABEL_SIZE, zeroes, 1);
-	write_at(home, AREA * BYTES - 1, "x", 1);
-	ok(bare_area_written(s, home) == 1, "another last byte");
-	command = bare_label_command(s, home, TIER_LABEL_SLOT_SIZE);
+	ok(!bare_area_written(s, survivor), "as the set has it");
+	write_label(survivor, 0);
+	ok(!bare_area_written(s, survivor), "and a label");
+	write_at(survivor, BYTES + BYTES / 2, zeroes, BYTES);
+	ok(!bare_area_written(s, survivor), "and zeroes");
+	write_label(survivor, TIER_LABEL_SLOT_SIZE);
+	ok(!bare_area_written(s, survivor), "and the label before");
+	write_at(survivor, AREA * BYTES, "y", 1);
+	ok(!bare_area_written(s, survivor), "what is no label area does not matter");
+	write_label(survivor, 2 * TIER_LABEL_SLOT_SIZE);
+	ok(bare_area_written(s, survivor) == 1, "a label elsewhere");
+	write_at(survivor, 2 * TIER_LABEL_SLOT_SIZE, zeroes, 512);
+	write_at(survivor, BYTES + 100, "x", 1);
+	ok(bare_area_written(s, survivor) == 1, "data in the place of an unmapped chunk");
+	write_at(survivor, BYTES + 100, zeroes, 1);
+	write_at(survivor, TIER_LABEL_SIZE, "x", 1);
+	ok(bare_area_written(s, survivor) == 1, "data behind the label");
+	write_at(survivor, TIER_LABEL_SIZE, zeroes, 1);
+	write_at(survivor, AREA * BYTES - 1, "x", 1);
+	ok(bare_area_written(s, survivor) == 1, "another last byte");
+	command = bare_label_command(s, survivor, TIER_LABEL_SLOT_SIZE);
 	ok(command && strstr(command, " bs=512 skip=2056 seek=8 count=1"), "where the block of the label is kept");
 	free(command);
 	s->tier[0].present = false;
-	ok(bare_area_written(s, home) < 0, "nobody can say without the tier that has it");
+	ok(bare_area_written(s, survivor) < 0, "nobody can say without the tier that has it");
 }
 
 int main(void)
 {
-	struct device home, missing = { 0 };
+	struct device survivor, missing = { 0 };
 	struct set s = { 0 };
 	unsigned int v;
 
 	make_set(&s);
-	make_file(&home, "home");
+	make_file(&survivor, "home");
 	missing.path = xstrdup("/proc/self/fd/nothing");
-	ok(!bare_begins_as(&s, &home), "nothing but zeroes is no proof");
+	ok(!bare_begins_as(&s, &survivor), "nothing but zeroes is no proof");
 	for (v = 0; v < AREA; v++)
 		if (v != 1)
 			write_chunk(&s.tier[0].dev, AREA + v, v + 1);
-	ok(!bare_begins_as(&s, &home), "zeroes in the place of data");
+	ok(!bare_begins_as(&s, &survivor), "zeroes in the place of data");
 	for (v = 0; v < AREA; v++)
 		if (v != 1)
-			write_chunk(&home, v, v + 1);
-	ok(bare_begins_as(&s, &home), "what the set has, on it");
+			write_chunk(&survivor, v, v + 1);
+	ok(bare_begins_as(&s, &survivor), "what the set has, on it");
 	ok(!bare_begins_as(&s, &missing), "a device that cannot be opened");
-	write_at(&home, 1 * BYTES + 100, "x", 1);
-	ok(!bare_begins_as(&s, &home), "data in the place of an unmapped chunk");
-	write_at(&home, 1 * BYTES, zeroes, BYTES);
-	write_at(&home, AREA * BYTES - 1, "x", 1);
-	ok(!bare_begins_as(&s, &home), "another last byte");
-	write_chunk(&home, AREA - 1, AREA);
-	write_at(&home, AREA * BYTES, "x", 1);
-	ok(bare_begins_as(&s, &home), "what lies behind the label area does not matter");
-	written(&s, &home);
-	ok(!bare_begins_as(&s, &home), "the tier that has it is missing");
+	write_at(&survivor, 1 * BYTES + 100, "x", 1);
+	ok(!bare_begins_as(&s, &survivor), "data in the place of an unmapped chunk");
+	write_at(&survivor, 1 * BYTES, zeroes, BYTES);
+	write_at(&survivor, AREA * BYTES - 1, "x", 1);
+	ok(!bare_begins_as(&s, &survivor), "another last byte");
+	write_chunk(&survivor, AREA - 1, AREA);
+	write_at(&survivor, AREA * BYTES, "x", 1);
+	ok(bare_begins_as(&s, &survivor), "what lies behind the label area does not matter");
+	written(&s, &survivor);
+	ok(!bare_begins_as(&s, &survivor), "the tier that has it is missing");
 
 	device_free(&s.meta_dev);
 	device_free(&s.tier[0].dev);
-	device_free(&home);
+	device_free(&survivor);
 	device_free(&missing);
 	return tap_done();
 }
