@@ -6,7 +6,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need blktrace blkparse blkdiscard
+need blkdiscard
 
 places_used() { echo "$(info used0) $(info used1)"; }
 

@@ -645,43 +645,33 @@ io_fails()
 	same "$want" "$status_of_failure" "errno of '$*' ($output)"
 }
 
-# ---------------------------------------------------------------- blktrace
+# ---------------------------------------------------------------- tracepoints
 
-# trace_start DISK...: records requests to these disks; trace_stop prints lines of "<major,minor>
-# <action> <rwbs> <first sector> <sectors>".
-trace_pid=
+# trace_start DISK...: record what reaches these; trace_stop prints lines of
+# "<major,minor> <action> <rwbs> <first sector> <sectors>", where the action is Q for a bio,
+# D for a request that begins and C for one that has ended.
+tracing=/sys/kernel/tracing
 trace_start()
 {
-	local disk args=()
-	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
-	rm -rf "$tmp/trace"
-	mkdir "$tmp/trace"
-	for disk; do args+=(-d "$(readlink -f "$disk")"); done
-	blktrace "${args[@]}" -D "$tmp/trace" >"$tmp/trace.log" 2>&1 &
-	trace_pid=$!
-	# blktrace runs once it has made its files, one for each CPU and disk.
-	wait_for 10 trace_runs $# "$trace_pid"
-}
-
-trace_runs()
-{
-	kill -0 "$2" 2>/dev/null || fail "blktrace: $(<"$tmp/trace.log")"
-	[ "$(find "$tmp/trace" -name '*.blktrace.*' | wc -l)" -ge "$1" ] || return 1
-	# Tracing begins a moment later.
-	nap "$patience"
+	local disk event filter=''
+	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+	for disk; do
+		disk=$(majmin "$(readlink -f "$disk")")
+		filter+="${filter:+ || }dev == $((${disk%:*} << 20 | ${disk#*:}))"
+	done
+	: >"$tracing/trace"
+	for event in bio_queue rq_issue rq_complete; do
+		echo "$filter" >"$tracing/events/block/block_$event/filter"
+		echo 1 >"$tracing/events/block/block_$event/enable"
+	done
 }
 
 trace_stop()
 {
-	local file
-	kill -INT "$trace_pid"
-	wait "$trace_pid" || true
-	trace_pid=
-	for file in "$tmp"/trace/*.blktrace.0; do
-		blkparse -q -i "${file%.blktrace.0}" -D "$tmp/trace" -f '%D %a %d %S %n\n' 2>/dev/null ||
-		blkparse -q -i "$(basename "${file%.blktrace.0}")" -D "$tmp/trace" \
-			-f '%D %a %d %S %n\n'
-	done | awk 'NF == 5'
+	echo 0 >"$tracing/events/block/enable"
+	! grep -q "^overrun: [^0]" "$tracing"/per_cpu/cpu*/stats || fail "more was traced than is kept"
+	sed -nE 's/.* block_(bio_queu|rq_issu|rq_complet)e: ([0-9,]+) ([A-Z]+) ([0-9]+ )?(\(.*\) )?([0-9]+) \+ ([0-9]+) .*/\2 \1 \3 \6 \7/p' \
+		"$tracing/trace" | sed 's/ bio_queu / Q /; s/ rq_issu / D /; s/ rq_complet / C /'
 }
 
 # ---------------------------------------------------------------- metadata
