@@ -15,38 +15,14 @@
 . "$(dirname "$0")/lib-reshape.sh"
 # shellcheck source=lib-convert.sh
 . "$(dirname "$0")/lib-convert.sh"
+# shellcheck source=lib-udev.sh
+. "$(dirname "$0")/lib-udev.sh"
 
-need udevadm lsblk losetup
+need lsblk losetup
 modprobe loop 2>/dev/null || true
-udevadm control --ping 2>/dev/null || skip_all "udevd does not run"
-[ ! -d /run/systemd/system ] || skip_all "systemd runs here: tests/boot is for that"
-source=$here/../../userspace
-[ -x "$source/tier_id" ] || skip_all "tier_id is not built"
-
-rules=/run/udev/rules.d
-mkdir -p "$rules"
-for file in 57-dm-tier 61-dm-tier; do
-	sed "s|@SBINDIR@|$(realpath "$source")|g; s|@UDEVDIR@|$(realpath "$source")|g" \
-		"$source/udev/$file.rules.in" >"$rules/$file.rules"
-done
-udevadm control --reload
-without_rules()
-{
-	rm -f "$rules"/57-dm-tier.rules "$rules"/61-dm-tier.rules
-	udevadm control --reload
-	on_exit
-}
-trap without_rules EXIT
 
 # property DEVICE KEY: what udev has stored
 property() { udevadm info --query=property --property="$2" --value "$(readlink -f "$1")"; }
-# An event is over before the activation that it has started.
-settle()
-{
-	udevadm settle --timeout=$((60 * patience))
-	wait_for 60 no_call_left
-}
-no_call_left() { ! pgrep -f 'tierctl activate --auto' >/dev/null; }
 
 hidden_words="ID_FS_TYPE=dm_tier_member ID_FS_USAGE=raid SYSTEMD_READY=0 UDISKS_IGNORE=1
 	DM_UDEV_DISABLE_DISK_RULES_FLAG=1 DM_UDEV_DISABLE_OTHER_RULES_FLAG=1"
@@ -85,8 +61,6 @@ make_mixed()
 	ctl create "$set" -q -c 64k -m "$meta" "$fast" "$mapped"
 	settle
 }
-
-active() { [ -e "/dev/mapper/$set" ]; }
 
 # away DISK: unplugs the disk; back DISK: plugs it in with its old contents
 away()
