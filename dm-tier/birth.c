@@ -31,13 +31,13 @@ struct tier_birth {
 	u32 chunk;
 	struct tier *tier;
 	u64 place;
-	u64 before;			/* its word before a discard that was undone, or 0 */
+	u64 before;			/* the word that an undone discard brings back, or 0 */
 	struct bio_list bios;		/* writes that wait for the zeroing */
 	struct bio *whole;		/* a write that covers the chunk, or NULL */
 	struct llist_node to_zero;
 	bool by_command;		/* the zeroes were sent as WRITE ZEROES */
-	bool for_zeroes;		/* nobody writes, it is the zeroes that are wanted */
-	bool fua;			/* of `whole`; a tier without a cache has it cleared */
+	bool for_zeroes;		/* the chunk is to be mapped as zeroes, without a write */
+	bool fua;			/* REQ_FUA of `whole`: a tier without a cache clears it */
 	blk_status_t status;
 	struct tier_op op;
 };
@@ -56,14 +56,14 @@ struct tier_landing {
 	struct tier *tier;
 	/* set->lock */
 	unsigned int nr_uncommitted;	/* born, on their way to a commit */
-	u64 ended_ns;			/* when one ended last, or the first one began */
-	struct bio_list crowded;	/* those that have to wait for their turn */
+	u64 ended_ns;			/* when a birth ended last, or the first one began */
+	struct bio_list crowded;	/* first writes that wait for their turn */
 
-	struct llist_head to_zero;	/* those whose place is to be zeroed */
+	struct llist_head to_zero;	/* births whose place is to be zeroed */
 	struct work_struct zero_work;
 };
 
-/* Data or zeroes have arrived, or have failed to. */
+/* The data or zeroes are on the tier, or could not be written. */
 static void birth_written(struct tier_birth *b, blk_status_t status)
 {
 	struct tier_set *set = b->set;
@@ -72,21 +72,21 @@ static void birth_written(struct tier_birth *b, blk_status_t status)
 	b->status = status;
 	spin_lock_irqsave(&set->lock, flags);
 	list_move_tail(&b->list, &set->births->born);
-	/* Within the lock: a work that runs already may end the write, and the set be freed. */
+	/* With the lock held: the write may end at once, and then the set may be freed. */
 	queue_work(set->wq, &set->io_work);
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 /*
- * Done by a work of each tier: it may wait for memory, and as long as a tier that hangs
- * has that, births of the others have to go on.
+ * Each tier has a work that zeroes: zeroing may wait for memory that a hanging tier holds, and
+ * births on the other tiers must not wait for that.
  */
 static void zero_birth(struct tier_birth *b)
 {
 	struct tier_set *set = b->set;
 	unsigned long flags;
 
-	/* Within the lock: the birth, and then its tier, may end once somebody else gets it. */
+	/* With the lock held: the birth, and then its tier, may be freed at once. */
 	spin_lock_irqsave(&set->lock, flags);
 	llist_add(&b->to_zero, &b->tier->landing->to_zero);
 	queue_work(set->wq, &b->tier->landing->zero_work);
@@ -104,8 +104,8 @@ static void zeroed(int read_err, unsigned long write_err, void *context)
 }
 
 /*
- * What refuses WRITE ZEROES may take zeroes in pages, though it still says that it knows the
- * command: so a dm device whose own device has turned out not to.
+ * A device that fails WRITE ZEROES may take zeroes as data even though it still offers the
+ * command.  A dm device does so if the device below it turned out not to know the command.
  */
 static void do_zero(struct work_struct *work)
 {
@@ -143,9 +143,9 @@ static void whole_endio(struct bio *bio)
 }
 
 /*
- * Births may come faster than they can be flushed and committed.  The next ones wait then:
- * each keeps memory until that, and who asks for one waits for those before it.  A tier
- * that fails to flush is not waited for.
+ * Births may come faster than they can be flushed and committed.  Then the next first writes
+ * wait, since each birth keeps memory until its commit, and a FLUSH waits for all births
+ * before it.  First writes do not wait for a tier whose flush fails.
  */
 static bool may_begin(const struct tier *t)
 {
@@ -163,8 +163,8 @@ static bool take_place(struct tier *t, u64 *place)
 }
 
 /*
- * No more may begin, and for long no first write, or the flush that they wait for, has
- * ended.  That the commit takes long is not the tier's fault.
+ * No birth may begin, and no birth, or the flush that births wait for, has ended for
+ * TIER_STALL_NS.  A slow commit is not the tier's fault and does not count.
  */
 static bool births_hang(const struct tier *t)
 {
@@ -174,10 +174,10 @@ static bool births_hang(const struct tier *t)
 }
 
 /*
- * The tier a first write lands on: at home in a set that goes back to one tier,
- * else where the chunk is pinned, else the fastest that takes landings and keeps
- * its reserve, else the fastest with any room, else one that hangs.  *place is
- * TIER_NO_PLACE if the write has to wait for its turn there.
+ * The tier that a first write lands on: set->home at the place of the chunk's number, else
+ * the tier that the chunk is pinned to, else the fastest tier that takes landings and keeps
+ * its reserve, else the fastest tier with a free place, else a tier that hangs.  *place is
+ * TIER_NO_PLACE if the write has to wait for its turn on that tier.
  */
 static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 {
@@ -216,7 +216,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	return NULL;
 }
 
-/* Whether a place may yet become free by itself. */
+/* Whether a move or discard may free a place. */
 static bool room_may_come(struct tier_set *set)
 {
 	return set->nr_migrations || set->freeing;
@@ -297,8 +297,8 @@ enum tier_first_write tier_first_write(struct tier_set *set, struct bio *bio)
 	spin_lock_irq(&set->lock);
 	if ((set->map[chunk] & TIER_ENTRY_MAPPED) || tier_set_frozen(set)) {
 		/*
-		 * A discard has been undone meanwhile, or a commit has failed: once the
-		 * lock is left, what it leaves undecided may be in any free place.
+		 * A discard has been undone, or a commit has failed.  After a failed commit
+		 * a free place may hold data of a chunk that is not decided.
 		 */
 		spin_unlock_irq(&set->lock);
 		return TIER_NOT_FIRST;
@@ -395,10 +395,10 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 	struct tier_birth *b = container_of(op, struct tier_birth, op);
 	struct tier_landing *l = b->tier->landing;
 
-	/* Not committed: the chunk stays NEW, and a FLUSH fails. */
+	/* If the op was not committed, the chunk stays NEW, and FLUSHes fail. */
 	spin_lock_irq(&set->lock);
 	if (!committed && (set->no_writes || (set->mode == TIER_MODE_RO && !set->needs_check))) {
-		/* The table may be another one day; metadata that is full may be grown. */
+		/* Another table may allow writes later, and full metadata may be grown. */
 		__tier_keep_op(set, op);
 	} else {
 		if (committed)
@@ -411,13 +411,13 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 		mempool_free(b, &set->births->pool);
 	}
 	__tier_retry_deferred(set);
-	/* There may be room in the commit again. */
+	/* The next first writes may have their turn. */
 	if (!bio_list_empty(&l->crowded))
 		queue_work(set->wq, &set->io_work);
 	spin_unlock_irq(&set->lock);
 }
 
-/* Who has the set open, over a change of its table, hears of it. */
+/* A program that keeps the set open hears of the loss by the next FLUSH. */
 void tier_drop_births(struct tier *t)
 {
 	struct tier_set *set = t->set;
@@ -436,19 +436,19 @@ void tier_drop_births(struct tier *t)
 	}
 }
 
-/* The place did not take the data: another tier may, unless the write itself is invalid. */
+/* The tier did not take the data.  Another tier may, unless the write itself is invalid. */
 static void birth_failed(struct tier_set *set, struct tier_birth *b)
 {
 	struct bio *bio = b->whole;
 	bool invalid = bio && b->status == BLK_STS_INVAL;
 
-	/* Whatever the device calls it, it does not take plain writes. */
+	/* Whatever status the device gave, it does not take plain writes. */
 	if (!invalid)
 		tier_note_error(b->tier, true, BLK_STS_IOERR);
 	if (bio) {
 		bio->bi_iter = tier_bio_io(bio)->iter;
 		bio->bi_status = invalid ? b->status : BLK_STS_OK;
-		/* A device that split it has counted down to 0. */
+		/* A device that split the bio has counted it down to 0. */
 		atomic_set(&bio->__bi_remaining, 1);
 		if (b->fua)
 			bio->bi_opf |= REQ_FUA;
@@ -457,7 +457,7 @@ static void birth_failed(struct tier_set *set, struct tier_birth *b)
 	end_birth(set, b);
 	__tier_free_place(b->tier, b->place);
 	if (b->before) {
-		/* It read as zeroes meanwhile, and others may have been told so. */
+		/* Zeroes may have been acknowledged while the chunk was unmapped. */
 		map_again(set, b->chunk, b->before);
 		__tier_flush_lose(set);
 	}
@@ -495,14 +495,14 @@ static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
 	tier_forget_copy_failed(set, b->chunk);
 	end_birth(set, b);
 	__tier_flush_then_commit(t, &b->op);
-	/* Before the next ones have to wait for the timer. */
+	/* So that the next first writes need not wait for the timer. */
 	if (!(++t->landing->nr_uncommitted % (MAX_UNCOMMITTED / 2)))
 		queue_work(set->wq, &t->flush_work);
-	/* The chunk is mapped: the deferred bios are next. */
+	/* The chunk is mapped, and this very run of the io work looks them up. */
 	__tier_defer_bios(set, &bios);
 	spin_unlock_irq(&set->lock);
 
-	/* From here on b belongs to the commit. */
+	/* From here on the commit may free b. */
 	if (strays)
 		tier_mark_astray(set);
 	tier_arm_commit_timer(set);
@@ -560,7 +560,7 @@ struct bio *tier_next_crowded(struct tier_set *set)
 	for (i = 0; i < set->nr_tiers && !bio; i++) {
 		struct tier *t = set->tiers[i];
 
-		/* Where none may begin any more, they are to hear of it. */
+		/* In a frozen set no birth begins, and the writes have to fail. */
 		if (may_begin(t) || tier_set_frozen(set))
 			bio = bio_list_pop(&t->landing->crowded);
 		crowded |= !bio_list_empty(&t->landing->crowded);

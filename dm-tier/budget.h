@@ -8,11 +8,11 @@
 extern const struct tier_set_room tier_budget_room;
 extern const struct tier_room tier_wear_room;
 
-/* Sectors may be copied now: 0, or how long to wait, in jiffies. */
+/* How long to wait before copying, in jiffies. */
 unsigned long tier_budget_wait(struct tier_set *set);
-/* Whole chunks that may be copied now, and at most after a pause; 0, 0: without a limit. */
+/* Chunks that may be copied now, and that may be saved up at most; *cap is 0 without a limit. */
 void tier_budget_tokens(struct tier_set *set, u32 *tokens, u32 *cap);
-/* So many sectors are being written, whichever tier they go to. */
+/* Charges sectors that are being copied. */
 void tier_budget_take(struct tier_set *set, u32 sectors);
 
 /*
@@ -20,13 +20,13 @@ void tier_budget_take(struct tier_set *set, u32 sectors);
  * allowance; false if there is none.
  */
 bool tier_wear_take_chunk(struct tier_set *set, struct tier *to);
-/* Gives it back: nothing was written. */
+/* Gives the chunk's worth back: nothing was written. */
 void tier_wear_give_back(struct tier_set *set, struct tier *to);
-/* So many sectors are written, allowed or not. */
+/* Charges sectors that are written in any case. */
 void tier_wear_take(struct tier_set *set, struct tier *to, u32 sectors);
 /* Whether endurance lets migration write a chunk to this tier now. */
 bool tier_wear_left(struct tier_set *set, struct tier *t);
-/* Endurance has been set: the allowance begins anew. */
+/* The tunable was set: the allowance begins anew. */
 void tier_wear_restart(struct tier_set *set, struct tier *t);
 
 #endif /* DM_TIER_BUDGET_H */

@@ -82,7 +82,7 @@ void tier_requeue_ops(struct tier_set *set)
 			list_del(&op->list);
 			__tier_queue_op(set, op);
 		}
-		/* Who waits for them does so by the numbers they had before. */
+		/* The waiters count by the numbers that these ops had before. */
 		list_for_each_entry(wait, &c->waiting, list)
 			wait->upto = c->queued;
 	}
@@ -128,15 +128,15 @@ static int write_ops(struct tier_set *set, struct list_head *ops)
 }
 
 /*
- * A commit failed, and the superblock may or may not be on the disk.  What the
- * ops say is decided by reading it back; until then their chunks are held as
- * they are.  Then the mode falls to ro, or to fail if nothing can be learnt.
+ * A commit failed, and the new superblock may or may not be on the disk.  Reading it back
+ * decides the ops; until then their chunks stay as they are.  The mode falls to ro, or to
+ * fail if the superblock cannot be read.
  */
 bool tier_settle_commit(struct tier_set *set)
 {
 	enum tier_verdict verdict;
 
-	/* Whoever made a change hears of a commit that was settled on the way. */
+	/* The commit was settled already: the caller's change is not on the disk. */
 	if (set->needs_check && set->mode != TIER_MODE_RW)
 		return false;
 	verdict = tier_metadata_verdict(set->metadata);
@@ -148,7 +148,7 @@ bool tier_settle_commit(struct tier_set *set)
 	if (tier_metadata_abort(set->metadata) ||
 	    tier_metadata_set_needs_check(set->metadata)) {
 		tier_set_mode(set, TIER_MODE_FAIL, "needs_check cannot be recorded");
-		/* In the device's cache at best: nothing can be promised. */
+		/* The commit is in the device's cache at best and may get lost. */
 		return false;
 	}
 	tier_metadata_set_read_only(set->metadata);
@@ -158,7 +158,7 @@ bool tier_settle_commit(struct tier_set *set)
 
 int tier_settle_error(struct tier_set *set, int r)
 {
-	/* What was refused, or could not be read, before anything was changed does no harm. */
+	/* An error before the first change leaves the transaction valid. */
 	if (r && tier_metadata_doomed(set->metadata))
 		tier_settle_commit(set);
 	return r;
@@ -205,7 +205,7 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
 		if (!tier_metadata_has_room(set->metadata, nr)) {
 			tier_set_mode(set, TIER_MODE_RO, "out of metadata space");
 		} else {
-			/* Only a commit that was tried can be on the disk after all. */
+			/* The transaction can be on the disk only if a commit was tried. */
 			r = write_ops(set, ops);
 			if (r)
 				tier_settle_commit(set);
@@ -219,8 +219,8 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
 }
 
 /*
- * How many ops the next transaction has room for.  When it is few, one that is
- * open is committed first, which gives back what it has replaced.
+ * The number of ops that the next transaction has room for.  If there is little room, the
+ * open transaction is committed first: that frees the blocks that it has replaced.
  */
 static u64 room_for_ops(struct tier_set *set)
 {
@@ -238,7 +238,7 @@ static u64 room_for_ops(struct tier_set *set)
 	return nr;
 }
 
-/* Who waits for no more than the ops up to that one. */
+/* Takes the waiters that wait for the first upto ops or fewer. */
 static void take_waiting(struct tier_commits *c, u64 upto, struct list_head *waiting)
 {
 	struct tier_commit_wait *wait, *next;
@@ -268,7 +268,7 @@ static void do_commit(struct work_struct *work)
 		nr++;
 	}
 	more = !list_empty(&c->ops);
-	/* Ops are decided in order.  Who waits for some does not wait for all that came since. */
+	/* Ops are decided in order: a waiter does not wait for ops that were queued later. */
 	upto = c->decided + nr;
 	take_waiting(c, upto, &waiting);
 	spin_unlock_irq(&set->lock);
@@ -286,7 +286,7 @@ static void do_commit(struct work_struct *work)
 	if (more)
 		queue_work(set->wq, &set->commit_work);
 	list_for_each_entry_safe(wait, next, &waiting, list) {
-		/* It may wait again at once. */
+		/* The waiter may wait again, or be freed, at once. */
 		list_del(&wait->list);
 		wait->fn(wait, ok);
 	}

@@ -26,20 +26,20 @@ bool __tier_ops_pending(struct tier_set *set);
 void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait);
 
 /*
- * A first write did not make it into the metadata.  Kept: it may yet, once the metadata
- * has room or may be written again.  No FLUSH can promise it meanwhile.
+ * The op of a first write could not be committed.  A kept op is queued again once the metadata
+ * has room or may be written.  Until then, and for good if an op is lost, FLUSHes fail.
  */
 void __tier_keep_op(struct tier_set *set, struct tier_op *op);
 void __tier_op_lost(struct tier_set *set);
-/* Whether there are such. */
+/* Whether ops are kept or lost. */
 bool __tier_ops_lost(struct tier_set *set);
-/* Whether some are kept; set->lock held, or suspended. */
+/* Whether ops are kept; set->lock held, or suspended. */
 bool tier_ops_kept(struct tier_set *set);
-/* Queues those that were kept. */
+/* Queues the kept ops. */
 void tier_requeue_ops(struct tier_set *set);
-/* Hands those that were kept back, as they are given up; suspended. */
+/* Moves the kept ops to the list: they are given up.  Suspended. */
 void tier_give_up_ops(struct tier_set *set, struct list_head *ops);
-/* Whether some were lost, which is forgotten; suspended. */
+/* Whether ops were lost; forgets that.  Suspended. */
 bool tier_forget_lost_ops(struct tier_set *set);
 
 /* Commits set->info and tier records that a message changed; set->commit held. */

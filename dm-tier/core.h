@@ -36,8 +36,8 @@
 #define DM_MSG_PREFIX "tier"
 
 #define TIER_PIECE_SECTORS	128	/* 64 KiB: what a guarded write dirties */
-#define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress: it hangs */
-#define TIER_OBSERVE_MS		20	/* from an access to what the policy makes of it */
+#define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress for so long: hangs */
+#define TIER_OBSERVE_MS		20	/* from an access until the policy sees it */
 
 enum tier_mode {
 	TIER_MODE_RW,
@@ -61,7 +61,7 @@ struct tier {
 	unsigned long flags;		/* TIER_FLAG_*, atomic bit operations */
 	struct srcu_struct readers;	/* I/O that looked up a place of this tier */
 
-	/* Written by a write that ends, if it is the first since a flush was sent. */
+	/* Written when the first write since the last flush was sent has ended. */
 	int unflushed ____cacheline_aligned_in_smp;	/* TIER_UNFLUSHED*: to be flushed */
 
 	struct tier_meta_tier rec ____cacheline_aligned_in_smp;	/* set->config */
@@ -71,8 +71,8 @@ struct tier {
 	/* set->lock */
 	u64 used;			/* places taken */
 	unsigned int nr_births;		/* of these, by first writes under way */
-	u32 room_seq;			/* counts what may let chunks make room here */
-	u32 stuck_seq;			/* room_seq when none might; of the mover */
+	u32 room_seq;			/* counts events after which chunks may leave */
+	u32 stuck_seq;			/* room_seq when no chunk could leave; of the mover */
 
 	struct work_struct flush_work;	/* for the next flush, if someone wants one */
 
@@ -86,7 +86,7 @@ struct tier {
 };
 
 #define TIER_UNFLUSHED		1	/* written since the last flush was sent */
-#define TIER_UNFLUSHED_TOLD	2	/* whoever wrote hears of a flush that fails, or has */
+#define TIER_UNFLUSHED_TOLD	2	/* the same, but the writer hears of a failing flush */
 
 #define TIER_FLAG_ERRORS	0	/* I/O failed since activation */
 #define TIER_FLAG_WRITE_FAILED	1	/* no placement until admitted */
@@ -123,26 +123,26 @@ struct tier_set {
 	bool observing;			/* the policy wants to see accesses */
 	int observe_armed;		/* the mover will look at the rings soon */
 	u32 nr_chunks;
-	struct tier *home;		/* that all goes back to, or NULL; set->lock to write */
+	struct tier *home;		/* all chunks go back to it, or NULL; set->lock to write */
 	struct tier *by_id[256];
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 
 	/* set->lock */
 	bool resumed;			/* between resume and presuspend */
-	bool running;			/* and not about to hibernate */
+	bool running;			/* resumed, and the machine does not hibernate */
 	u64 mapped;			/* chunks */
-	unsigned int freeing;		/* places on their way to being free */
+	unsigned int freeing;		/* discarded places that are not free yet */
 	unsigned int nr_migrations;
 	u64 promotions, demotions, aborted, failed, migrated_sectors;
-	bool astray;			/* pins or evacuations may have work */
-	u32 astray_seq;			/* counts what may have set chunks astray */
-	struct bio_list deferred;	/* that could not be mapped at once */
+	bool astray;			/* see tier_mark_astray() */
+	u32 astray_seq;			/* counts events that may have set astray */
+	struct bio_list deferred;	/* for the io work */
 	struct bio_list starved;	/* no free place */
 	struct bio_list undecided;	/* retried after the next commit */
 	bool crowded;			/* first writes wait for their turn on a tier */
 
-	/* Works that any room may queue, and what those wait for who wait for an end. */
+	/* Works that any room may queue; idle_wait is woken when something has ended. */
 	struct workqueue_struct *wq;
 	struct work_struct io_work;	/* births that end, deferred bios */
 	struct work_struct commit_work;
@@ -211,12 +211,12 @@ struct tier_room {
 
 struct tier_io;
 
-/* Who guards writes to a chunk and hears of the end of each; any context. */
+/* The guard of a chunk is told when a write to the chunk has ended; any context. */
 struct tier_guard {
 	void (*write_ended)(struct tier_set *set, struct tier_guard *guard, struct tier_io *io);
 };
 
-/* Someone who waits until the ops that were queued before are decided; see commit.h. */
+/* Waits until the first upto ops are decided; see __tier_wait_for_ops(). */
 struct tier_commit_wait {
 	struct list_head list;
 	u64 upto;

@@ -22,21 +22,21 @@ struct tier_cycle {
 
 	/* set->lock */
 	bool running;
-	bool untold;			/* one failed, and nobody has heard of it */
-	struct bio_list waiting;	/* for the next one */
-	struct bio_list batch;		/* for the one that runs */
+	bool untold;			/* a cycle failed, and no sender has heard of it */
+	struct bio_list waiting;	/* for the next cycle */
+	struct bio_list batch;		/* for the cycle that runs */
 
-	/* Of the one that runs. */
-	atomic_t pending;		/* tiers that are being flushed, and one */
+	/* Of the cycle that runs. */
+	atomic_t pending;		/* flushes in flight, plus one until all are sent */
 	blk_status_t status;
 	struct cycle_wait wait[TIER_MAX_TIERS];	/* by rank */
 	struct tier_commit_wait commit;
 };
 
 /*
- * Whether whoever sent a FLUSH hears of its error.  The core flushes by a clone without
- * data, drops its error if the bio that it was made of has data, and sends this data as if
- * nothing had been (6.1, 6.12).  Only such a clone has a bio_vec.
+ * Whether the sender of a FLUSH hears of an error.  For a FLUSH with data the core sends a
+ * clone without data first, drops the clone's error, and then sends the data (6.1, 6.12).
+ * Only such a clone has a bio_vec.
  */
 static bool hears(const struct bio *bio)
 {
@@ -44,8 +44,8 @@ static bool hears(const struct bio *bio)
 }
 
 /*
- * The cycle is over; any context.  Where nobody hears of its failure, the next one fails as
- * well, until somebody does.
+ * The cycle has ended; any context.  If no sender hears of its failure, the next cycle fails
+ * as well, and so on until a sender hears.
  */
 static void end_cycle(struct tier_cycle *c, blk_status_t status)
 {
@@ -64,7 +64,7 @@ static void end_cycle(struct tier_cycle *c, blk_status_t status)
 	c->running = false;
 	if (!bio_list_empty(&c->waiting))
 		queue_work(set->wq, &c->work);
-	/* Within the lock: once the set is quiet it may be freed. */
+	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irqrestore(&set->lock, flags);
 
@@ -79,7 +79,7 @@ static void cycle_committed(struct tier_commit_wait *wait, bool ok)
 	struct tier_cycle *c = container_of(wait, struct tier_cycle, commit);
 
 	spin_lock_irq(&c->set->lock);
-	/* A discard that was undone takes with it what others were told of zeroes. */
+	/* An undone discard brings old data back where zeroes were acknowledged. */
 	if (__tier_flush_lost(c->set) || c->untold)
 		ok = false;
 	c->untold = false;
@@ -87,7 +87,7 @@ static void cycle_committed(struct tier_commit_wait *wait, bool ok)
 	end_cycle(c, ok ? BLK_STS_OK : BLK_STS_IOERR);
 }
 
-/* All tiers have been flushed; what is left is the mapping. */
+/* All tiers have been flushed; the mapping is still to be committed. */
 static void cycle_flushed(struct tier_cycle *c)
 {
 	struct tier_set *set = c->set;
@@ -101,7 +101,7 @@ static void cycle_flushed(struct tier_cycle *c)
 	if (lost && !status)
 		status = BLK_STS_IOERR;
 	commit = !status && __tier_ops_pending(set);
-	/* Within the lock: a commit that is under way may end the cycle. */
+	/* With the lock held: a commit may end the cycle at once. */
 	if (commit)
 		__tier_wait_for_ops(set, &c->commit);
 	spin_unlock_irqrestore(&set->lock, flags);
@@ -142,7 +142,7 @@ static noinline void run_cycle(struct tier_cycle *c)
 		if (!tier_present(t) || !__tier_flush_cover(t, &c->wait[i].flush, &idle))
 			continue;
 		atomic_inc(&c->pending);
-		/* One is sent from here.  It may block, so the others are not. */
+		/* Sending may block, so only the last flush is sent from here. */
 		if (idle && last)
 			queue_work(set->wq, &last->flush_work);
 		if (idle)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Discard of whole chunks: unmap, commit, wait for the readers, pass down, free
- * the place.  Smaller discards take the way of a write.
+ * the place.  The map handles smaller discards like writes.
  */
 #include "discard.h"
 
@@ -27,7 +27,7 @@ struct tier_unmap {
 	struct tier_set *set;
 	struct bio *bio;
 	struct tier *tier;
-	u64 word;		/* as it was */
+	u64 word;		/* before the discard */
 	struct rcu_head rcu;
 	struct tier_op op;
 };
@@ -45,7 +45,7 @@ static void unmap_end(struct tier_unmap *u, bool free, blk_status_t status)
 	__tier_wake_starved(set);
 	mempool_free(u, &set->discards->pool);
 	__tier_retry_deferred(set);
-	/* Within the lock: once the set is quiet it may be freed. */
+	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irqrestore(&set->lock, flags);
 	bio->bi_status = status;
@@ -61,7 +61,7 @@ static void passed_down(struct bio *bio)
 	tier_mark_unflushed(u->tier);
 	if (!tier_rejected(u->tier, bio, status))
 		tier_note_error(u->tier, false, status);
-	/* The chunk reads as zeroes whatever the device made of it. */
+	/* The chunk reads as zeroes even if the device failed the discard. */
 	unmap_end(u, true, BLK_STS_OK);
 }
 
@@ -108,7 +108,7 @@ static void unmap_decided(struct tier_set *set, struct tier_op *op, bool committ
 	}
 	spin_lock_irq(&set->lock);
 	__tier_undo_unmap(set, op->chunk, u->word);
-	/* Zeroes written to what was unmapped were acknowledged: a FLUSH must not confirm them. */
+	/* WRITE ZEROES to the unmapped chunk may have been acknowledged: the next FLUSH fails. */
 	__tier_flush_lose(set);
 	spin_unlock_irq(&set->lock);
 	unmap_end(u, false, BLK_STS_IOERR);
@@ -125,7 +125,7 @@ enum tier_discard tier_discard_chunk(struct tier_set *set, struct bio *bio)
 	spin_lock_irq(&set->lock);
 	word = set->map[chunk];
 	t = set->by_id[tier_word_id(word)];
-	/* Looked at under the lock: a change to ro finds the undecided, or is seen here. */
+	/* With the lock held, so that a discard is undecided or sees the change to ro. */
 	if (tier_set_frozen(set)) {
 		status = BLK_STS_IOERR;
 		goto end;
@@ -137,7 +137,7 @@ enum tier_discard tier_discard_chunk(struct tier_set *set, struct bio *bio)
 		goto end;
 	}
 	if (word & TIER_WORD_NEW) {
-		/* Its birth is to be committed before it can be undone. */
+		/* The birth has to be committed before the chunk can be unmapped. */
 		bio_list_add(&set->undecided, bio);
 		spin_unlock_irq(&set->lock);
 		tier_commit_births(set);
@@ -147,7 +147,7 @@ enum tier_discard tier_discard_chunk(struct tier_set *set, struct bio *bio)
 		spin_unlock_irq(&set->lock);
 		return TIER_DISCARD_MOVING;
 	}
-	/* Without waiting: what gives memory back goes on in the same work. */
+	/* GFP_NOWAIT: this very work frees the memory of other discards. */
 	u = mempool_alloc(&set->discards->pool, GFP_NOWAIT);
 	if (!u) {
 		bio_list_add(&set->deferred, bio);

@@ -2,9 +2,9 @@
 /*
  * Flushes of single tiers.
  *
- * Each tier has one flush bio.  Who wants a tier flushed joins the waiters of
- * the next flush; while one is under way the next is sent when it ends.  When a
- * flush ends well, the births whose data it covers go on to the commit.
+ * Each tier has one flush bio.  A waiter waits for the next flush that is sent.  While a
+ * flush is in flight, the next one is sent when it has ended.  When a flush succeeds, the ops
+ * of the births whose data it covers are queued for the commit.
  */
 #include "flush.h"
 
@@ -18,24 +18,24 @@
 struct tier_flusher {
 	struct tier *tier;
 	struct bio bio;
-	bool flushing;			/* it is under way */
-	bool covers_new;		/* writes that no failed flush has covered */
-	bool lost;			/* one failed over such, and no FLUSH has heard of it */
-	bool failed;			/* the one that ended last did */
-	bool again;			/* births came while one was under way */
+	bool flushing;			/* a flush is in flight */
+	bool covers_new;		/* covers writes that no failed flush has covered */
+	bool lost;			/* a flush of such writes failed, not reported yet */
+	bool failed;			/* the flush that ended last failed */
+	bool again;			/* flush_work ran while a flush was in flight */
 	unsigned int nr_failed;		/* since activation */
-	u64 sent_ns;			/* when the last one was sent */
-	struct list_head waiting;	/* struct tier_flush_wait: for the next flush */
-	struct list_head running;	/* for the one that was sent */
+	u64 sent_ns;			/* when the last flush was sent */
+	struct list_head waiting;	/* struct tier_flush_wait, for the next flush */
+	struct list_head running;	/* for the flush in flight */
 	struct list_head births;	/* struct tier_op: data written, not flushed */
 	struct list_head births_flushing;
 	struct bio_list fua_waiting;	/* FUA writes to new chunks, for the next flush */
-	struct bio_list fua_running;	/* for the one that was sent */
+	struct bio_list fua_running;	/* for the flush in flight */
 };
 
 struct tier_flushes {
 	struct tier_set *set;
-	bool lost;			/* as of tiers that are gone; set->lock */
+	bool lost;			/* the same, of tiers that are gone; set->lock */
 	bool timer_armed;		/* set->lock to write */
 	struct delayed_work timer;
 };
@@ -61,7 +61,7 @@ static bool __flush_wanted(const struct tier_flusher *f)
 	return !list_empty(&f->waiting) || !bio_list_empty(&f->fua_waiting);
 }
 
-/* Discards that wait for births of this tier to be committed. */
+/* Takes the discards that wait until births of this tier are committed. */
 static void __take_undecided(struct tier *t, struct bio_list *failed)
 {
 	struct tier_set *set = t->set;
@@ -103,10 +103,10 @@ static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
 
 	f->failed = true;
 	f->nr_failed++;
-	/* What it has dropped may have been written since it was sent. */
+	/* The device may have dropped data that was written after the flush was sent. */
 	f->lost |= f->covers_new || READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
 	list_splice_init(&f->births_flushing, &f->births);
-	/* The timer may have gone by while they were on their way. */
+	/* The timer may have expired while these births were being flushed. */
 	if (!list_empty(&f->births) && t->set->running)
 		__tier_arm_commit_timer(t->set);
 	bio_list_merge(failed, &f->fua_running);
@@ -156,7 +156,7 @@ static void flush_endio(struct bio *bio)
 	if (__flush_wanted(f) || f->again)
 		queue_work(set->wq, &t->flush_work);
 	f->again = false;
-	/* Within the lock: once the set is quiet it may be freed. */
+	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irqrestore(&set->lock, flags);
 
@@ -220,7 +220,7 @@ bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle
 
 	lockdep_assert_held(&t->set->lock);
 	*idle = written && !f->flushing;
-	/* A flush under way covers all if nothing was written since. */
+	/* The flush in flight covers everything if no write has ended since. */
 	if (written)
 		list_add_tail(&wait->list, &f->waiting);
 	else if (f->flushing)
@@ -342,7 +342,7 @@ static void do_commit_timer(struct work_struct *work)
 	bool again;
 
 	spin_lock_irq(&set->lock);
-	/* It is armed again when the set goes on. */
+	/* The resume arms the timer again. */
 	again = births_wait(set) && set->running;
 	fs->timer_armed = again;
 	spin_unlock_irq(&set->lock);
@@ -382,7 +382,7 @@ void tier_flush_births(struct tier *t, struct bio *bio)
 
 	spin_lock_irqsave(&set->lock, flags);
 	bio_list_add(&t->flusher->fua_waiting, bio);
-	/* Within the lock: a flush that is sent already may end the bio, and the set be freed. */
+	/* With the lock held: the bio may end at once, and then the set may be freed. */
 	queue_work(set->wq, &t->flush_work);
 	spin_unlock_irqrestore(&set->lock, flags);
 }

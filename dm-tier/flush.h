@@ -18,7 +18,7 @@ static inline void tier_mark_unflushed(struct tier *t)
 		WRITE_ONCE(t->unflushed, TIER_UNFLUSHED);
 }
 
-/* Someone who waits for a flush of one tier; fn may be called from irq. */
+/* Waits for a flush of one tier; fn may be called from an interrupt. */
 struct tier_flush_wait {
 	struct list_head list;
 	void (*fn)(struct tier_flush_wait *wait, blk_status_t status);
@@ -27,9 +27,9 @@ struct tier_flush_wait {
 /* Flushes one tier; wait->fn is called when done.  Process context. */
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
 /*
- * Waits for the flush that covers all writes to the tier that have ended.  False: there is
- * nothing to wait for.  *idle: the caller shall call tier_flush_send(), or queue the
- * tier's flush_work, which does.
+ * Waits for a flush that covers all ended writes to the tier.  False: everything is flushed.
+ * If *idle, no flush is in flight, and the caller has to call tier_flush_send() or to queue
+ * the tier's flush_work.
  */
 bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle);
 /* Sends a flush if one is wanted and none is under way.  May block. */
@@ -38,41 +38,41 @@ void tier_flush_send(struct tier *t);
 int tier_flush_all(struct tier_set *set);
 bool __tier_flushing(struct tier_set *set);
 
-/* A first write's data is on the tier: its op is queued once a flush has made it durable. */
+/* The data of a first write is on the tier: queues the op after the next flush. */
 void __tier_flush_then_commit(struct tier *t, struct tier_op *op);
 /* New chunks are committed within a second of this. */
 void tier_arm_commit_timer(struct tier_set *set);
 void __tier_arm_commit_timer(struct tier_set *set);
-/* Suspended: it is armed again when the set goes on. */
+/* While suspended; the resume arms the timer again. */
 void tier_stop_commit_timer(struct tier_set *set);
-/* Puts the first writes of all tiers on their way into the metadata now. */
+/* Starts the flushes that first writes wait for, and so their commit. */
 void tier_commit_births(struct tier_set *set);
-/* Written chunks that no flush has made durable; set->lock held, or suspended. */
+/* Whether first writes wait for a flush; set->lock held, or suspended. */
 bool tier_births_unflushed(struct tier_set *set);
-/* These, or such as no metadata has had room for; likewise. */
+/* Whether first writes wait for a flush or for metadata space; likewise. */
 bool tier_births_pending(struct tier_set *set);
-/* Whether the tier fails to flush, and has such chunks. */
+/* Whether the last flush of the tier failed and first writes wait for the next one. */
 bool __tier_births_stuck(struct tier *t);
-/* Hands the ops of these back, as they are given up; suspended. */
+/* Moves the ops that wait for a flush to the list: they are given up.  Suspended. */
 void tier_give_up_births(struct tier *t, struct list_head *ops);
 /* Completes a FUA write once the tier is flushed and its new chunks are committed.  Any context. */
 void tier_flush_births(struct tier *t, struct bio *bio);
 
 /* The flush that ended last failed. */
 bool tier_flush_failed(const struct tier *t);
-/* How many failed since activation. */
+/* Number of flushes that failed since activation. */
 unsigned int tier_failed_flushes(const struct tier *t);
-/* The flush that ended last failed, and no other is under way. */
+/* The flush that ended last failed, and none is in flight. */
 bool __tier_flush_fails(const struct tier *t);
-/* One is under way for so long that the tier may be dead. */
+/* A flush has been in flight for TIER_STALL_NS. */
 bool __tier_flush_hangs(const struct tier *t);
 
-/* What has been acknowledged is lost: the next FLUSH is to fail. */
+/* Acknowledged data is lost: the next FLUSH fails. */
 void __tier_flush_lose(struct tier_set *set);
 /*
- * Whether a flush failed that nobody who is told had asked for; it is told now.  A device
- * may drop what it could not write, and take the next flush as if nothing had been: as
- * with fsync(), the first to ask afterwards hears of it.
+ * Whether a flush has failed that no FLUSH waited for; the caller reports the failure, and it
+ * is forgotten.  A device may drop the data that it could not write and complete the next
+ * flush without an error.  So the first FLUSH afterwards has to fail, as fsync() does.
  */
 bool __tier_flush_lost(struct tier_set *set);
 

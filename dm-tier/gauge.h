@@ -8,11 +8,11 @@
 extern const struct tier_room tier_gauge_room;
 
 /*
- * Takes in what I/O has been sampled since the last call; of the mover.  True: latency_guard
- * is on, and a tier has become slower than it allows while something was moved.
+ * Takes in the samples since the last call; of the mover.  True: a tier was slower during moves
+ * than latency_guard allows.
  */
 bool tier_gauge_look(struct tier_set *set);
-/* A copy of a chunk's worth of sectors took so long, shared by that many at once. */
+/* A chunk was copied in ns while `sharing` moves were in flight. */
 void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns, unsigned int sharing);
 
 /* Means; 0 = unknown. */

@@ -10,16 +10,16 @@ void tier_health_init(struct tier_set *set);
 /* Wakes who waits for an event of the device.  Any context. */
 void tier_set_event(struct tier_set *set);
 
-/* Falls to a mode, from which only tier_set_recover() leads back.  Process context. */
+/* Lowers the mode; only tier_set_recover() raises it.  Process context. */
 void tier_set_mode(struct tier_set *set, enum tier_mode mode, const char *why);
-/* Back to rw, by what mends it alone: room for the metadata, or an activation. */
+/* Raises the mode to rw: the metadata has room again, or the set is activated. */
 void tier_set_recover(struct tier_set *set, const char *why);
 /* Whether the set is ro for want of metadata space and nothing else. */
 bool tier_set_full(struct tier_set *set);
 
-/* The bio failed as its device turned out not to know the command: the device has not. */
+/* The bio failed only because its device turned out not to know the command. */
 bool tier_rejected(struct tier *t, struct bio *bio, blk_status_t status);
-/* A tier failed; with write nothing is placed there any more.  Any context. */
+/* I/O to a tier failed.  After a failed write no chunk is placed there.  Any context. */
 void tier_note_error(struct tier *t, bool write, blk_status_t status);
 
 #endif /* DM_TIER_HEALTH_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What wakes the works of a set: bios that are put aside for them, and changes that they
- * wait for.  Nothing here waits.
+ * Wakes the works of a set: puts bios aside for them, and tells them of changes that they
+ * wait for.  No function here sleeps.
  */
 #ifndef DM_TIER_KICK_H
 #define DM_TIER_KICK_H
@@ -9,17 +9,16 @@
 #include "core.h"
 
 /*
- * Whether the submitter asked for BLK_STS_AGAIN where its bio would have to wait, and
- * can wait elsewhere.  A polled bio would be tried again with the same mark: by
- * device-mapper from a work, on 6.1 also by a worker of io_uring, whose bio has lost
- * REQ_POLLED where the device cannot be polled.  Threads of the kernel and those workers
+ * Whether a bio that would have to wait ends with BLK_STS_AGAIN instead: the submitter set
+ * REQ_NOWAIT, and repeats the bio from a context that may wait.  A polled bio is repeated
+ * with the same flag, by a work of device-mapper, and on 6.1 by a worker of io_uring, whose
+ * bio has lost REQ_POLLED if the device cannot be polled.  Kernel threads and these workers
  * are the tasks that have a worker_private.
  *
- * A part of a bio that was split, at a chunk or at what a tier takes at once, does not
- * hear of it either, nor does what looks like one: the first part is as long as may be, or
- * ends with its chunk; the others do not begin with the first page.  Where another part is
- * under way, the bio ends in an interrupt, from which io_uring (6.1, 6.12) tries nothing
- * again but hands the error to the program.
+ * A part of a split bio does not end with BLK_STS_AGAIN: while another part is in flight, the
+ * error reaches io_uring (6.1, 6.12) in an interrupt, and io_uring passes it to the program.
+ * Bios are split at chunks and at max_sectors.  So a bio counts as a part if it is as long as
+ * max_sectors, ends at the end of its chunk, or does not begin with its first page.
  */
 static inline bool tier_wants_again(const struct tier_set *set, const struct bio *bio)
 {
@@ -30,8 +29,8 @@ static inline bool tier_wants_again(const struct tier_set *set, const struct bio
 }
 
 /*
- * Lists a bio that a work will submit: the work may wait, and nobody polls the queue
- * that it will be in.  Who polls for the bio itself finds it ended all the same.
+ * Lists a bio that a work will submit.  The work may wait, and nobody polls the queue that the
+ * bio will be in.  Whoever polls for the bio itself still sees that it has ended.
  */
 static inline void tier_put_aside(struct bio_list *list, struct bio *bio)
 {
@@ -40,25 +39,25 @@ static inline void tier_put_aside(struct bio_list *list, struct bio *bio)
 	bio_list_add(list, bio);
 }
 
-/* The io work takes a bio that cannot be mapped at once; DM_MAPIO_SUBMITTED.  Any context. */
+/* The io work takes a bio that cannot be mapped at once.  DM_MAPIO_SUBMITTED.  Any context. */
 int tier_defer_bio(struct tier_set *set, struct bio *bio);
-/* Bios that were held back find their way by the map as it is now; empties the list. */
+/* The io work looks up these bios, which were held back; empties the list. */
 void __tier_defer_bios(struct tier_set *set, struct bio_list *bios);
-/*
- * Memory has come back, or will not: the io work tries again what had to wait.
- * set->lock has been held since the wait began.
- */
+/* The io work tries again the bios that had to wait for memory. */
 void __tier_retry_deferred(struct tier_set *set);
-/* First writes that found no place try again. */
+/* The io work tries again the first writes that found no place. */
 void __tier_wake_starved(struct tier_set *set);
 
-/* Something can be moved now, or is to be looked at.  Any context. */
+/* The mover looks for moves at once.  Any context. */
 void tier_kick_mover(struct tier_set *set);
-/* The mover looks soon, also while the set is suspended, at what waits for a device or memory. */
+/*
+ * The mover looks within a second at what waits for a device or memory, also while the set is
+ * suspended.
+ */
 void tier_watch_stalls(struct tier_set *set);
 /* Chunks may lie where a pin or an evacuation does not want them.  Any context. */
 void tier_mark_astray(struct tier_set *set);
-/* A pin or a request that kept chunks where they are may have gone. */
+/* A pin or a request that kept chunks in their tier may have ended. */
 void __tier_chunks_may_go(struct tier_set *set);
 
 #endif /* DM_TIER_KICK_H */

@@ -16,7 +16,7 @@
 #include "flush.h"
 #include "health.h"
 
-/* Bios for one tier that works of the set submit. */
+/* Bios that the set itself submits to one tier. */
 struct tier_outbox {
 	struct tier *tier;
 	struct bio_list bios;		/* set->lock */
@@ -54,13 +54,13 @@ void tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
 		return;
 	if (write)
 		tier_mark_unflushed(t);
-	/* Readahead may fail at any time: a dm device that is suspended refuses it. */
+	/* A failed readahead says nothing of the tier: a suspended dm device fails it. */
 	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio, status))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (io->guard)
 		io->guard->write_ended(set, io->guard, io);
 	if (unlikely(io->sampled)) {
-		/* Not by `+=`, as another bio may end in an interrupt. */
+		/* Not by `+=`: an interrupt may end another bio in between. */
 		this_cpu_add(t->stats->sampled_ns, ktime_get_ns() - io->start_ns);
 		this_cpu_inc(t->stats->sampled);
 	}
@@ -69,8 +69,8 @@ void tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
 }
 
 /*
- * FUA to a chunk that is not committed yet: the data is not reachable after a
- * power cut until the chunk is, so the bio waits for that.
+ * A FUA write to a chunk that is not committed yet: after a power cut the data can be reached
+ * only if the chunk is committed, so the bio waits for the commit.
  */
 static void fua_endio(struct bio *bio)
 {
@@ -86,9 +86,8 @@ static void fua_endio(struct bio *bio)
 }
 
 /*
- * A device that turned out not to know discards is from then on one that none are
- * passed down to.  The other tiers may: device-mapper, if it heard of this, would
- * take discards from the whole set.
+ * A device that turned out not to know discards gets no more of them.  The error stays here:
+ * device-mapper would stop discards of the whole set, though other tiers know them.
  */
 static void discard_endio(struct bio *bio)
 {
@@ -129,9 +128,8 @@ static void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 
 }
 
 /*
- * Submitting blocks when a device has no request left.  What the set's works
- * have to submit goes through a work of each tier, so that a device that hangs
- * holds up nobody else's.
+ * Submitting blocks if the device has no request left.  So each tier has a work that submits
+ * the bios of the set's works: a tier that hangs does not hold up bios for others.
  */
 static void do_outbox(struct work_struct *work)
 {
@@ -162,7 +160,7 @@ void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 p
 	tier_post(t, bio);
 }
 
-/* The place is known; the reader of the tier's SRCU stays until tier_left(). */
+/* Points the bio at its place.  The reader of the tier's SRCU stays until tier_left(). */
 static enum tier_route send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io,
 				     struct tier *t, u64 word)
 {
@@ -213,8 +211,8 @@ again:
 		goto again;
 	}
 	/*
-	 * The mode is set before a move that nobody knows the outcome of lets go of its
-	 * word: who has read that word sees the mode.
+	 * If the outcome of a move is unknown, the mode falls before the word loses MOVING:
+	 * whoever has read that word sees the mode.
 	 */
 	smp_rmb();
 	if (unlikely(write && READ_ONCE(set->mode) == TIER_MODE_FAIL)) {
@@ -224,7 +222,7 @@ again:
 	return send_to_place(set, bio, io, t, word);
 }
 
-/* A guarded write keeps the move, so that neither its word nor the mode is looked at again. */
+/* A guarded write keeps its move from ending, so the word and the mode need no second look. */
 enum tier_route tier_map_guarded(struct tier_set *set, struct bio *bio, u64 word,
 				 struct tier_guard *guard)
 {

@@ -68,7 +68,7 @@ static int parse_rank(struct call *c, const char *word, struct tier **t)
 	return 0;
 }
 
-/* Commits a change of the metadata; one that failed half-way is settled. */
+/* Commits a change of the metadata; settles a change that failed half-way. */
 static int commit_change(struct tier_set *set, int r)
 {
 	return r ? tier_settle_error(set, r) : tier_commit_now(set);
@@ -97,7 +97,7 @@ static int set_pause(struct call *c, bool paused)
 		info.flags ^= TIER_SB_PAUSED;
 		tier_metadata_set_info(set->metadata, &info);
 		r = tier_commit_now(set);
-		/* Refused, it would be written with whatever is committed next. */
+		/* If refused, the flag is taken back, or the next commit would write it. */
 		info.flags ^= TIER_SB_PAUSED;
 		if (r)
 			tier_metadata_set_info(set->metadata, &info);
@@ -152,7 +152,7 @@ static int set_policy_key(struct call *c, const char *key, const char *word)
 	return 0;
 }
 
-/* Returns what was there. */
+/* Returns the old value. */
 static u64 exchange_tier_value(struct tier_meta_tier *rec, int i, u64 value)
 {
 	u64 old;
@@ -254,7 +254,7 @@ static int do_migrate(struct call *c)
 	return tier_request_migration(c->set, first, nr, to, reason);
 }
 
-/* The pins of a chunk are what the metadata says: those of a failed commit go. */
+/* Takes the pin of a chunk from the metadata again, after a failed commit. */
 static int restore_pin(void *context, u32 chunk, u64 entry)
 {
 	struct tier_set *set = context;
@@ -291,7 +291,7 @@ static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned in
 	for (i = first; i - first < nr; i++) {
 		if (tier_word_pin(tier_get_word(set, i)) == pin)
 			continue;
-		/* The place in core may be one that is still to be committed, or undone. */
+		/* Only the pin: the place in core may not be committed yet. */
 		r = tier_metadata_set_pin(set->metadata, i, pin);
 		if (r)
 			return r;
@@ -312,14 +312,14 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 
 	while (!r && done < nr) {
 		batch = min_t(u32, nr - done, TIER_SMALL_BATCH);
-		/* Others who wait for a commit get their turn in between. */
+		/* Between batches other commits get their turn. */
 		mutex_lock(&set->commit);
 		r = tier_set_frozen(set) ? -EROFS :
 		    change_pin_batch(set, first + done, batch, pin);
 		done += batch;
 		if (r || done == nr)
 			r = commit_change(set, r);
-		/* Refused at the first batch, nothing has changed. */
+		/* If the first batch was refused, nothing has changed. */
 		if (r && (r != -EROFS || done > batch) && set->needs_check)
 			tier_metadata_load_map(set->metadata, restore_pin, set);
 		mutex_unlock(&set->commit);
@@ -356,7 +356,7 @@ static int do_unpin(struct call *c)
 	r = parse_range(c, &first, &nr) ? : change_pins(c->set, first, nr, 0);
 	if (r)
 		return r;
-	/* They may make room for others now. */
+	/* Unpinned chunks may make room for others. */
 	tier_mark_astray(c->set);
 	tier_kick_mover(c->set);
 	return 0;
@@ -381,7 +381,7 @@ static int do_evacuate(struct call *c)
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		/* What could not be moved is tried once more. */
+		/* Chunks that could not be moved are tried once more. */
 		tier_forget_all_missed(set);
 		tier_mark_astray(set);
 		tier_kick_mover(set);
@@ -411,7 +411,7 @@ static int do_evacuate(struct call *c)
 	return 0;
 }
 
-/* Not stored: what is done by then stays done, and the tool asks again. */
+/* Not stored: after an activation tierctl sends the message again. */
 static int do_revert(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -459,7 +459,7 @@ static int do_admit(struct call *c)
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		/* Nothing is placed there before that is sure. */
+		/* No chunk is placed there before the commit. */
 		rec = t->rec;
 		rec.flags &= ~TIER_RECORD_EVACUATE;
 		r = write_record(set, &rec);
@@ -591,7 +591,7 @@ static int do_reserve_snap(struct call *c)
 		return -EROFS;
 	tier_commit_births(set);
 	mutex_lock(&set->commit);
-	/* Heat that cannot be read has changed nothing. */
+	/* If the heat cannot be read, nothing was changed. */
 	r = tier_metadata_save_heat(set->metadata, set->heat);
 	if (!r)
 		r = tier_metadata_reserve_snap(set->metadata);
@@ -610,11 +610,11 @@ static int do_release_snap(struct call *c)
 	struct tier_set *set = c->set;
 	int r;
 
-	/* What a snapshot keeps may be all that a full set lacks. */
+	/* The blocks of a snapshot may be all the space that a full set lacks. */
 	if (tier_set_frozen(set) && !tier_set_full(set))
 		return -EROFS;
 	mutex_lock(&set->commit);
-	/* One that is damaged, or cannot be read, stays as it is; the set is none the worse. */
+	/* A damaged or unreadable snapshot stays as it is and does not harm the set. */
 	r = tier_settle_error(set, tier_metadata_release_snap(set->metadata));
 	mutex_unlock(&set->commit);
 	if (!r && tier_set_full(set))

@@ -35,12 +35,12 @@
 #include "trace.h"
 
 /*
- * After this many passes over the chunk, writes are let through one piece for so
- * many copied, so that the dirty ones become fewer.
+ * After this many passes over the chunk, writes may dirty only one piece for PRESSING_SHARE
+ * copied pieces, so that fewer pieces are dirty after each pass.
  */
 #define PASSES_UNTIL_PRESSING	4
 #define PRESSING_SHARE		4
-/* Pieces: one that is as large as the chunk must not hold the others up for all of a copy. */
+/* Pieces that one write is charged for at most: a huge write must not stop all others. */
 #define MOST_CHARGED		(STEP_PIECES * PRESSING_SHARE)
 
 #define STEP_PIECES	16	/* copied at once: 1 MiB */
@@ -48,7 +48,7 @@
 struct tier_moves {
 	/* set->lock */
 	struct list_head list;		/* struct tier_migration */
-	DECLARE_HASHTABLE(hash, 6);	/* those that guard their chunk, by chunk */
+	DECLARE_HASHTABLE(hash, 6);	/* moves that guard their chunk, by chunk */
 };
 
 /* A migration under way. */
@@ -61,9 +61,9 @@ struct tier_migration {
 	u64 from_place, to_place;
 	u32 chunk;
 	enum tier_reason reason;
-	bool proposed;			/* by the policy: it is told the end */
+	bool proposed;			/* by the policy, which is told when the move ends */
 	struct dm_kcopyd_client *copier;
-	struct tier_request *request;	/* that it is part of, or NULL */
+	struct tier_request *request;	/* that asked for the move, or NULL */
 	void (*step)(struct tier_migration *m);	/* what its work does next */
 	struct delayed_work work;
 
@@ -145,7 +145,7 @@ static void guarded_write_end(struct tier_set *set, struct tier_guard *guard, st
 		m->waiting_for_writers = false;
 		next_step(m, step_last);
 	} else if (m->waiting_for_writers) {
-		/* The device answers: the next ones wait again, or there would be no last one. */
+		/* The device answers: hold writes again, or the writers would never end. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
 	}
@@ -213,7 +213,7 @@ void tier_cancel_migrations(struct tier_set *set)
 	spin_unlock_irq(&set->lock);
 }
 
-/* Sends held bios on; they find their way by the map as it is now. */
+/* The io work looks the held bios up again. */
 static void release_held(struct tier_migration *m)
 {
 	spin_lock_irq(&m->set->lock);
@@ -236,7 +236,7 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 	bool go_on;
 
 	spin_lock_irqsave(&set->lock, flags);
-	/* What a flush before this one could not write, the device may have dropped. */
+	/* After an earlier flush failed, the device may have dropped data of the copy. */
 	if (!status && tier_failed_flushes(m->to) != m->failed_flushes)
 		status = BLK_STS_IOERR;
 	m->error = blk_status_to_errno(status);
@@ -247,7 +247,7 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 		__tier_queue_op(set, &m->op);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
-	/* Else it belongs to the commit. */
+	/* Otherwise the commit may free m. */
 	if (!go_on)
 		next_step(m, step_abort);
 }
@@ -262,8 +262,8 @@ static bool hangs(struct tier_migration *m)
 }
 
 /*
- * Writes do not wait for a device that does not answer: the move is given up, and its
- * destination's place kept until the device does.
+ * Writes do not wait for a device that does not answer: the move is given up.  The place on
+ * its destination stays taken until the device answers.
  */
 void tier_release_held(struct tier_set *set)
 {
@@ -271,7 +271,7 @@ void tier_release_held(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->moves->list, list) {
-		/* One that has ended is none of the chunk's any more. */
+		/* A move that has ended no longer guards the chunk. */
 		if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
 		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD) ||
 		    !hangs(m))
@@ -284,7 +284,7 @@ void tier_release_held(struct tier_set *set)
 	spin_unlock_irq(&set->lock);
 }
 
-/* One of the two may be dead: what else there is to move goes first. */
+/* One of the two tiers may be dead: moves between other tiers go first. */
 static bool __pair_hangs(struct tier_set *set, const struct tier *from,
 			 const struct tier *to)
 {
@@ -331,9 +331,9 @@ unsigned int __tier_busy_migrations(struct tier_set *set)
 }
 
 /*
- * The reserve is for moves.  Where a tier takes nothing, as it fails or is being emptied, there
- * need not be as many places; and for moves that hang, or places that a discard leaves, the
- * others do not stand still.
+ * Moves may use the reserve only.  If a tier is not open, as it fails or is evacuated, there
+ * may be too few places for all chunks anyway, and moves go on.  Neither a move that hangs
+ * nor a place that a discard is about to free stops other moves.
  */
 bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
 {
@@ -363,7 +363,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	u64 word;
 	int r = 0;
 
-	/* The mover, which must not wait: reclaim may want writes that it alone releases. */
+	/* GFP_NOWAIT: reclaim may wait for writes that only the mover releases. */
 	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOWAIT | __GFP_NOWARN);
 	if (!m)
 		return -ENOMEM;
@@ -376,7 +376,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	}
 	m->from = set->by_id[tier_word_id(word)];
 	m->from_place = tier_word_place(word);
-	/* One that is about to leave can be asked for once it has left. */
+	/* A chunk that is leaving this tier can be moved back once it has left. */
 	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place) &&
 	    !(word & TIER_WORD_MOVING)) {
 		r = -ENOENT;
@@ -464,7 +464,7 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 
 	for (piece = first; piece < end; piece++)
 		clear_bit(piece, m->dirty);
-	/* Taken off before the copy reads; pairs with guarded_write_end(). */
+	/* The bits are cleared before the copy reads; pairs with guarded_write_end(). */
 	smp_mb__after_atomic();
 
 	from.bdev = m->from->bdev;
@@ -477,7 +477,7 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, from.count);
-	/* What the policy proposed has paid for its first pass. */
+	/* The first pass of a proposed move was charged when it started. */
 	if (!m->proposed || m->copied_pieces > m->nr_pieces)
 		tier_wear_take(set, m->to, from.count);
 	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
@@ -498,7 +498,7 @@ static bool copy_run(struct tier_migration *m)
 	return true;
 }
 
-/* So does one whose destination takes nothing any more: it fails, or is to be emptied. */
+/* A move also stops if its destination is closed: the tier fails or is evacuated. */
 static bool shall_stop(struct tier_migration *m)
 {
 	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set) ||
@@ -506,8 +506,8 @@ static bool shall_stop(struct tier_migration *m)
 }
 
 /*
- * Holds writes if they need not wait for more than a step's pieces: those that are dirty,
- * and those that will be when the writes in flight have ended.  *ready: none is.
+ * Holds writes if no more than one step's pieces are left: the dirty ones, and those that the
+ * writes in flight will dirty.  *ready: no write is in flight.
  */
 static bool hold_writes(struct tier_migration *m, bool *ready)
 {
@@ -529,7 +529,7 @@ static bool hold_writes(struct tier_migration *m, bool *ready)
 	return few;
 }
 
-/* Unless the move has been given up meanwhile. */
+/* Lets writes through by quota, unless the move was given up. */
 static void press(struct tier_migration *m)
 {
 	spin_lock_irq(&m->set->lock);
@@ -547,7 +547,7 @@ static void step_copy(struct tier_migration *m)
 	if (!m->copier)
 		m->copier = tier_copier(set, m->from, m->to);
 	if (!m->copier) {
-		/* As if by a suspend: who asked for it will ask again. */
+		/* Ends like a move that a suspend stopped: it will be asked for again. */
 		m->cancelled = true;
 		m->stopped = true;
 	}
@@ -555,10 +555,10 @@ static void step_copy(struct tier_migration *m)
 		step_abort(m);
 		return;
 	}
-	/* One that holds writes back does not wait for its budget; the next one pays. */
+	/* A move that holds writes back does not wait for its budget; the next move does. */
 	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set);
 	if (wait) {
-		/* Not long: a cancel is looked for when the wait is over. */
+		/* A short wait, as a cancel is noticed only afterwards. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		queue_delayed_work(set->wq, &m->work, min(wait, HZ / 10UL));
 		return;
@@ -568,13 +568,13 @@ static void step_copy(struct tier_migration *m)
 		m->quota = min_t(int, m->quota + m->last_run, STEP_PIECES);
 		m->last_run = 0;
 		spin_unlock_irq(&set->lock);
-		/* Those that still do not fit are held again. */
+		/* Writes that exceed the quota are held again. */
 		release_held(m);
 	}
 	if (copy_run(m))
 		return;
 
-	/* A pass is over, if there was something to copy. */
+	/* If pieces were copied, a pass over the chunk has ended. */
 	m->passes += !!m->next_piece;
 	m->next_piece = 0;
 	if (hold_writes(m, &ready)) {
@@ -585,8 +585,8 @@ static void step_copy(struct tier_migration *m)
 	if (m->passes >= PASSES_UNTIL_PRESSING)
 		press(m);
 	/*
-	 * With nothing to copy, there is nothing to do until a write ends.  If it is waited for
-	 * as it writes more than it was charged for, others are let through meanwhile.
+	 * Without a dirty piece there is nothing to do until a write ends.  If the writes in flight
+	 * were charged for less than they write, other writes are let through meanwhile.
 	 */
 	empty = bitmap_empty(m->dirty, m->nr_pieces);
 	if (empty && READ_ONCE(m->writing) > READ_ONCE(m->writers) * MOST_CHARGED)
@@ -594,7 +594,7 @@ static void step_copy(struct tier_migration *m)
 	queue_delayed_work(set->wq, &m->work, empty);
 }
 
-/* No write is in flight and none comes: copies what is left. */
+/* No write is in flight, and new ones are held: copies the last pieces. */
 static void step_last(struct tier_migration *m)
 {
 	if (shall_stop(m)) {
@@ -610,7 +610,7 @@ static void step_last(struct tier_migration *m)
 			return;
 		}
 	}
-	/* Nobody was told that the copy is there. */
+	/* No sender was told that the copy is written. */
 	cmpxchg(&m->to->unflushed, 0, TIER_UNFLUSHED_TOLD);
 	tier_flush_tier(m->to, &m->flush);
 }
@@ -628,7 +628,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	struct tier_migration *m = container_of(op, struct tier_migration, op);
 
 	if (!committed) {
-		/* Once the metadata has room again it is still to be done. */
+		/* If the metadata is full, the move is tried again later. */
 		if (!tier_set_full(set))
 			m->error = -EIO;
 		next_step(m, step_abort);
@@ -651,7 +651,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	tier_kick_mover(set);
 }
 
-/* Who asked for it hears that it has ended. */
+/* Tells the policy or the request that the move has ended. */
 static void tell_end(struct tier_migration *m, bool moved)
 {
 	unsigned int sharing = max(1U, READ_ONCE(m->set->nr_migrations));
@@ -682,7 +682,7 @@ static void finish(struct tier_migration *m, bool moved)
 	set->nr_migrations--;
 	__tier_wake_starved(set);
 	tier_kick_mover(set);
-	/* Within the lock: once the set is quiet it may be freed. */
+	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irq(&set->lock);
 	kfree(m);
@@ -697,12 +697,12 @@ static void step_abort(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 
-	/* Without memory to note it, it will be tried again; held writes do not wait for any. */
+	/* Without memory for the note the move is tried again; held writes do not wait. */
 	if (m->error)
 		tier_note_copy_failed(set, m->chunk);
 	spin_lock_irq(&set->lock);
 	if (m->writers) {
-		/* They know this migration; its last one comes back here. */
+		/* These writes point to m; the end of the last one leads back here. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
 		m->waiting_for_writers = true;

@@ -28,18 +28,18 @@
 #define VICTIM_TRIES		64
 #define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
 
-/* All of the mover's work, unless it says so. */
+/* Used by the mover's work alone, or while suspended. */
 struct tier_mover {
-	u32 astray_cursor;		/* where the pass over all chunks is */
+	u32 astray_cursor;		/* the next chunk of the pass over all chunks */
 	u32 astray_pass_seq;		/* set->astray_seq when it began */
-	bool astray_found;		/* it has met one */
+	bool astray_found;		/* the pass has found a chunk astray */
 	u64 backoff_until;		/* ns: the latency guard holds the policy back */
 	struct tier_view views[TIER_MAX_TIERS];
 };
 
 /*
- * A free slot among migration_depth, and a place that no first write wants.  Migrations that
- * hang on a dead tier do not count, so that they do not stop those between the others.
+ * Whether fewer than migration_depth moves are busy and a move would not take the place of a
+ * first write.  Moves that hang on a dead tier do not count: moves between other tiers go on.
  */
 static bool slot_free(struct tier_set *set)
 {
@@ -56,7 +56,7 @@ static bool slot_free(struct tier_set *set)
 
 /* ---- requests ---- */
 
-/* The tier that a chunk displaced from `from` goes to: the nearest with room that answers. */
+/* The tier for chunks that have to leave `from`: the nearest one with room that answers. */
 static struct tier *refuge(struct tier_set *set, const struct tier *from)
 {
 	struct tier *t, *hangs = NULL;
@@ -80,7 +80,7 @@ static struct tier *refuge(struct tier_set *set, const struct tier *from)
 	return hangs;
 }
 
-/* May a chunk leave this tier for another one?  *later: not now, but soon. */
+/* Whether a chunk may leave this tier.  *later: it may soon. */
 static bool movable(struct tier_set *set, u32 chunk, u8 id, bool *later)
 {
 	u64 word = tier_get_word(set, chunk);
@@ -94,13 +94,13 @@ static bool movable(struct tier_set *set, u32 chunk, u8 id, bool *later)
 	return false;
 }
 
-/* Whether a look at all chunks found none that may make room, and nothing has changed since. */
+/* Whether a scan found no chunk that may leave the tier, and nothing has changed since. */
 static bool stuck(const struct tier *t)
 {
 	return t->stuck_seq == READ_ONCE(t->room_seq);
 }
 
-/* Starts to move something unpinned away from a full tier.  0, -ENOSPC, or try again. */
+/* Starts to move an unpinned chunk away from a full tier.  0, -ENOSPC, or -EAGAIN. */
 static int make_room(struct tier_set *set, struct tier *t)
 {
 	struct tier *to = refuge(set, t);
@@ -113,7 +113,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 
 	if (tier_departures(set, t))
 		return 0;
-	/* To look at all chunks takes its time: not again before something has changed. */
+	/* A scan of all chunks takes long and is repeated only after a change. */
 	if (!to || stuck(t))
 		return -ENOSPC;
 	for (tries = 0; !found && tries < VICTIM_TRIES; tries++) {
@@ -121,7 +121,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 			break;
 		found = movable(set, chunk, t->rec.id, &later);
 	}
-	/* The policy has no opinion: the first that may go, from a random start. */
+	/* The policy names no chunk: takes the first one that may leave, from a random start. */
 	if (!found) {
 		u32 start = get_random_u32() % set->nr_chunks;
 
@@ -132,7 +132,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 				cond_resched();
 		}
 	}
-	/* A suspend cut the look short: that says nothing of those it did not come to. */
+	/* A suspend cut the scan short: other chunks may be able to leave. */
 	if (!found && !READ_ONCE(set->running))
 		return -EAGAIN;
 	if (!found && later) {
@@ -144,11 +144,11 @@ static int make_room(struct tier_set *set, struct tier *t)
 		return -ENOSPC;
 	}
 	r = tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
-	/* It has gone meanwhile, or `to` was closed: that says nothing of who needs the room. */
+	/* The chunk has gone, or `to` was closed: another chunk may leave. */
 	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
 }
 
-/* The occupant of a chunk's home moves away: elsewhere, or within the tier. */
+/* Moves the chunk away that lies on the place of another one: to another tier, or within t. */
 static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 {
 	struct tier *to;
@@ -164,7 +164,7 @@ static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 		u64 elsewhere = TIER_NO_PLACE;
 
 		if (to == t) {
-			/* Claimed by number: a chunk may move within its tier only so. */
+			/* A move within a tier needs the number of a free place. */
 			spin_lock_irq(&set->lock);
 			elsewhere = __tier_alloc_place(t);
 			if (elsewhere != TIER_NO_PLACE)
@@ -262,7 +262,7 @@ static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *rea
 	leaves = READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE;
 	if (pin && pin - 1 != at->rec.id) {
 		to = set->by_id[pin - 1];
-		/* One that has to leave anyway does not wait where nobody makes room. */
+		/* A chunk of an evacuated tier does not wait for room on the tier of its pin. */
 		if (to && tier_open(to) &&
 		    !(leaves && (stuck(to) || tier_pair_hangs(set, at, to)))) {
 			*reason = TIER_REASON_PIN;
@@ -277,8 +277,8 @@ static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *rea
 }
 
 /*
- * The last copy of this chunk failed; another try waits for a message.  That is noted before
- * the word says that the chunk no longer moves, so it is to be asked after the word was read.
+ * The last copy of this chunk failed, and only a message starts another one.  The failure is
+ * noted before the word loses MOVING, so the word has to be read before the note.
  */
 static bool given_up(struct tier_set *set, u32 chunk)
 {
@@ -286,7 +286,7 @@ static bool given_up(struct tier_set *set, u32 chunk)
 	return tier_copy_failed(set, chunk);
 }
 
-/* What cannot become durable cannot leave either, until its commit takes the note away. */
+/* A chunk that its tier cannot flush cannot leave; the commit of the chunk takes the note away. */
 static void give_up_unflushed(struct tier_set *set, u32 chunk)
 {
 	u64 word;
@@ -299,7 +299,7 @@ static void give_up_unflushed(struct tier_set *set, u32 chunk)
 	spin_unlock_irq(&set->lock);
 }
 
-/* The end of a pass: was there nothing left to do, and is nothing new? */
+/* The pass has ended.  If it found no chunk astray and nothing has changed, none is. */
 static void end_astray_pass(struct tier_set *set)
 {
 	set->mover->astray_cursor = 0;
@@ -438,10 +438,10 @@ static void start_moves(struct tier_set *set)
 			started = next_proposal(set);
 	}
 	evacuation_progress(set);
-	/* Requests and pins that wait for room, a commit or their turn. */
+	/* Requests and pins may wait for room, a commit or their turn. */
 	spin_lock_irq(&set->lock);
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
-		/* Astray chunks that cannot move now; whatever changes that kicks. */
+		/* Chunks astray may be unable to move now; a change kicks the mover. */
 		again = set->astray;
 		if (!set->mover->astray_cursor)
 			ms = IDLE_SCAN_MS;
@@ -460,7 +460,7 @@ static void do_mover(struct work_struct *work)
 	bool crowded;
 
 	WRITE_ONCE(set->observe_armed, 0);
-	/* First, as to look for what can be moved may take a while. */
+	/* Before the search for moves, which may take long. */
 	tier_release_held(set);
 	spin_lock_irq(&set->lock);
 	__tier_retry_deferred(set);

@@ -47,11 +47,11 @@ static int size_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 }
 
 /*
- * The next two are asked of a tier that joins, of one that comes back and of one in use: a
- * disk may have been changed while it was away, or copied to another one.
+ * The next two functions check a tier that joins, one that comes back and one in use: a disk
+ * may have been changed while it was away, or copied to another disk.
  *
- * What is above the set has been laid out for blocks of the set's size.  A tier of larger
- * ones would fail the smaller requests, or worse.
+ * File systems on the set were made for the set's block size.  A tier with larger blocks
+ * would fail smaller requests.
  */
 static int check_blocks(struct tier_plan *plan, unsigned int rank, struct block_device *bdev,
 			bool joins)
@@ -87,7 +87,7 @@ int tier_device_unfit(const struct tier_target *tt, struct block_device *bdev, c
 	return 0;
 }
 
-/* Since the constructor looked, or a table was loaded, it may have changed. */
+/* A device may have changed since the constructor checked it. */
 static int check_devices(struct tier_target *tt, struct tier_plan *plan)
 {
 	const char *why;
@@ -108,8 +108,8 @@ static int check_devices(struct tier_target *tt, struct tier_plan *plan)
 }
 
 /*
- * A disk that is gone has no sectors at all: its I/O fails, and that of the others goes
- * on.  So it is with what has become write-protected.
+ * An unplugged disk has no sectors; it is not refused here: its I/O fails, and the other tiers
+ * go on.  Nor is a disk that has become write-protected.
  */
 int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
 {
@@ -132,7 +132,7 @@ struct recs {
 	unsigned int nr;
 	struct tier_meta_tier tier[TIER_MAX_TIERS];
 	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
-	u64 whole_chunks;		/* that the new length leaves as they are */
+	u64 whole_chunks;		/* chunks that the new length keeps whole */
 	bool mapped_above;		/* a chunk beyond those is mapped */
 
 	/* While the set is not active: its metadata, and the places met in it. */
@@ -171,8 +171,8 @@ static int note_entry(void *context, u32 chunk, u64 entry)
 }
 
 /*
- * Reads the whole map, to refuse damage before anything is written.  Tiers have
- * been looked at: a record of one that is there promises no more than the device has.
+ * Reads the whole map, to refuse damage before anything is written.  The tiers have been
+ * checked: the record of a present tier claims no more places than its device has.
  */
 static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
 {
@@ -188,8 +188,8 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 			break;
 		}
 		/*
-		 * Not at any price: of a tier that is missing, no device says whether the
-		 * record may be true.
+		 * NORETRY: the record of a missing tier may be damaged and claim any number
+		 * of places.
 		 */
 		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
 					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
@@ -303,7 +303,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 
 	if (!rec && label->generation > plan->info.generation &&
 	    label->generation <= plan->info.next_generation) {
-		/* Its joining was cut short before it was recorded. */
+		/* The tier's joining was cut short before the metadata had its record. */
 		return join_tier(tt, plan, rank);
 	}
 	if (!rec || memcmp(rec->uuid, label->tier_uuid, TIER_UUID_SIZE))
@@ -371,7 +371,7 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct r
 				      rank, bdev, label->name);
 		if (!plan->format)
 			return match_label(tt, plan, recs, rank, label);
-		/* The format was completed once, and these are not the devices of that time. */
+		/* The format was completed: the metadata is a copy from before. */
 		if (label->generation > plan->info.next_generation)
 			return refuse(plan, -EINVAL,
 				"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
@@ -381,7 +381,7 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct r
 	return join_tier(tt, plan, rank);
 }
 
-/* `-`: only where the metadata has a tier of that very rank. */
+/* `-` is allowed only for a rank that the metadata has a tier of. */
 static int look_at_missing(struct tier_target *tt, struct tier_plan *plan,
 			   struct recs *recs, unsigned int rank)
 {
@@ -441,7 +441,7 @@ static int check_length(struct tier_target *tt, struct tier_plan *plan, struct r
 	unsigned int i;
 
 	for (i = 0; i < tt->nr_tiers; i++)
-		/* What is being emptied holds nothing of a longer set. */
+		/* An evacuated tier does not count for a longer set. */
 		if (plan->format || nr_chunks <= plan->info.nr_chunks ||
 		    !(plan->tiers[i].flags & TIER_RECORD_EVACUATE))
 			places += plan->tiers[i].places;
@@ -525,7 +525,7 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 	if (!recs)
 		return refuse(plan, -ENOMEM, "Out of memory");
 	r = check_devices(tt, plan) ? : look_at_metadata(tt, plan);
-	/* A shorter length may end within a chunk, and cuts off the rest of it. */
+	/* A shorter length may end within a chunk and cut off the rest of the chunk. */
 	recs->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
 	if (tt->ti->len < plan->info.length)
 		recs->whole_chunks = tt->ti->len >> ilog2(tt->chunk_sectors);
@@ -591,7 +591,7 @@ static int write_label(struct tier_target *tt, const struct tier_plan *plan,
 	return tier_label_write(tt->devs[rank]->bdev, &label);
 }
 
-/* What is in force already once more, so that one bad sector does not cost a tier. */
+/* Writes the label to the other slot as well: one bad sector must not cost a tier. */
 static void copy_labels(struct tier_target *tt, const struct tier_plan *plan,
 			const struct tier_meta_info *info)
 {
@@ -602,7 +602,7 @@ static void copy_labels(struct tier_target *tt, const struct tier_plan *plan,
 			write_label(tt, plan, info, i, plan->label_slot[i]);
 }
 
-/* A disk that has two names would be written to by both tiers. */
+/* Two tiers that are one disk by two names would overwrite each other. */
 static int find_twin(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
 {
 	struct block_device *bdev = tt->devs[rank]->bdev;
@@ -625,8 +625,8 @@ static int find_twin(struct tier_target *tt, struct tier_plan *plan, unsigned in
 }
 
 /*
- * A tier whose label cannot be written stays, unless it joins or grows: it is marked as
- * one that failed a write, and its record goes on to allow the label it has.
+ * A tier whose label cannot be written stays in the set, unless it joins or grows.  The tier
+ * is marked as failing writes, and its record still accepts the old label.
  */
 static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 			const struct tier_meta_info *info)
@@ -675,7 +675,7 @@ static int write_recs(struct tier_target *tt, struct tier_plan *plan,
 	return r;
 }
 
-/* A format was cut short: labels go first, so that the superblock explains them. */
+/* A format was cut short: wipes the labels first, as the superblock explains them. */
 static int undo_format(struct tier_target *tt, struct tier_plan *plan)
 {
 	unsigned int i;
@@ -693,7 +693,7 @@ static int undo_format(struct tier_target *tt, struct tier_plan *plan)
 	return 0;
 }
 
-/* Nor may the metadata be a tier as well, which shows before anything is written to a tier. */
+/* Checks that no tier is the metadata device by another name, before tiers are written. */
 static int find_metadata_twin(struct tier_target *tt, struct tier_plan *plan, const u8 *uuid)
 {
 	struct tier_meta_info found;
@@ -786,10 +786,10 @@ bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 	return false;
 }
 
-/* Chunks whose pins go between two commits, at most. */
+/* Pins that are removed between two commits, at most. */
 #define FORGET_BATCH 16384
 
-/* Chunks that are pinned to tiers that go. */
+/* Chunks that are pinned to tiers that leave the set. */
 struct lost_pins {
 	bool kept[256];
 	u64 nr_chunks;
@@ -806,7 +806,7 @@ static int note_lost_pin(void *context, u32 chunk, u64 entry)
 	return 0;
 }
 
-/* *chunk is the first of them; it becomes the next one to look at. */
+/* *chunk is the first such chunk; it becomes the next one. */
 static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost,
 			    unsigned long *chunk)
 {
@@ -840,7 +840,7 @@ static int forget_lost_pins(struct tier_metadata *md, struct lost_pins *lost)
 	return r;
 }
 
-/* A pin goes with its tier: the id may be given to another one some day. */
+/* Pins to a tier that leaves are removed: another tier may get the same id. */
 static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, unsigned int nr)
 {
 	struct tier_meta_info info;
@@ -861,9 +861,9 @@ static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, u
 }
 
 /*
- * Whatever becomes of the labels that are to be written, their tiers' records will
- * know them: also those of a tier that is away when a later activation completes what
- * this one began.  What the label was is known until the next one is on the disk.
+ * Announces the next generation in the record of each tier whose label will be written.  So
+ * the old label and the new one are accepted if this is cut short, also by a later activation
+ * while the tier is away.
  */
 static int announce_labels(struct tier_set *set, struct tier_target *tt,
 			   struct tier_plan *plan, u64 generation)

@@ -15,7 +15,7 @@
 
 #define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
 #define BURST		64	/* accesses noted in a row */
-#define ENOUGH		8000	/* accesses a second that tell the policy all it needs */
+#define ENOUGH		8000	/* accesses a second that are enough for the policy */
 #define MAX_SKIP	255	/* bursts */
 #define BATCH		64
 

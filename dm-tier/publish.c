@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A chunk's new place becomes known: its word, and the table of who lies where. */
+/* Publishes the new place of a chunk: in its word, and in the table of who lies where. */
 #include "publish.h"
 
 #include <linux/mm.h>
@@ -32,7 +32,7 @@ void __tier_publish(struct tier_set *set, u32 chunk, u64 word)
 {
 	lockdep_assert_held(&set->lock);
 	__note_owner(set, chunk, word);
-	/* The pin may be another by now. */
+	/* The pin may have changed. */
 	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
 		   (set->map[chunk] & TIER_WORD_PIN_MASK));
 }
@@ -58,8 +58,8 @@ void tier_drop_owners(struct tier_set *set)
 }
 
 /*
- * One scan of all chunks, and whoever comes to lie on a place meanwhile, or later, is noted:
- * so the table is never out of date as long as homing lasts.
+ * Fills the table by one scan of all chunks.  __tier_publish() notes each change from the
+ * beginning of the scan on, so the table is never out of date.
  */
 static bool find_owners(struct tier_set *set, struct tier *t)
 {
@@ -67,7 +67,7 @@ static bool find_owners(struct tier_set *set, struct tier *t)
 	u32 i = 0, end, *owners;
 	unsigned int noio;
 
-	/* A suspend, which blocks what reclaim would write, waits for the mover. */
+	/* A suspend blocks writes, so reclaim must not wait for them here. */
 	noio = memalloc_noio_save();
 	owners = vmalloc(array_size(places, sizeof(u32)));
 	memalloc_noio_restore(noio);

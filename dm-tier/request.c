@@ -11,16 +11,16 @@
 #define SCAN	65536	/* chunks looked at in one go */
 
 struct tier_requests {
-	struct list_head list;	/* struct tier_request, which never overlap; set->lock */
+	struct list_head list;	/* struct tier_request; their chunks never overlap; set->lock */
 };
 
-/* Those it has moved already count: they shall not make room for the others. */
+/* Chunks that the request has moved already count: they must not be moved away again. */
 bool tier_requested(struct tier_set *set, u32 chunk, u8 id)
 {
 	struct tier_request *q;
 	bool found = false;
 
-	/* Messages add to the list and cut what is on it. */
+	/* Messages add to the list and cut its requests. */
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(q, &set->requests->list, list)
 		found |= q->id == id && !q->dropped && chunk >= q->low && chunk < q->end;
@@ -35,9 +35,9 @@ bool __tier_requests_pending(struct tier_set *set)
 }
 
 /*
- * The last word counts: what a new request covers is taken off older ones, what
- * they have done already (from low on) included.  So they never overlap, and at
- * most one of them is cut in two; *rest is its upper part then.
+ * The newest request wins: its chunks are taken off older ones, also those that these have
+ * moved already (from low on).  So requests never overlap.  At most one is cut in two, and
+ * *rest becomes its upper part.
  */
 static void supersede(struct tier_set *set, u32 first, u32 end, struct tier_request **rest)
 {
@@ -142,7 +142,7 @@ bool tier_request_next(struct tier_set *set,
 			spin_lock_irq(&set->lock);
 			if (r == -EAGAIN || r == -ENOMEM)
 				break;
-			/* Unless a newer request has taken it away meanwhile. */
+			/* Unless a newer request has taken the chunk away. */
 			if (q->first == chunk)
 				q->first++;
 			if (!r) {
@@ -175,8 +175,8 @@ bool tier_request_next(struct tier_set *set,
 }
 
 /*
- * Stopped by a suspend or for want of room, not by a fault, a move is still to be done, by
- * that part of the request that has the chunk if it was cut in two.
+ * A move that a suspend or full metadata has stopped is tried again, by that part of the
+ * request that has the chunk if the request was cut in two.
  */
 void tier_request_ended(struct tier_set *set, struct tier_request *q, u32 chunk, bool again)
 {

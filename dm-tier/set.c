@@ -35,7 +35,7 @@
 #include "publish.h"
 #include "request.h"
 
-#define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end: a device that answers needs far less */
+#define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end */
 
 /* Protects both lists: which sets there are, which tables use which devices. */
 DEFINE_MUTEX(tier_registry_lock);
@@ -46,7 +46,7 @@ static struct workqueue_struct *resume_wq;
 
 /* ---- tiers ---- */
 
-/* In the order in which they begin. */
+/* In the order of their init; they exit in reverse. */
 static const struct tier_room *const tier_rooms[] = {
 	&tier_flusher_room, &tier_wear_room, &tier_gauge_room, &tier_landing_room,
 	&tier_outbox_room,
@@ -57,7 +57,7 @@ static void **room_of(struct tier *t, const struct tier_room *room)
 	return (void **)((char *)t + room->pointer);
 }
 
-/* Of its rooms the first nr are there. */
+/* The first nr rooms were made. */
 static void free_tier(struct tier *t, unsigned int nr)
 {
 	while (nr--) {
@@ -141,7 +141,7 @@ static void deactivate(struct tier_set *set)
 	set->nr_chunks = 0;
 }
 
-/* In the order in which they begin. */
+/* In the order of their init; they exit in reverse. */
 static const struct tier_set_room *const rooms[] = {
 	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
 	&tier_missed_room, &tier_copier_room, &tier_budget_room, &tier_request_room,
@@ -154,7 +154,7 @@ static void **set_room_of(struct tier_set *set, const struct tier_set_room *room
 	return (void **)((char *)set + room->pointer);
 }
 
-/* Of its rooms the first nr are there. */
+/* The first nr rooms were made. */
 static void free_set(struct tier_set *set, unsigned int nr)
 {
 	if (set->wq)
@@ -293,11 +293,11 @@ void tier_set_unbind(struct tier_target *tt)
 		set->bound = NULL;
 	}
 	mutex_unlock(&set->config);
-	/* Waited for here, as the last target frees the set under the registry's lock. */
+	/* Here, because the last target frees the set with the registry's lock held. */
 	flush_work(&set->event_work);
 }
 
-/* One that the table says is missing stays in the set. */
+/* A tier that the table gives as missing stays in the set. */
 static bool keeps(const struct tier_target *tt, const struct tier *t)
 {
 	return uses(tt, t->bdev->bd_dev) ||
@@ -329,7 +329,7 @@ static int load_entry(void *context, u32 chunk, u64 entry)
 	if (chunk >= set->nr_chunks)
 		return entry & TIER_ENTRY_MAPPED ? -EILSEQ : 0;
 	if (pin && !set->by_id[pin - 1]) {
-		/* Its tier was dropped, and the pin with it. */
+		/* The tier of the pin was dropped. */
 		entry &= ~TIER_WORD_PIN_MASK;
 		pin = 0;
 	}
@@ -375,7 +375,7 @@ static int load_tunables(struct tier_set *set)
 	return tier_metadata_load_tunables(set->metadata, load_tunable, set);
 }
 
-/* Takes over the tiers of the plan: those known keep their counters. */
+/* Takes over the tiers of the plan; known tiers keep their counters. */
 static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	unsigned int i;
@@ -406,7 +406,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		r = tier_alloc_init(t);
 		if (r)
 			return r;
-		/* First writes, which may not fail for want of memory, use it. */
+		/* First writes use it and must not fail for want of memory. */
 		if (!tier_copier(set, t, t))
 			return -ENOMEM;
 	}
@@ -414,7 +414,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 	return 0;
 }
 
-/* Builds what is in core from the metadata, which is open. */
+/* Loads the open metadata into core. */
 static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
@@ -479,7 +479,7 @@ static bool plan_writes(struct tier_target *tt, struct tier_plan *plan)
 	return tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
 }
 
-/* Metadata to open, generation to bump, list to change. */
+/* Writes what the plan says: opens the metadata, bumps the generation, changes the list. */
 static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	bool writes = plan_writes(tt, plan);
@@ -509,7 +509,7 @@ static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_
 	return 0;
 }
 
-/* What the plan says is written: all into core. */
+/* The plan has been written: loads everything into core. */
 static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	bool writes = plan_writes(tt, plan);
@@ -526,14 +526,14 @@ static int activate(struct tier_set *set, struct tier_target *tt, struct tier_pl
 		if (plan->unlabelled[i])
 			tier_note_error(set->tiers[i], true, BLK_STS_IOERR);
 	set->read_only_activation = !writes;
-	/* A device outlives the set that has failed in it. */
+	/* The same mapped device may have held a set that failed. */
 	tier_set_recover(set, "activated");
 	if (!writes && tier_writes_wanted(tt))
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	return 0;
 }
 
-/* Whether what is in core no longer fits the table. */
+/* Whether the table wants other tiers or another length than core has. */
 static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	unsigned int i;
@@ -547,7 +547,7 @@ static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_p
 	return false;
 }
 
-/* First writes to a tier that fails to flush go with the table, so this one is not to. */
+/* First writes that a failing tier cannot flush would be lost with the table in force. */
 int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_set *set = tt->set;
@@ -569,14 +569,14 @@ int tier_set_check_change(struct tier_target *tt, struct tier_plan *plan)
 	return -EIO;
 }
 
-/* Another size or name of a live set can be written down now. */
+/* Whether a new size or name of an active set can be committed now. */
 static bool can_adopt(struct tier_set *set)
 {
 	return !tier_set_frozen(set) && !tier_births_pending(set) &&
 	       tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH);
 }
 
-/* The device has another name than the metadata and the labels say, and they can be told. */
+/* Whether the device was renamed, and the metadata and labels can be changed. */
 static bool renamed(struct tier_set *set)
 {
 	char name[DM_NAME_LEN], uuid[DM_UUID_LEN];
@@ -586,7 +586,7 @@ static bool renamed(struct tier_set *set)
 	return strncmp(name, set->info.name, sizeof(set->info.name) - 1);
 }
 
-/* A chunk or more has been added to a tier, and can be adopted. */
+/* Whether a tier has grown by a chunk or more that can be adopted. */
 static bool grown(struct tier_set *set)
 {
 	bool grown = false;
@@ -634,7 +634,7 @@ out:
 	mutex_unlock(&set->commit);
 }
 
-/* Another size or name that cannot be written down is no reason to end what works. */
+/* A new size or name could not be committed; the set works on without it. */
 static void goes_on(struct tier_set *set)
 {
 	DMERR("%s: goes on with the sizes and the name it had", dm_device_name(set->md));
@@ -645,9 +645,8 @@ static void goes_on(struct tier_set *set)
 }
 
 /*
- * While it was suspended, tierctl revert may have written one of the tiers over: what is
- * written to the set from here on would be lost.  A superblock that cannot be read says
- * nothing, and what works without it goes on.
+ * While the set was suspended, tierctl revert may have turned one tier into the plain device:
+ * later writes to the set would be lost.  If the superblock cannot be read, the set goes on.
  */
 static int check_state(struct tier_target *tt)
 {
@@ -677,7 +676,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		if (r || (!grown(set) && !renamed(set)))
 			goto out;
 	}
-	/* What has never written has nothing to lose, and may know another length. */
+	/* A set that has never written has nothing to lose and may have another length. */
 	if (set->active && set->read_only_activation && old != tt)
 		deactivate(set);
 	tier_plan_read_labels(tt, plan);
@@ -692,7 +691,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	set->bound = tt;
 	set->no_writes = !tier_writes_wanted(tt);
-	/* Growth that cannot be written down now waits for another resume. */
+	/* Growth that cannot be committed now waits for another resume. */
 	fresh = !set->active || reshaped(set, tt, plan) || renamed(set) ||
 		(plan->grows && can_adopt(set));
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
@@ -715,7 +714,7 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	if (!r) {
 		r = load_tunables(set) ? : swap_policy(set, tt, fresh);
-		/* Else the next resume would find nothing to do, and no policy. */
+		/* The next resume would see no change and start no policy. */
 		if (r && fresh && (old == tt || !set->active))
 			deactivate(set);
 	}
@@ -760,8 +759,8 @@ static bool quiet(struct tier_set *set)
 }
 
 /*
- * Until nothing is under way and no work looks for anything to do.  A work that was queued
- * before may send one more flush, whose end queues works in turn.
+ * Waits until nothing is in flight and no work is queued.  A work that was queued before may
+ * send one more flush, and the end of that queues works.
  */
 static void wait_quiet(struct tier_set *set)
 {
@@ -774,8 +773,8 @@ static void wait_quiet(struct tier_set *set)
 }
 
 /*
- * What the suspend could not make durable may be by now: a table that changes the
- * tiers is refused else, and device-mapper drops the old one all the same.
+ * Tries again to commit first writes that the suspend could not make durable: a table that
+ * changes the tiers would be refused, and device-mapper drops the old table even then.
  */
 static void settle_births(struct tier_set *set)
 {
@@ -793,9 +792,9 @@ static int preresume(struct tier_target *tt)
 	int r;
 
 	mutex_lock(&set->config);
-	/* Before anything is committed, which would say that the set is live. */
+	/* Before a commit, which would say that the set is live. */
 	r = set->active ? check_state(tt) : 0;
-	/* A table that is to write nothing leaves that as it is. */
+	/* Not for a read-only table. */
 	if (!r && set->active && tier_writes_wanted(tt))
 		settle_births(set);
 	r = r ? : bind(set, tt);
@@ -822,8 +821,8 @@ static void preresume_work(struct work_struct *work)
 }
 
 /*
- * In a process that has been killed allocations fail that would have to wait, and device-mapper
- * leaves what has failed suspended.  In a worker they do not.
+ * In a killed process an allocation that has to wait fails, and device-mapper leaves a device
+ * suspended whose resume has failed.  A worker is not killed.
  */
 int tier_set_preresume(struct tier_target *tt)
 {
@@ -837,8 +836,8 @@ int tier_set_preresume(struct tier_target *tt)
 }
 
 /*
- * What goes on in the background starts, or does not go on.  Within the lock: whoever
- * suspends the set afterwards, or frees it, finds what is armed here.
+ * Starts the background work, or lets it end.  With the lock held, so that a later suspend
+ * finds and ends what is armed here.
  */
 static void __update_running(struct tier_set *set)
 {
@@ -863,7 +862,7 @@ void tier_set_resume(struct tier_target *tt)
 	struct tier_set *set = tt->set;
 	unsigned int i;
 
-	/* While it was suspended, anyone may have written to a tier's cache. */
+	/* While the set was suspended, others may have written to a tier's cache. */
 	for (i = 0; i < set->nr_tiers; i++)
 		if (tier_present(set->tiers[i]))
 			tier_mark_unflushed(set->tiers[i]);
@@ -874,7 +873,7 @@ void tier_set_presuspend(struct tier_target *tt)
 {
 	struct tier_set *set = tt->set;
 
-	/* A message under way ends before; the next one sees it. */
+	/* A message in progress ends first; the next one sees the change. */
 	mutex_lock(&set->config);
 	set_resumed(set, false);
 	mutex_unlock(&set->config);
@@ -886,7 +885,7 @@ void tier_set_presuspend_undo(struct tier_target *tt)
 	set_resumed(tt->set, true);
 }
 
-/* All I/O has drained.  Ends what goes on in the background and makes it durable. */
+/* All I/O has ended.  Ends the background work and makes everything durable. */
 void tier_set_postsuspend(struct tier_target *tt)
 {
 	struct tier_set *set = tt->set;
@@ -934,7 +933,7 @@ static void set_hibernating(bool on)
 	struct tier_set *set;
 
 	lockdep_assert_held(&tier_registry_lock);
-	/* Before each set's lock: one that is resumed meanwhile sees it there. */
+	/* Before each set's lock is taken: a set that is resumed meanwhile sees it. */
 	WRITE_ONCE(hibernating, on);
 	list_for_each_entry(set, &sets, list) {
 		spin_lock_irq(&set->lock);
@@ -960,10 +959,10 @@ static int wait_idle(void)
 }
 
 /*
- * Hibernation writes an image of memory, which goes on with the disks as they are when it
- * is loaded.  What was moved or committed after it was made it would not know: other
- * chunks in the places, other blocks in the trees it has on record.  A file system has
- * stopped by then; so does all that a set does by itself, before the processes do.
+ * Hibernation writes an image of memory, which later runs on with the disks as they are then.
+ * The image must not miss a move or commit that came after it was made: its map and metadata
+ * would point to other chunks and blocks.  File systems are frozen by then.  So a set stops
+ * its background work before processes are frozen.
  */
 static int pm_event(struct notifier_block *nb, unsigned long event, void *unused)
 {

@@ -8,8 +8,8 @@
 #include "policy.h"
 
 /*
- * ti->error is read after the constructor has freed everything of its own, so
- * a composed line lives here; several, as constructors run side by side.
+ * ti->error is read after the constructor has freed its memory, so composed lines are kept
+ * here.  There are several, as constructors run side by side.
  */
 void tier_reason(char **error, const char *fmt, ...)
 {

@@ -22,9 +22,8 @@
 #define MAX_DISCARD_SECTORS (16ULL * SZ_1G >> SECTOR_SHIFT)	/* cut at chunks by map() */
 
 /*
- * Who is above aligns what it lays out to the optimal size, and wipes or leaves free as
- * much at the beginning; readahead is twice as large.  More than a move copies at a time
- * brings nothing.
+ * File systems and LUKS align their data to the optimal size and wipe or skip as much at the
+ * beginning; readahead is twice the optimal size.  More than 1 MiB brings nothing.
  */
 #define MAX_IO_OPT	SZ_1M
 
@@ -78,7 +77,7 @@ static int check_plan(struct tier_target *tt, char **error)
 		*error = "Out of memory";
 		return -ENOMEM;
 	}
-	/* The device may be suspended, and its resume wants the mutex. */
+	/* Reclaim must not wait for this device: its resume needs the mutex. */
 	noio = memalloc_noio_save();
 	tier_plan_read_labels(tt, plan);
 	mutex_lock(&tt->set->config);
@@ -141,7 +140,7 @@ static int map_flush(struct tier_set *set, struct bio *bio)
 		tier_cycle_flush(set, bio);
 		return DM_MAPIO_SUBMITTED;
 	}
-	/* It had writes under another table, of which some may have got stuck. */
+	/* Under another table writes may have been acknowledged that are not durable. */
 	if (tier_cycle_lost(set))
 		return DM_MAPIO_KILL;
 	bio_endio(bio);
@@ -257,8 +256,8 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 }
 
 /*
- * Whether the tiers' physical blocks begin at the same sectors.  What stacking calls misaligned
- * may be sizes that do not divide each other.
+ * Whether the tiers' physical blocks begin at the same sectors.  Stacking also says misaligned
+ * if block sizes do not divide each other.
  */
 static bool blocks_lie_alike(const struct tier_target *tt, const struct queue_limits *limits)
 {
@@ -282,7 +281,7 @@ static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	struct tier_target *tt = ti->private;
 	u32 chunk = tt->chunk_sectors << SECTOR_SHIFT;
 
-	/* Also of a tier that is missing now, or that may come back. */
+	/* The block size of the set counts, as a missing tier may come back. */
 	limits->logical_block_size = max(limits->logical_block_size, tt->logical_block_size);
 	limits->physical_block_size = max(limits->physical_block_size,
 					  limits->logical_block_size);
