@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Which tiers a flush reaches, FUA, what a flush makes durable, and that a set
-# at rest does no I/O at all.  Seen by tracepoints and, for what would survive a
+# at rest does no I/O at all.  Seen by tracepoints, by blktrace and, for what would survive a
 # power cut, with null_blk's volatile cache, which a power cycle drops.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+need blktrace blkparse
 
 # Volatile caches on all disks; without them the block layer drops flushes.
 make_cached()
@@ -62,6 +63,31 @@ test_case "a flush reaches the fast tier alone" flush_after_write "fast " 0
 test_case "a flush reaches the slow tier alone" flush_after_write "slow " 5
 test_case "a flush reaches two tiers written" flush_after_write "fast third " 1 9
 test_case "a flush reaches all tiers written" flush_after_write "fast slow third " 0 1 4 5 8 9
+
+# The same requests as an administrator would look at them.
+seen_by_blktrace()
+{
+	local disk tracer args=()
+	make_cached
+	write_chunks 5 1 2
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	mkdir "$tmp/blk"
+	for disk in "${everything[@]}"; do args+=(-d "$(readlink -f "$disk")"); done
+	blktrace "${args[@]}" -D "$tmp/blk" >"$tmp/blktrace.log" 2>&1 &
+	tracer=$!
+	# blktrace runs once it has made its files, one for each CPU and disk, and a moment more.
+	wait_for 10 blktrace_files ${#everything[@]}
+	nap "$patience"
+	io sync "$dev"
+	kill -INT "$tracer"
+	wait "$tracer" || true
+	for disk in "$tmp"/blk/*.blktrace.0; do
+		blkparse -q -i "$(basename "${disk%.blktrace.0}")" -D "$tmp/blk" -f '%D %a %d %S %n\n'
+	done >"$tmp/t"
+	same "slow " "$(flushes_seen "$tmp/t")" "disks flushed"
+}
+blktrace_files() { [ "$(find "$tmp/blk" -name '*.blktrace.*' | wc -l)" -ge "$1" ]; }
+test_case "blktrace sees a flush of the slow tier alone" seen_by_blktrace
 
 flush_commits()
 {
