@@ -333,7 +333,7 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 	if (role->newer)
 		return xasprintf("is a part of %s, and newer than what the set goes by", s->name);
 	if (m->kind == MEMBER_TIER && !t && !strcmp(role->state, "inactive"))
-		return xasprintf("is a tier of %s, and without its metadata nobody knows whether it is needed", s->name);
+		return xasprintf("is a tier of %s, whose metadata cannot be read, so it may still be needed", s->name);
 	return NULL;
 }
 
