@@ -115,7 +115,7 @@ void tier_unhook_bio(struct bio *bio)
 	bio->bi_end_io = tier_bio_io(bio)->end_io;
 }
 
-static void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+static __always_inline void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
 {
 	sector_t offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
 
@@ -161,8 +161,8 @@ void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 p
 }
 
 /* Points the bio at its place.  The reader of the tier's SRCU stays until tier_left(). */
-static enum tier_route send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io,
-				     struct tier *t, u64 word)
+static __always_inline enum tier_route
+send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io, struct tier *t, u64 word)
 {
 	io->tier = t;
 	if (unlikely(io->sampled))

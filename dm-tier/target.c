@@ -157,7 +157,7 @@ static void cut_at_chunk(struct tier_set *set, struct bio *bio)
 		dm_accept_partial_bio(bio, rest);
 }
 
-static int map_bio(struct tier_set *set, struct bio *bio, struct tier_io *io)
+static __always_inline int map_bio(struct tier_set *set, struct bio *bio, struct tier_io *io)
 {
 	enum tier_route route = tier_map_bio(set, bio, io);
 
