@@ -115,7 +115,8 @@ void tier_unhook_bio(struct bio *bio)
 	bio->bi_end_io = tier_bio_io(bio)->end_io;
 }
 
-static __always_inline void point_at(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
+static __always_inline void point_at(struct tier_set *set, struct bio *bio, struct tier *t,
+				     u64 place)
 {
 	sector_t offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
 
