@@ -58,6 +58,8 @@ static void become(const char *const *argv, int out, int report)
 	/* This program reads the output, and LVM must not complain about our descriptors. */
 	setenv("LC_ALL", "C", 1);
 	setenv("LVM_SUPPRESS_FD_WARNINGS", "1", 1);
+	/* Options stand behind names as well. */
+	unsetenv("POSIXLY_CORRECT");
 	dup2(report < 0 ? out : report, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	if (report >= 0) {
@@ -242,17 +244,33 @@ int lvm_try(struct tier_context *ctx, const char *const *argv, char **why)
 	return run(ctx, argv, -1, NULL, -1, why);
 }
 
+/* LVM escapes quotes, but not the backslashes in names like /dev/mapper/my\x20disk. */
+static struct json_object *read_report(FILE *f)
+{
+	struct json_object *report;
+	struct text s = { 0 };
+	int c, before = 0;
+
+	text_add(&s, "%s", "");
+	for (; (c = getc(f)) != EOF; before = c)
+		text_add(&s, "%s%c", before == '\\' && c != '"' ? "\\" : "", c);
+	report = json_tokener_parse(s.s);
+	text_free(&s);
+	return report;
+}
+
 struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms)
 {
 	int fd = memfd_create("report", MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct json_object *report = NULL, *rows = NULL;
 	char *why = NULL;
 
-	if (fd < 0) {
+	if (!f) {
 		why = xstrdup(strerror(errno));
 	} else if (!run(ctx, argv, fd, NULL, ms, &why)) {
-		lseek(fd, 0, SEEK_SET);
-		report = json_object_from_fd(fd);
+		rewind(f);
+		report = read_report(f);
 		/* { "report": [ { "lv": [ ROW... ] } ] }, and "pv" from pvs */
 		if (json_pointer_getf(report, &rows, "/report/0/%.2s", argv[0]))
 			why = xstrdup("did not answer with a report");
@@ -261,8 +279,8 @@ struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv
 		say_why(ctx, argv, why);
 	json_object_get(rows);
 	json_object_put(report);
-	if (fd >= 0)
-		close(fd);
+	if (f)
+		fclose(f);
 	return rows;
 }
 

@@ -40,9 +40,25 @@ static void report(const char *json, const char *want)
 	free(script);
 }
 
+/* It would end the options at the first name. */
+static void posix(void)
+{
+	const char *const argv[] = { "printenv", "POSIXLY_CORRECT", NULL };
+	char *why = NULL;
+
+	setenv("POSIXLY_CORRECT", "1", 1);
+	ok(lvm_try(test_context(), argv, &why), "LVM finds no POSIXLY_CORRECT");
+	free(why);
+	unsetenv("POSIXLY_CORRECT");
+	terminal_free(&terminal);
+}
+
 int main(void)
 {
 	report("{\"report\":[{\"sh\":[{\"n\":\"12\"},{\"n\":\"a|b \\\"c\"},{\"m\":\"1\"}]}]}", "12 a|b \"c? ? ");
+	/* LVM escapes no backslash, and a quote behind one all the same. */
+	report("{\"report\":[{\"sh\":[{\"n\":\"/dev/my\\x20disk\"},{\"n\":\"a\\\\\"b\"}]}]}", "/dev/my\\x20disk? a\\\"b? ");
+	posix();
 	report("{\"report\":[{\"sh\":[]}],\"log\":[]}", "");
 	report("{\"report\":[]}", "did not answer with a report.");
 	report("  vg/x 12", "did not answer with a report.");
