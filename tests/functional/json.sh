@@ -97,7 +97,13 @@ stopped()
 	done_by "true false 0 $set" activate "$set"
 	done_by "false false 0 $set" activate "$set"
 	matches 'is active already' "$(jq -r '.messages[]' "$tmp/json")"
+	ctl deactivate -q "$set"
+	done_by "true false 0 ${set}2" activate "$set" --name "${set}2"
+	ctl deactivate -q "${set}2"
+	done_by "true false 0 $set" activate "${set}2" --name "$set"
 	ctl dump -q "$set" -o "$tmp/dump"
+	ctl dump -q "$set" -o "$tmp/dump.json" --json --format json
+	jq -e . "$tmp/dump.json" >/dev/null
 	done_by "false false 1 $set active" restore "$tmp/dump" "$meta"
 	ctl deactivate -q "$set"
 	done_by "false false 1 $set declined" destroy "$set"

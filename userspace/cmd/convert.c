@@ -731,6 +731,8 @@ static int convert_origin(struct request *q)
 		return EXIT_FAILED;
 	step_reached("convert", "checked");
 	held = hold_all(q, &fd) && lock_set(q->args->ctx, q->c.hex, name);
+	if (held)
+		context_set(q->args->ctx, q->c.hex, set);
 	r = held ? write_set(q) : -1;
 	let_go(q);
 	if (fd >= 0)

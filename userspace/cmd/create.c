@@ -421,13 +421,13 @@ static int create_device(struct creation *c, const char *params)
 		free(reason);
 		return EXIT_FAILED;
 	}
+	context_set(c->ctx, hex, c->name);
 	if (!store_settings(c)) {
 		err(c->ctx, ERR_KERNEL_REFUSED,
 		    "%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",
 		    c->name);
 		return EXIT_FAILED;
 	}
-	context_set(c->ctx, hex, c->name);
 	say(c->ctx, "Created /dev/mapper/%s.", c->name);
 	return EXIT_DONE;
 }

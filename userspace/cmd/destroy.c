@@ -376,6 +376,8 @@ static bool is_remains(const struct set_list *sets, const char *typed, const str
 		return false;
 	}
 	role_of(m, sets, &role);
+	if (role.set)
+		context_set(sets->ctx, role.set->hex, role.set->name);
 	text = role.set ? what_needs_it(role.set, &role, m, &whole) : NULL;
 	refused = text && (whole || !sets->ctx->force);
 	if (refused && whole)

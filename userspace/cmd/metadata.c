@@ -106,6 +106,8 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 		t->set = set_of(t, t->dev.dev, &member);
 	else if (t->set && !sets_need(&t->list, name))
 		return false;
+	if (t->set)
+		context_set(ctx, t->set->hex, t->set->name);
 	if (t->set && !t->set->have_meta) {
 		err(ctx, ERR_DEGRADED, "%s: its metadata device is missing.", t->set->name);
 		return false;

@@ -413,14 +413,18 @@ static bool wanted(const struct args *args, const struct refresh *r, const struc
 /* Each word must be a set, or lie on one. */
 static bool check_words(const struct args *args, struct refresh *r)
 {
+	const struct set *s;
 	struct stat st;
 	unsigned int i;
 
 	for (i = 0; i < args->nr; i++) {
 		const char *word = args->word[i];
 
-		if (sets_find(&r->list, word))
+		s = sets_find(&r->list, word);
+		if (s) {
+			context_set(args->ctx, s->hex, s->name);
 			continue;
+		}
 		if (!is_path(&r->list, word))
 			return sets_need(&r->list, word) != NULL;
 		if (stat(word, &st)) {
@@ -461,6 +465,7 @@ static int cmd_refresh(const struct args *args)
 		/* Nobody asked for it: without a mount of its root it is left out. */
 		if (!args->nr && !mounts_have_root(mounts, dev))
 			continue;
+		context_set(args->ctx, s->hex, s->name);
 		lock = lock_pins(s);
 		r.failed |= !refresh_file_system(&r, dev);
 		unlock_pins(lock);

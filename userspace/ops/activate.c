@@ -434,6 +434,8 @@ static int activate(struct set *s, const struct activation *options)
 		code = EXIT_FAILED;
 	} else {
 		if (!make_device(s, name, params, read_only, &reason)) {
+			if (!s->lv)
+				context_set(s->ctx, s->hex, name);
 			say(s->ctx, "%s: active as /dev/mapper/%s%s.", s->name, name,
 			    set_missing(s) ? ", degraded" : "");
 			if (set_missing(s))

@@ -1002,9 +1002,11 @@ struct set *sets_need(const struct set_list *list, const char *name)
 	char *role, *meant;
 
 	if (s) {
-		context_set(list->ctx, s->hex, s->name);
 		/* Of two sets with that name the active set is meant. */
-		return s->active || sets_alone(list, s, name) ? s : NULL;
+		if (!s->active && !sets_alone(list, s, name))
+			return NULL;
+		context_set(list->ctx, s->hex, s->name);
+		return s;
 	}
 	if (!device_from_name(name, &d)) {
 		role = sets_role(list, d.dev, &owner);

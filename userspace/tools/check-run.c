@@ -42,6 +42,7 @@ static bool clear_flag(const struct check_run *run, int fd, const struct tier_me
 	}
 	if (posix_memalign(&block, MD_BLOCK, MD_BLOCK))
 		out_of_memory();
+	run->ctx->changed = true;
 	written = write_superblock(fd, block);
 	free(block);
 	if (!written)
