@@ -65,6 +65,7 @@ ran()
 	wrong_usage migrate "$set" 0-3
 	done_by "true false 0 $set" evacuate "$set" 0
 	done_by "true false 0 $set" admit "$set" 0
+	done_by "null null null $set unsuitable" wait "$set" --evacuated 0
 	done_by "false false 1  not_found" pause elsewhere
 }
 test_case "pause, resume, set, migrate, pin, unpin, evacuate, admit" ran

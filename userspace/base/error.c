@@ -52,6 +52,13 @@ enum error_code error_from(int error)
 		return ERR_NO_SPACE;
 	case ETIMEDOUT:
 		return ERR_TIMED_OUT;
+	case ESTALE:
+		return ERR_CHANGED;
+	case EINVAL:
+	case EROFS:
+		return ERR_UNSUITABLE;
+	case ENOMEM:
+		return ERR_SYSTEM;
 	case EOPNOTSUPP:
 	case ENOSYS:
 		return ERR_UNSUPPORTED;

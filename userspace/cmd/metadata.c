@@ -94,7 +94,7 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 		 * anyway.
 		 */
 		if (!is_file(name))
-			err(ctx, ERR_DAMAGED, "%s: %s.", name, reason);
+			err(ctx, ERR_KERNEL_REFUSED, "%s: %s.", name, reason);
 		free(reason);
 		if (!is_file(name))
 			return false;

@@ -206,7 +206,7 @@ static int start_remove(const struct args *args, struct set *s, struct device *t
 			 * An add may have left such a volume as well, and then this tier was
 			 * meant.
 			 */
-			err(args->ctx, ERR_NOT_FOUND,
+			err(args->ctx, ERR_UNFINISHED,
 			    "%s: only a volume that an earlier call left was removed. To take out tier %s, call again.",
 			    s->name, word);
 			code = EXIT_FAILED;

@@ -30,6 +30,7 @@ struct wait {
 	uint64_t left;		/* chunks on the tier at the last change */
 	uint64_t left_since;	/* ms */
 	uint64_t failed;	/* moves, at the start */
+	bool polled;		/* and it was possible then */
 	bool warned;
 	bool told_paused;
 };
@@ -152,7 +153,8 @@ static int check_still_possible(struct wait *w)
 	if (w->rank >= 0)
 		w->rank = rank;
 	if (w->rank >= 0 && s->status.tier[w->rank].state != 'E') {
-		err(w->s->ctx, ERR_CHANGED, "%s: tier %d is not being evacuated.", s->name, w->rank);
+		err(w->s->ctx, w->polled ? ERR_CHANGED : ERR_UNSUITABLE, "%s: tier %d is not being evacuated.",
+		    s->name, w->rank);
 		return EXIT_FAILED;
 	}
 	if (w->rank >= 0 && s->status.read_only && s->status.tier[w->rank].used) {
@@ -177,6 +179,7 @@ static int poll_until_done(struct wait *w, uint64_t timeout_ms)
 		code = check_still_possible(w);
 		if (code)
 			return code;
+		w->polled = true;
 		show_progress(w);
 		warn_if_stuck(w);
 		warn_if_failing(w);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where the lines of a command go, and what is kept of them. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,13 @@ static void test_codes(void)
 		fclose(f);
 }
 
+static void test_errno(void)
+{
+	ok(error_from(ESTALE) == ERR_CHANGED && error_from(EROFS) == ERR_UNSUITABLE &&
+	   error_from(EINVAL) == ERR_UNSUITABLE && error_from(ENOMEM) == ERR_SYSTEM && error_from(EIO) == ERR_IO,
+	   "an errno has a code");
+}
+
 int main(void)
 {
 	test_context();
@@ -136,5 +144,6 @@ int main(void)
 	test_quiet();
 	test_question();
 	test_codes();
+	test_errno();
 	return tap_done();
 }
