@@ -144,6 +144,8 @@ for command in check dump 'restore x' 'repair x'; do
 	row $usage 'few' $command
 done
 row $usage 'yaml' dump $set --format yaml
+row $usage '--json and --format xml' dump $set --json --format xml
+row $failed 'no such set' dump nosuch --json
 row $usage 'many: y' check $set y
 row $failed 'nosuch' check nosuch
 row $failed 'nosuch' dump nosuch

@@ -150,7 +150,8 @@ const struct command commands[] = {
 		.min_words = 0, .max_words = MANY, .run = cmd_list,
 	}, {
 		.name = "scan",
-		.synopsis = "[--all] [--json] [DEV]...",
+		.synopsis = "[--json] [DEV]...\n"
+			    "[--json] --all",
 		.summary = "list the devices that belong to sets",
 		.help = "With --all, or named, also those that do not, and what they carry.\n",
 		.words = "@file",

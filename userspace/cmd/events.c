@@ -345,7 +345,6 @@ int cmd_events(const struct args *args)
 	bool found = true;
 	int code;
 
-	json_is_a_stream();
 	if (args->given[OPT_TIMEOUT] &&
 	    (parse_number(args->value[OPT_TIMEOUT], &timeout) || !timeout || timeout > 1000000)) {
 		err(args->ctx, ERR_USAGE,

@@ -45,6 +45,7 @@ static int run(struct tier_context *ctx, const struct command *c, int argc, char
 		goto out;
 	}
 
+	terminal_of(ctx)->errors_only = !only_changes(c);
 	if (terminal_of(ctx)->json)
 		json_start(c->name);
 	if (geteuid()) {

@@ -289,7 +289,7 @@ int cmd_check(const struct args *args)
 int cmd_dump(const struct args *args)
 {
 	struct dump_run run = { .ctx = args->ctx, .output = args->value[OPT_OUTPUT] };
-	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : "xml";
+	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : args->given[OPT_JSON] ? "json" : "xml";
 	struct target t;
 	int code = EXIT_FAILED;
 
@@ -297,9 +297,11 @@ int cmd_dump(const struct args *args)
 		err(args->ctx, ERR_USAGE, "dump: no format %s: xml, json.", format);
 		return EXIT_USAGE;
 	}
-	run.json = args->given[OPT_JSON] || !strcmp(format, "json");
-	/* The dump itself is the report. */
-	json_is_a_stream();
+	run.json = !strcmp(format, "json");
+	if (args->given[OPT_JSON] && !run.json) {
+		err(args->ctx, ERR_USAGE, "dump: --json and --format xml: one of the two. Try: tierctl dump --help");
+		return EXIT_USAGE;
+	}
 	if (find_target(args->ctx, &t, args->word[0]) && reserve(&t, args->ctx->force)) {
 		run.input = t.path;
 		run.snapshot = t.set && t.set->active;

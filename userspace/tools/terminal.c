@@ -13,7 +13,7 @@ struct terminal *terminal_of(struct tier_context *ctx)
 	return (struct terminal *)ctx;
 }
 
-/* Keeps lines for JSON; without --json only the errors, which are few. */
+/* Keeps lines for the JSON report; errors, which are few, always. */
 static void keep(struct terminal *t, enum line_level level, enum error_code code, const char *text)
 {
 	t->line = xrealloc(t->line, t->nr_lines + 1, sizeof(*t->line));
@@ -38,7 +38,7 @@ static void log_line(struct tier_context *ctx, enum line_level level, enum error
 {
 	struct terminal *t = terminal_of(ctx);
 
-	if (level == LINE_ERROR || (t->json && level != LINE_VERBOSE))
+	if (level == LINE_ERROR || (t->json && !t->errors_only && level != LINE_VERBOSE))
 		keep(t, level, code, line);
 	switch (level) {
 	case LINE_ERROR:

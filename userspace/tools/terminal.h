@@ -9,7 +9,7 @@
 #include "base/context.h"
 
 struct terminal_line {
-	enum line_level level;	/* without --json errors alone are kept */
+	enum line_level level;	/* without --json, or with errors_only, errors alone are kept */
 	enum error_code code;
 	char *text;
 };
@@ -20,6 +20,7 @@ struct terminal {
 	bool verbose;
 	bool yes;		/* the answer to every question */
 	bool json;		/* results are not printed */
+	bool errors_only;	/* the report has no results and warnings */
 	unsigned int nr_lines;
 	struct terminal_line *line;
 };

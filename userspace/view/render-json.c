@@ -393,13 +393,9 @@ void json_start(const char *command)
 {
 	command_name = command;
 	sets_array = json_object_new_array();
+	stream = !strcmp(command, "events") || !strcmp(command, "dump");
 	if (!strcmp(command, "scan"))
 		devices_array = json_object_new_array();
-}
-
-void json_is_a_stream(void)
-{
-	stream = true;
 }
 
 /* Those lines of what was said. */

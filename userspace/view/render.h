@@ -13,7 +13,7 @@ void show_tunables(const struct set *s, const char *key);
 
 /*
  * JSON is printed once, at the end of the command: an envelope with the sets, the devices and
- * the errors.
+ * the errors.  Nothing of events and dump, which print JSON of their own.
  */
 void json_start(const char *command);
 void json_add_report(const struct report *r);
@@ -26,8 +26,6 @@ struct terminal;
 void json_finish(const struct terminal *t);
 /* The same of a command that changes something and has no report of its own. */
 void json_finish_change(const struct terminal *t, int exit_code);
-/* The command has printed its own JSON, one object a line: no envelope. */
-void json_is_a_stream(void);
 
 struct picture;
 void json_add_heatmap(const struct picture *p);

@@ -80,7 +80,11 @@ static void test_json(void)
 	catch(STDOUT_FILENO, all_levels);
 	ok(!*printed && terminal.nr_lines == 3 && !strcmp(terminal.line[2].text, "done\nand done"),
 	   "for --json results are kept, and not printed");
-	terminal.json = false;
+	terminal_free(&terminal);
+	terminal.errors_only = true;
+	catch(STDOUT_FILENO, all_levels);
+	ok(!*printed && terminal.nr_lines == 1, "or only errors are");
+	terminal.json = terminal.errors_only = false;
 	terminal_free(&terminal);
 }
 
