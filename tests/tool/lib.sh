@@ -4,6 +4,7 @@
 # TAP, and what tierctl --help says.
 set -uo pipefail
 export LC_ALL=C
+unset MAKEFLAGS MFLAGS MAKELEVEL	# options of an outer make are not meant for these
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tierctl=${TIERCTL:-$top/userspace/tierctl}

@@ -20,7 +20,7 @@ for command in $(commands); do
 	[ -e "$page" ] || continue
 	text=$(sed 's/\\-/-/g; s/\\f[BRI]//g' "$page")
 	[ "$(grep -cE "^... BEGIN (head|options) $command \(" "$page")" = 2 ]
-	point $? "its head and its options are generated"
+	point $? "its head and its options are generated: BEGIN head $command, BEGIN options $command"
 	sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' <<<"$text" | grep -qF "tierctl $command"
 	point $? "its page has an example"
 	if options "$command" | grep -qx -- --json; then
