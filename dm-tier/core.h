@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What every room knows of a set and of a tier.  What belongs to one room alone is a
- * struct of that room's source, which it makes in its tier_*_init().
+ * struct of that room's source, described by a struct tier_set_room or tier_room.
  *
  * Locks, outermost first:
  *   set->config         the list of tiers and the set's configuration

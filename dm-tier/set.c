@@ -44,6 +44,12 @@ static LIST_HEAD(targets);
 static bool hibernating;		/* tier_registry_lock to write */
 static struct workqueue_struct *resume_wq;
 
+/* The pointer to a room's struct in a struct tier or tier_set. */
+static void **room_of(void *owner, size_t pointer)
+{
+	return owner + pointer;
+}
+
 /* ---- tiers ---- */
 
 /* In the order of their init; they exit in reverse. */
@@ -52,18 +58,13 @@ static const struct tier_room *const tier_rooms[] = {
 	&tier_outbox_room,
 };
 
-static void **room_of(struct tier *t, const struct tier_room *room)
-{
-	return (void **)((char *)t + room->pointer);
-}
-
 /* The first nr rooms were made. */
 static void free_tier(struct tier *t, unsigned int nr)
 {
 	while (nr--) {
 		if (tier_rooms[nr]->exit)
 			tier_rooms[nr]->exit(t);
-		kfree(*room_of(t, tier_rooms[nr]));
+		kfree(*room_of(t, tier_rooms[nr]->pointer));
 	}
 	tier_alloc_exit(t);
 	cleanup_srcu_struct(&t->readers);
@@ -88,7 +89,7 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 		return NULL;
 	}
 	for (i = 0; i < ARRAY_SIZE(tier_rooms); i++) {
-		room = room_of(t, tier_rooms[i]);
+		room = room_of(t, tier_rooms[i]->pointer);
 		*room = kzalloc(tier_rooms[i]->size, GFP_KERNEL);
 		if (!*room)
 			break;
@@ -149,11 +150,6 @@ static const struct tier_set_room *const rooms[] = {
 	&tier_mover_room,
 };
 
-static void **set_room_of(struct tier_set *set, const struct tier_set_room *room)
-{
-	return (void **)((char *)set + room->pointer);
-}
-
 /* The first nr rooms were made. */
 static void free_set(struct tier_set *set, unsigned int nr)
 {
@@ -162,7 +158,7 @@ static void free_set(struct tier_set *set, unsigned int nr)
 	while (nr--) {
 		if (rooms[nr]->exit)
 			rooms[nr]->exit(set);
-		kfree(*set_room_of(set, rooms[nr]));
+		kfree(*room_of(set, rooms[nr]->pointer));
 	}
 	mutex_destroy(&set->config);
 	mutex_destroy(&set->commit);
@@ -191,7 +187,7 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 	if (!set->wq)
 		r = -ENOMEM;
 	for (i = 0; !r && i < ARRAY_SIZE(rooms); i++) {
-		void **room = set_room_of(set, rooms[i]);
+		void **room = room_of(set, rooms[i]->pointer);
 
 		*room = kzalloc(rooms[i]->size, GFP_KERNEL);
 		if (!*room)
