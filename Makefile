@@ -98,6 +98,10 @@ soak:				## everything at once for an hour; nothing may grow (SOAK=3600 seconds)
 	@ci/setup/machine
 	@ci/test/soak $(or $(SOAK),3600) $(or $(KERNEL),6.1)
 
+bench:				## dm-tier beside dm-linear, dm-cache and others (ROUNDS=3 TARGETS= JOBS= OUT=build/bench SHORT=1)
+	@ROUNDS='$(ROUNDS)' TARGETS='$(TARGETS)' JOBS='$(JOBS)' OUT='$(OUT)' SHORT='$(SHORT)' \
+		tests/bench/run $(or $(KERNEL),6.1)
+
 demo:				## a guest with a fast and a slow disk shows what this is about
 	@ci/setup/machine
 	@ci/build-modules $(or $(KERNEL),6.1)
@@ -144,5 +148,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak bench demo \
 	install install-modules install-userspace install-dkms clean help
