@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# udev
+# timeout=400
+#
+# dm-writecache above a set, by the commands of lvmtier(7), BURSTS OF RANDOM WRITES.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+page=$here/../../man/lvmtier.7
+[ -e "$page" ] || skip_all "the manual page is not here"
+need lvm
+modprobe dm-writecache 2>/dev/null || skip_all "there is no dm-writecache"
+
+mkdir "$tmp/lvm"
+echo 'devices { types = [ "nullb", 16 ] }' >"$tmp/lvm/lvm.conf"
+export LVM_SYSTEM_DIR=$tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
+vg=tt_staged
+top=/dev/$vg/data
+tierctl() { ctl "$@"; }
+
+# recipe N: runs the Nth block of commands of the section, with names of this machine
+recipe()
+{
+	local line n=0
+	while read -r line; do
+		n=$((n + 1))
+		echo "+ $line"
+		eval "$line"
+	done < <(sed -n '/^\.SH BURSTS/,/^\.SH CHANGING/p' "$page" |
+		 awk -v block="$1" '/^\.nf/ { n++; inside = 1; next } /^\./ { inside = 0 } inside && n == block' |
+		 sed "s#\\\\-#-#g; s#/dev/mapper/photos#$dev#g; s#photos#$set#g; s#/dev/nvme0n1p2#$spare#g" |
+		 sed "s#\<staged\>#$vg#g")
+	is "n > 0"
+}
+
+# staged [OPTION OF DISKS]...
+staged()
+{
+	disk meta 4 "$@"
+	disk fast 16 "$@"
+	disk slow 32 "$@"
+	disk spare 16 "$@"
+	ctl create -q "$set" -m "$meta" -c 64k "$fast" "$slow"
+	ctl set -q "$set" tier0.landing=no
+	recipe 1
+	matches ' writecache ' "$(dmsetup table "$vg-data")"
+}
+
+apart()
+{
+	vgchange -q -an "$vg" >/dev/null
+	ctl deactivate -q "$set"
+}
+
+there_and_back()
+{
+	local before
+	staged
+	before=$(info writes1)
+	io write "$top" at=0 len=4m seed=1 block=4k
+	io sync "$top"
+	is "$(info writes1) - before < 4"
+	recipe 2
+	matches ' writecache ' "$(dmsetup table "$vg-data")"
+	io check "$top" at=0 len=4m seed=1
+	# Chunks move below, and another burst comes.
+	background io write "$top" at=4m len=8m seed=1 block=4k
+	ctl migrate -q "$set" 0-223 --tier 0
+	ctl wait -q "$set"
+	wait "$last_pid"
+	recipe 3
+	matches ' linear ' "$(dmsetup table "$vg-data")"
+	io check "$top" at=0 len=12m seed=1
+	same "$dev" "$(pvs --noheadings -o pv_name -S "vg_name=$vg" | tr -d ' ')" "physical volumes"
+	apart
+}
+test_case "by the commands of lvmtier(7), there and back" there_and_back
+
+# after_power_cut: all devices lose at once what was not flushed; then everything is activated anew
+after_power_cut()
+{
+	local name
+	cut_power "$meta" "$fast" "$slow" "$spare"
+	for _ in 1 2 3 4; do
+		find_ours
+		for name in "${ours[@]}"; do dmsetup remove "$name" 2>/dev/null || true; done
+	done
+	find_ours
+	same 0 "${#ours[@]}" "devices left"
+	ctl activate -q "$set"
+	vgchange -q -ay "$vg" >/dev/null
+}
+
+# What was flushed is there, whether it lies in the stage, is being written back, or moves below.
+power_cuts()
+{
+	staged cache_size=4
+	io write "$top" at=0 len=4m seed=1 block=4k
+	io sync "$top"
+	after_power_cut
+	io check "$top" at=0 len=4m seed=1
+
+	io write "$top" at=4m len=4m seed=1 block=4k
+	io sync "$top"
+	background dmsetup message "$vg-data" 0 flush
+	wait_for 20 written_back
+	after_power_cut
+	io check "$top" at=0 len=8m seed=1
+
+	io write "$top" at=2m len=4m seed=2 block=4k
+	io sync "$top"
+	ctl migrate -q "$set" 0-223 --tier 0
+	background dmsetup message "$vg-data" 0 flush
+	wait_for 20 in_motion
+	after_power_cut
+	io check "$top" at=0 len=2m seed=1
+	io check "$top" at=2m len=4m seed=2
+	io check "$top" at=6m len=2m seed=1
+	apart
+}
+written_back() { [ "$(info writes1)" -gt 64 ]; }
+test_case "power cuts" power_cuts
+
+run_tests
