@@ -37,7 +37,6 @@
 
 #define TIER_PIECE_SECTORS	128	/* 64 KiB: what a guarded write dirties */
 #define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress for so long: hangs */
-#define TIER_OBSERVE_MS		20	/* from an access until the policy sees it */
 
 enum tier_mode {
 	TIER_MODE_RW,
@@ -120,7 +119,7 @@ struct tier_set {
 	bool no_writes;			/* read-only table or feature */
 	bool discard_passdown;
 	bool skip_zeroing;
-	bool observing;			/* the policy wants to see accesses */
+	bool observing;			/* accesses are noted now, see sampling.h */
 	int observe_armed;		/* the mover will look at the rings soon */
 	u32 nr_chunks;
 	struct tier *home;		/* all chunks go back to it, or NULL; set->lock to write */

@@ -19,6 +19,7 @@ struct module;
 struct tier_access {
 	u64 sector;		/* of the virtual device */
 	u32 sectors;		/* never crosses a chunk border */
+	u16 weight;		/* accesses for which it stands, itself included */
 	u8 write;		/* 0 or 1 */
 };
 
@@ -81,7 +82,7 @@ struct tier_policy_type {
 	struct tier_policy *(*create)(const struct tier_policy_env *env,
 				      u32 *heat, u32 nr_chunks);
 	void (*destroy)(struct tier_policy *p);
-	/* Accesses since the last call, in order. */
+	/* Accesses since the last call, each CPU's in order. */
 	void (*observe)(struct tier_policy *p, const struct tier_access *a,
 			unsigned int nr);
 	/*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Policies: their registry, the policy `static`, and what passes between the
- * hot path and the policy.  A map() notes each access in its CPU's ring; the
- * mover empties the rings into the policy.
+ * hot path and the policy.  A map() notes each access in its CPU's ring while
+ * the window is open (sampling.h); the mover empties the rings into the policy.
  */
 #include "policy.h"
 
@@ -14,9 +14,6 @@
 #include "kick.h"
 
 #define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
-#define BURST		64	/* accesses noted in a row */
-#define ENOUGH		8000	/* accesses a second that are enough for the policy */
-#define MAX_SKIP	255	/* bursts */
 #define BATCH		64
 
 /* set->policy_lock */
@@ -25,8 +22,8 @@ struct tier_policies {
 	struct tier_policy *policy;	/* NULL: none is at work */
 	struct tier_policy_env env;
 	struct tier_view views[TIER_MAX_TIERS];
-	unsigned int skip;		/* bursts passed over after each noted one */
-	u64 noted, drained_ns;
+	unsigned int window;		/* accesses that a CPU notes in one go */
+	u64 drained_ns, drained_ios;	/* the last window was opened then */
 };
 
 static DEFINE_MUTEX(types_lock);
@@ -145,25 +142,21 @@ void tier_policy_exit(void)
 
 /* ---- what the policy sees ---- */
 
-/*
- * When accesses come faster than the policy needs, bursts of them are noted and
- * the rest skipped.  Bursts, because a stream shows only in accesses that follow
- * each other.
- */
+static void look_soon(struct tier_set *set)
+{
+	queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
+}
+
 bool tier_note_access(struct tier_set *set, struct bio *bio)
 {
+	unsigned int window = READ_ONCE(set->policies->window);
 	struct tier_ring *ring = get_cpu_ptr(set->rings);
-	unsigned int head, filled;
+	unsigned int head = ring->head;
+	/* Pairs with the release in hand_over(): the slot was read. */
+	unsigned int filled = head - smp_load_acquire(&ring->tail);
 	struct tier_access *a;
 
-	if (!ring->burst--) {
-		ring->burst = BURST;
-		ring->skip = BURST * READ_ONCE(set->policies->skip);
-	}
-	head = ring->head;
-	/* Pairs with the release in drain(): the slot was read. */
-	filled = head - smp_load_acquire(&ring->tail);
-	if (filled < TIER_RING_SIZE) {
+	if (filled < window) {
 		a = &ring->slot[head % TIER_RING_SIZE];
 		a->sector = bio->bi_iter.bi_sector;
 		a->sectors = bio_sectors(bio);
@@ -173,68 +166,107 @@ bool tier_note_access(struct tier_set *set, struct bio *bio)
 	}
 	put_cpu_ptr(set->rings);
 
-	if (filled == TIER_RING_SIZE / 2) {
-		tier_kick_mover(set);
-	} else if (!READ_ONCE(set->observe_armed)) {
+	if (!READ_ONCE(set->observe_armed)) {
 		WRITE_ONCE(set->observe_armed, 1);
 		/* Sooner than the idle scan that may be due. */
 		mod_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
 	}
-	return !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
+	if (filled + 1 >= window) {
+		WRITE_ONCE(set->observing, false);
+		/* A mover that looks just now may have opened the window before. */
+		look_soon(set);
+	}
+	return filled < window && !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
 	       bio_sectors(bio) <= TIER_PIECE_SECTORS;
 }
 
-/* Keeps the rate of what is noted between a quarter of ENOUGH and ENOUGH. */
-static void adapt_skip(struct tier_policies *ps, u64 noted)
+/* All reads and writes of the tiers so far. */
+static u64 count_ios(struct tier_set *set)
 {
-	u64 now = ktime_get_ns();
-	u64 ms = div_u64(now - ps->drained_ns, NSEC_PER_MSEC);
-	u64 rate;
+	unsigned int rank;
+	u64 ios = 0;
+	int cpu;
 
-	ps->noted += noted;
-	if (ms < 100)
-		return;
-	rate = div64_u64(ps->noted * MSEC_PER_SEC, ms);
-	if (rate > ENOUGH && ps->skip < MAX_SKIP)
-		WRITE_ONCE(ps->skip, ps->skip * 2 + 1);
-	else if (rate < ENOUGH / 4)
-		WRITE_ONCE(ps->skip, ps->skip / 2);
-	ps->noted = 0;
-	ps->drained_ns = now;
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		for_each_possible_cpu(cpu) {
+			const struct tier_stats *s = per_cpu_ptr(set->tiers[rank]->stats, cpu);
+
+			ios += READ_ONCE(s->reads) + READ_ONCE(s->writes);
+		}
+	}
+	return ios;
 }
 
-static void drain(struct tier_set *set)
+/* Hands what a CPU noted to the policy. */
+static void hand_over(struct tier_set *set, struct tier_ring *ring, struct tier_weights *w)
 {
 	struct tier_policies *ps = set->policies;
 	struct tier_access batch[BATCH];
-	u64 noted = 0;
+	unsigned int tail = ring->tail;
+
+	while (w->nr) {
+		unsigned int nr = 0;
+
+		while (w->nr && nr < BATCH) {
+			batch[nr] = ring->slot[tail++ % TIER_RING_SIZE];
+			batch[nr++].weight = tier_next_weight(w);
+		}
+		/* Pairs with the acquire in tier_note_access(). */
+		smp_store_release(&ring->tail, tail);
+		ps->type->observe(ps->policy, batch, nr);
+		set->heat_changed = true;
+		cond_resched();
+	}
+}
+
+static unsigned int noted_by(const struct tier_ring *ring)
+{
+	/* Pairs with the release in tier_note_access(). */
+	return smp_load_acquire(&ring->head) - ring->tail;
+}
+
+/*
+ * Hands what was noted to the policy and opens the window.  If it is closed, all accesses since
+ * it was opened count, and it stays closed until its time is over.
+ */
+static void drain(struct tier_set *set, bool in_time)
+{
+	bool closed = !READ_ONCE(set->observing);
+	struct tier_policies *ps = set->policies;
+	u64 now = ktime_get_ns(), ios;
+	unsigned int noted = 0, cpus = 0;
+	struct tier_weights w;
+	u32 all;
 	int cpu;
 
 	lockdep_assert_held(&set->policy_lock);
 	if (!ps->policy || !ps->type->observe)
 		return;
 	for_each_possible_cpu(cpu) {
-		struct tier_ring *ring = per_cpu_ptr(set->rings, cpu);
-		unsigned int tail = ring->tail;
-		unsigned int head;
+		unsigned int nr = noted_by(per_cpu_ptr(set->rings, cpu));
 
-		/* Pairs with the release in tier_note_access(). */
-		head = smp_load_acquire(&ring->head);
-
-		while (tail != head) {
-			unsigned int nr = 0;
-
-			while (tail != head && nr < BATCH)
-				batch[nr++] = ring->slot[tail++ % TIER_RING_SIZE];
-			/* Pairs with the acquire in tier_note_access(). */
-			smp_store_release(&ring->tail, tail);
-			ps->type->observe(ps->policy, batch, nr);
-			set->heat_changed = true;
-			noted += nr;
-			cond_resched();
-		}
+		noted += nr;
+		cpus += !!nr;
 	}
-	adapt_skip(ps, noted);
+	if (closed && in_time &&
+	    now - ps->drained_ns < tier_window_rest_ms(noted) * NSEC_PER_MSEC) {
+		look_soon(set);
+		return;
+	}
+
+	ios = count_ios(set);
+	all = closed ? clamp_t(s64, ios - ps->drained_ios, 0, S32_MAX) : 0;
+	for_each_possible_cpu(cpu) {
+		struct tier_ring *ring = per_cpu_ptr(set->rings, cpu);
+
+		tier_weights_begin(&w, noted_by(ring), noted, all);
+		hand_over(set, ring, &w);
+	}
+	if (cpus)
+		WRITE_ONCE(ps->window, tier_window_length(cpus));
+	ps->drained_ns = now;
+	ps->drained_ios = ios;
+	WRITE_ONCE(set->observing, true);
 }
 
 static unsigned int where(void *context, u32 chunk)
@@ -288,6 +320,8 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 	for (key = 0; type->set && key < tier_policy_nr_keys(type); key++)
 		type->set(p, key, tier_policy_tunable(set, key));
 	mutex_unlock(&set->policy_lock);
+	ps->window = TIER_LONGEST_WINDOW;
+	ps->drained_ios = count_ios(set);
 	set->observing = type->observe;
 	return 0;
 }
@@ -315,7 +349,7 @@ bool tier_policy_is(struct tier_set *set, const struct tier_policy_type *type)
 void tier_policy_drain(struct tier_set *set)
 {
 	mutex_lock(&set->policy_lock);
-	drain(set);
+	drain(set, false);
 	mutex_unlock(&set->policy_lock);
 }
 
@@ -325,7 +359,7 @@ void tier_policy_tick(struct tier_set *set, const struct tier_view *views)
 
 	mutex_lock(&set->policy_lock);
 	show(set, views);
-	drain(set);
+	drain(set, true);
 	if (ps->policy && ps->type->tick)
 		ps->type->tick(ps->policy);
 	mutex_unlock(&set->policy_lock);

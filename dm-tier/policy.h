@@ -5,14 +5,13 @@
 
 #include "core.h"
 #include "policy-type.h"
+#include "sampling.h"
 
-#define TIER_RING_SIZE 512
+#define TIER_RING_SIZE 256		/* at least TIER_LONGEST_WINDOW */
 
 struct tier_ring {
 	unsigned int head;		/* written by the CPU that owns the ring */
 	unsigned int tail;		/* written by the mover */
-	unsigned int burst;		/* accesses still to note */
-	int skip;			/* and to pass over */
 	struct tier_access slot[TIER_RING_SIZE];
 };
 
@@ -27,24 +26,10 @@ unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);
 extern const struct tier_set_room tier_policy_room;
 
 /*
- * Notes an access for the policy; any context that map() runs in.  True: its
- * latency is wanted too.
+ * Notes an access for the policy while set->observing; any context that map() runs in.
+ * True: its latency is wanted too.
  */
 bool tier_note_access(struct tier_set *set, struct bio *bio);
-
-/*
- * Lets the policy see an access; whether its latency is to be measured.  Those
- * that are passed over cost no call.  By the time of the second line this may be
- * another CPU, whose count then goes to -1 at worst.
- */
-static inline bool tier_observe(struct tier_set *set, struct bio *bio)
-{
-	if (this_cpu_read(set->rings->skip) > 0) {
-		this_cpu_dec(set->rings->skip);
-		return false;
-	}
-	return tier_note_access(set, bio);
-}
 
 /*
  * A policy begins with the heat that there is, and ends; while suspended.  views: of the

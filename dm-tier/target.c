@@ -202,8 +202,8 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 		if (bio->bi_opf & REQ_PREFLUSH)
 			return map_flush(set, bio);
 	}
-	if (set->observing)
-		io->sampled = tier_observe(set, bio);
+	if (READ_ONCE(set->observing))
+		io->sampled = tier_note_access(set, bio);
 	return map_bio(set, bio, io);
 }
 

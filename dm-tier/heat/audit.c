@@ -71,9 +71,9 @@ static void finish(struct heat_audits *t, struct heat_audit *a)
 	set_wariness(t);
 }
 
-void heat_audits_access(struct heat_audits *t, u32 chunk, u32 weight, u64 now)
+void heat_audits_access(struct heat_audits *t, u32 chunk, u64 weight, u64 now)
 {
-	struct heat_audit *due = &t->audits[now % HEAT_AUDITS];
+	struct heat_audit *due = &t->audits[++t->next % HEAT_AUDITS];
 	unsigned int i;
 
 	/* One look per access ends each audit soon after its time. */
@@ -128,11 +128,12 @@ void heat_audits_swap(struct heat_audits *t, u32 chunk, u32 victim, u32 gap,
 		start(t, 0, HEAT_SWAP_AUDITS, &audit);
 }
 
-void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 until)
+void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 handicap, u64 until)
 {
 	const struct heat_audit audit = {
 		.chunk = chunk,
 		.victim = HEAT_NO_CHUNK,
+		.earned = -(s64)(handicap >> 8),
 		.until = until,
 	};
 

@@ -35,6 +35,7 @@ struct heat_audit {
 
 struct heat_audits {
 	struct heat_audit audits[HEAT_AUDITS];
+	u32 next;			/* looked at last */
 	u8 buckets[HEAT_AUDIT_BUCKETS];	/* audited chunks by hash */
 
 	/* Decaying sums over the swaps that came to an end. */
@@ -49,12 +50,13 @@ struct heat_audits {
 void heat_audits_init(struct heat_audits *t);
 
 /* weight: of an access, heat with 16 fractional bits; now: accesses so far */
-void heat_audits_access(struct heat_audits *t, u32 chunk, u32 weight, u64 now);
+void heat_audits_access(struct heat_audits *t, u32 chunk, u64 weight, u64 now);
 
 /* gap: heat of chunk less heat of victim; ignored if either is audited already */
 void heat_audits_swap(struct heat_audits *t, u32 chunk, u32 victim, u32 gap,
 		      u64 until);
-void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 until);
+/* handicap: as weight, what the chunk must earn before it counts */
+void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 handicap, u64 until);
 
 /* Heat that a newcomer earns in a quarter of a half-life. */
 u32 heat_audits_newcomer_heat(const struct heat_audits *t);

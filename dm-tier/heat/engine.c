@@ -29,6 +29,7 @@
 
 /* Bounds the work of an access; stretches the half-life of tiny fast tiers. */
 #define SWEEP_MAX	64
+#define SWEEP_MOST	1024	/* also if it stands for many */
 
 #define SAMPLES		16	/* chunks of a tier looked at to find its victim */
 #define PROBES_PER_ACCESS	8
@@ -262,9 +263,9 @@ static void probe(struct heat_engine *e, unsigned int rank)
 
 /* ---- Decay ---- */
 
-static void sweep(struct heat_engine *e)
+static void sweep(struct heat_engine *e, u32 weight)
 {
-	e->owed += e->step;
+	e->owed = min_t(u64, e->owed + (u64)e->step * weight, SWEEP_MOST << 16);
 	for (; e->owed >= 65536; e->owed -= 65536) {
 		u32 chunk = e->hand;
 		u32 h = e->heat[chunk];
@@ -390,20 +391,25 @@ static u64 audit_end(struct heat_engine *e)
 static void observe(struct heat_engine *e, const struct tier_access *a)
 {
 	u64 chunk = a->sector >> e->chunk_shift;
-	u64 weight = is_stream(e, a) ? e->costs.weight_stream : e->costs.weight_random;
+	bool stream = is_stream(e, a);
+	u64 one = stream ? e->costs.weight_stream : e->costs.weight_random;
 	unsigned int rank;
+	u64 weight;
 	u32 heat;
 
 	if (chunk >= e->nr_chunks)
 		return;
-	weight = min_t(u64, weight + (u64)a->sectors * e->costs.weight_sector, 0xffffffff);
-	e->accesses++;
+	one = min_t(u64, one + (u64)a->sectors * e->costs.weight_sector, 0xffffffff);
+	/* A stream goes on: what this part of it stands for went to the chunks behind. */
+	weight = stream ? one : one * a->weight;
+	e->accesses += a->weight;
 	e->clock++;
 	e->idle_ticks = 0;
 	e->probes = min_t(u32, e->probes + PROBES_PER_ACCESS, PROBES_MAX);
-	sweep(e);
+	sweep(e, a->weight);
+	/* The others that it stands for went to chunks as new as this one, not to it. */
 	if (a->write && !e->heat[chunk])
-		heat_audits_newcomer(&e->audits, chunk, audit_end(e));
+		heat_audits_newcomer(&e->audits, chunk, weight - one, audit_end(e));
 	heat_audits_access(&e->audits, chunk, weight, e->accesses);
 	add_heat(e, chunk, a->write, weight);
 

@@ -72,12 +72,12 @@ struct heat_engine {
 	u32 rng;
 	u32 chunk_shift;	/* sectors to chunks */
 
-	u64 accesses;		/* seen so far */
+	u64 accesses;		/* so far, with those that were not noted */
 	unsigned int nr_tiers;
 	u64 fast_places;	/* of all tiers but the slowest */
 	struct heat_costs costs;
 
-	u64 clock;		/* accesses, and some for each tick */
+	u64 clock;		/* accesses seen, without their weights, and some for each tick */
 	u32 idle_ticks;		/* since the last access */
 
 	/* Ends of the last streams (sectors), oldest first. */

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "heat/engine.h"
+#include "sampling.h"
 
 #define SECTOR_SIZE	512
 #define STREAMS		8
@@ -52,6 +53,7 @@ struct replay {
 	struct model model[NR_TIERS];
 	double moves_per_1000;
 	size_t delay;		/* requests that a move takes */
+	double iops;		/* requests a second, 0 = so few that all are noted */
 	bool is_static;
 	FILE *log;
 
@@ -67,6 +69,12 @@ struct replay {
 
 	struct transit transits[HEAT_FLIGHTS];
 	unsigned int nr_transits;
+
+	/* What is noted, as one CPU does it, and when the policy sees it. */
+	struct tier_access noted[TIER_LONGEST_WINDOW];
+	unsigned int nr_noted, window;
+	uint32_t made;		/* accesses since the window was opened */
+	double look_ms, opened_ms;
 
 	uint64_t pieces, fast_pieces, moves[NR_TIERS], distinct;
 	double ms, tokens;
@@ -286,6 +294,36 @@ static bool continues_stream(struct replay *r, const struct request *q)
 	return found;
 }
 
+/* As the target does; see sampling.h. */
+static void look(struct replay *r, double now_ms)
+{
+	bool closed = r->nr_noted == r->window;
+	struct tier_weights w;
+	unsigned int i;
+
+	r->look_ms = now_ms + TIER_OBSERVE_MS;
+	heat_engine_tick(&r->engine);
+	if (closed && now_ms - r->opened_ms < tier_window_rest_ms(r->nr_noted))
+		return;
+	tier_weights_begin(&w, r->nr_noted, r->nr_noted, closed ? r->made : 0);
+	for (i = 0; i < r->nr_noted; i++)
+		r->noted[i].weight = tier_next_weight(&w);
+	heat_engine_observe(&r->engine, r->noted, r->nr_noted);
+	r->nr_noted = r->made = 0;
+	r->opened_ms = now_ms;
+}
+
+static void observe(struct replay *r, const struct tier_access *a)
+{
+	if (!r->iops) {
+		heat_engine_observe(&r->engine, a, 1);
+		return;
+	}
+	r->made++;
+	if (r->nr_noted < r->window)
+		r->noted[r->nr_noted++] = *a;
+}
+
 static void serve(struct replay *r, size_t request)
 {
 	const struct request *q = &r->requests[request];
@@ -298,6 +336,7 @@ static void serve(struct replay *r, size_t request)
 		struct tier_access a = {
 			.sector = sector,
 			.sectors = (border < end ? border : end) - sector,
+			.weight = 1,
 			.write = q->write,
 		};
 
@@ -307,7 +346,7 @@ static void serve(struct replay *r, size_t request)
 		r->fast_pieces += r->rank[chunk] == FAST;
 		r->ms += service_ms(&r->model[r->rank[chunk]], stream, a.sectors);
 		if (!r->is_static)
-			heat_engine_observe(&r->engine, &a, 1);
+			observe(r, &a);
 		stream = true;
 		sector += a.sectors;
 	}
@@ -367,6 +406,8 @@ static void run(struct replay *r)
 		serve(r, n);
 		if (r->is_static)
 			continue;
+		if (r->iops && n * 1000 / r->iops >= r->look_ms)
+			look(r, n * 1000 / r->iops);
 		while (r->tokens >= 1 && r->nr_transits < HEAT_FLIGHTS &&
 		       heat_engine_next(&r->engine, r->tokens, cap, &move)) {
 			begin_move(r, n, &move);
@@ -389,6 +430,8 @@ static const char usage[] =
 "  --json                print JSON (default: a line of text)\n"
 "  --policy heat|static  static moves nothing (heat)\n"
 "  --delay N             a move takes N requests (0)\n"
+"  --iops N              N requests a second on one CPU, of which the policy sees\n"
+"                        as many as the kernel notes (0: all)\n"
 "  --set KEY=VALUE       a tunable of the policy\n";
 
 static void bad_usage(const char *what, const char *value)
@@ -485,6 +528,7 @@ int main(int argc, char **argv)
 {
 	static struct replay r = {
 		.moves_per_1000 = 20,
+		.window = TIER_LONGEST_WINDOW,
 		.model = { { 0.02, 0.09, 2e9 }, { 0.1, 8, 180e6 } },
 	};
 	static const struct option options[] = {
@@ -496,6 +540,7 @@ int main(int argc, char **argv)
 		{ "json", no_argument, NULL, 'j' },
 		{ "policy", required_argument, NULL, 'p' },
 		{ "delay", required_argument, NULL, 'd' },
+		{ "iops", required_argument, NULL, 'i' },
 		{ "set", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -536,6 +581,9 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			r.delay = parse_double("--delay", optarg, 0, 1e9);
+			break;
+		case 'i':
+			r.iops = parse_double("--iops", optarg, 0, 1e9);
 			break;
 		case 's':
 			parse_set(optarg, 0, values, given);

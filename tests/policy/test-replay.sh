@@ -120,6 +120,7 @@ refused 'a model of five numbers' "$tmp/good.csv.gz" --model 1,2,3,4,5
 refused 'an unknown policy' "$tmp/good.csv.gz" --policy lru
 refused 'an unknown tunable' "$tmp/good.csv.gz" --set heat=1
 refused 'a tunable out of range' "$tmp/good.csv.gz" --set headroom=51
+refused 'a negative rate' "$tmp/good.csv.gz" --iops -1
 refused 'a log that cannot be written' "$tmp/good.csv.gz" --log "$tmp/no/log"
 "$replay" "$tmp/good.csv.gz" --json >/dev/null
 ok $? 'one request is a trace'
@@ -166,6 +167,13 @@ heat=$("$replay" "$tmp/moving.csv.gz" --json)
 at_most "$(field service_ms_per_request "$heat")" \
 	"$(awk -v x="$(field service_ms_per_request "$static")" 'BEGIN { print x / 2 }')"
 ok $? 'a hot set that moves is followed: half the time of never migrating'
+for iops in 8000 20000 100000; do
+	heat=$("$replay" "$tmp/moving.csv.gz" --iops $iops --json)
+	heat=$(field service_ms_per_request "$heat")
+	at_most "$heat" \
+		"$(awk -v x="$(field service_ms_per_request "$static")" 'BEGIN { print x / 2 }')"
+	ok $? "the same at $iops a second, of which 8000 are noted: $heat ms"
+done
 
 # ---- the real traces ----
 

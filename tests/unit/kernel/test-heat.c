@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "heat/engine.h"
+#include "sampling.h"
 #include "../tap.h"
 
 #define CHUNK_SECTORS	2048
@@ -115,6 +116,7 @@ static void access_chunk(struct set *s, u32 chunk, bool write)
 	struct tier_access a = {
 		.sector = (u64)chunk * CHUNK_SECTORS + 8 * roll(s, CHUNK_SECTORS / 8),
 		.sectors = 8,
+		.weight = 1,
 		.write = write,
 	};
 
@@ -130,6 +132,7 @@ static void hammer(struct set *s, u32 chunk, unsigned int times)
 		struct tier_access a = {
 			.sector = (u64)chunk * CHUNK_SECTORS + (i * 1024 + 512) % 2048,
 			.sectors = 8,
+			.weight = 1,
 		};
 
 		memset(s->engine.streams, 0xff, sizeof(s->engine.streams));
@@ -181,7 +184,7 @@ static bool near(double value, double expected, double percent)
 static void test_counting(void)
 {
 	struct set *s = make_pair(1000, 100);
-	struct tier_access a = { .sector = 500 * CHUNK_SECTORS, .sectors = 8 };
+	struct tier_access a = { .sector = 500 * CHUNK_SECTORS, .sectors = 8, .weight = 1 };
 	u32 i, one, sum = 0;
 
 	hammer(s, 500, 1);
@@ -227,6 +230,7 @@ static void test_streams(void)
 			struct tier_access a = {
 				.sector = (k < 8 ? k * 400 : 3600) * CHUNK_SECTORS + 8 * i,
 				.sectors = 8,
+				.weight = 1,
 			};
 
 			if (k < 8)
@@ -242,6 +246,7 @@ static void test_streams(void)
 			struct tier_access a = {
 				.sector = (200 + k * 400) * CHUNK_SECTORS + 8 * i,
 				.sectors = 8,
+				.weight = 1,
 			};
 
 			heat_engine_observe(&s->engine, &a, 1);
@@ -256,6 +261,7 @@ static void test_streams(void)
 				.sector = (1010 + k * 100) * CHUNK_SECTORS +
 					  i * (8 + (k ? 257 : 256)),
 				.sectors = 8,
+				.weight = 1,
 			};
 
 			heat_engine_observe(&s->engine, &a, 1);
@@ -334,6 +340,255 @@ static void test_equal_additions(void)
 	ok(low >= 20 * HEAT_ONE * 97 / 100 && high <= 20 * HEAT_ONE * 103 / 100,
 	   "equal accesses give equal heat on both sides of the sweep (%u..%u)", low, high);
 	free_set(s);
+}
+
+/* ---- more accesses than are noted ---- */
+
+#define CPUS	16
+
+/* CPUs that note as the target does, above a set; a second set sees all accesses. */
+struct load {
+	struct set *set, *all;
+	struct tier_access ring[CPUS][TIER_LONGEST_WINDOW];
+	unsigned int filled[CPUS], window, noted;
+	bool closed;
+	u32 made, unseen;	/* since the window was opened; passed over */
+	double now_ms, opened_ms, look_ms;
+};
+
+static struct load *make_load(void)
+{
+	struct load *l = calloc(1, sizeof(*l));
+
+	l->set = make_pair(1000, 100);
+	l->all = make_pair(1000, 100);
+	heat_engine_set(&l->set->engine, HEAT_KEY_HALF_LIFE, 1024);
+	heat_engine_set(&l->all->engine, HEAT_KEY_HALF_LIFE, 1024);
+	l->window = TIER_LONGEST_WINDOW;
+	return l;
+}
+
+static void free_load(struct load *l)
+{
+	free_set(l->set);
+	free_set(l->all);
+	free(l);
+}
+
+static void look(struct load *l)
+{
+	unsigned int cpu, i, cpus = 0;
+	struct tier_weights w;
+
+	l->look_ms = l->now_ms + TIER_OBSERVE_MS;
+	if (l->closed && l->now_ms - l->opened_ms < tier_window_rest_ms(l->noted))
+		return;
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		tier_weights_begin(&w, l->filled[cpu], l->noted, l->closed ? l->made : 0);
+		for (i = 0; i < l->filled[cpu]; i++)
+			l->ring[cpu][i].weight = tier_next_weight(&w);
+		heat_engine_observe(&l->set->engine, l->ring[cpu], l->filled[cpu]);
+		cpus += !!l->filled[cpu];
+		l->filled[cpu] = 0;
+	}
+	if (cpus)
+		l->window = tier_window_length(cpus);
+	l->noted = l->made = 0;
+	l->closed = false;
+	l->opened_ms = l->now_ms;
+}
+
+/* An access that comes so long after the last one. */
+static void make_access(struct load *l, double after_ms, unsigned int cpu, u64 sector)
+{
+	struct tier_access a = { .sector = sector, .sectors = 8, .weight = 1 };
+
+	for (l->now_ms += after_ms; l->look_ms <= l->now_ms;)
+		look(l);
+	heat_engine_observe(&l->all->engine, &a, 1);
+	l->made++;
+	if (l->closed) {
+		l->unseen++;
+		return;
+	}
+	l->ring[cpu][l->filled[cpu]++] = a;
+	l->noted++;
+	l->closed = l->filled[cpu] >= l->window;
+}
+
+static u64 random_sector(struct load *l, u32 first, u32 chunks)
+{
+	return (u64)(first + roll(l->set, chunks)) * CHUNK_SECTORS + 8 * roll(l->set, 256);
+}
+
+static u64 sum_heat(struct set *s, u32 first, u32 chunks)
+{
+	u64 sum = 0;
+
+	while (chunks--)
+		sum += heat_engine_heat(&s->engine, first++);
+	return sum;
+}
+
+static double seen_of(struct load *l, u32 first, u32 chunks)
+{
+	return (double)sum_heat(l->set, first, chunks) / sum_heat(l->all, first, chunks);
+}
+
+static void test_weights(void)
+{
+	static const u32 noted[] = { 1, 2, 31, 160, 480, 4000 };
+	struct tier_weights w;
+	unsigned int i, times;
+	bool right = true;
+	u64 sum;
+	u32 nr;
+
+	for (i = 0; i < sizeof(noted) / sizeof(noted[0]); i++)
+		for (times = 1; times < 5000; times = times * 3 + 1) {
+			u32 all = noted[i] * times + times / 2;
+
+			nr = min_t(u32, noted[i], TIER_LONGEST_WINDOW);
+			tier_weights_begin(&w, nr, noted[i], all);
+			for (sum = 0; w.nr;)
+				sum += tier_next_weight(&w);
+			right &= sum == (u64)all * nr / noted[i];
+		}
+	ok(right, "what is noted stands for all accesses, no more and no fewer");
+	tier_weights_begin(&w, 100, 100, 90);
+	for (sum = 0; w.nr;)
+		sum += tier_next_weight(&w) == 1;
+	ok(sum == 100, "where none is passed over each stands for itself");
+	tier_weights_begin(&w, 1, 0, 50);
+	ok(tier_next_weight(&w) == 1, "one that came late as well");
+	tier_weights_begin(&w, 160, 160, 0xffffffff);
+	for (i = 0; w.nr; i++)
+		sum = tier_next_weight(&w);
+	ok(i == 160 && sum == 0xffff, "a weight has an end");
+}
+
+static void test_rates(void)
+{
+	static const unsigned int cpus[] = { 1, 2, CPUS };
+	static const unsigned int rates[] = { 1000, 20000, 500000 };
+	unsigned int i, k, n;
+
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 3; k++) {
+			struct load *l = make_load();
+			double seen, warm, accesses;
+
+			for (n = 0; n < 150000; n++)
+				make_access(l, 1000.0 / rates[k], roll(l->set, cpus[i]),
+					    roll(l->set, 4) ? random_sector(l, 100, 50)
+							    : random_sector(l, 200, 50));
+			look(l);
+			l->now_ms += TIER_LONGEST_REST_MS;
+			look(l);
+			seen = seen_of(l, 100, 50);
+			warm = seen_of(l, 200, 50);
+			accesses = (double)l->set->engine.accesses / n;
+			ok(near(seen, 1, 15) && near(warm, 1, 25) && near(accesses, 1, 1),
+			   "%u a second on %u CPUs: %.2f of the heat, %.2f of the lesser heat, %.2f of the time",
+			   rates[k], cpus[i], seen, warm, accesses);
+			free_load(l);
+		}
+}
+
+/* One CPU makes a twentieth of the accesses, to chunks of its own. */
+static void test_slow_cpu(void)
+{
+	struct load *l = make_load();
+	double seen;
+	unsigned int n;
+
+	for (n = 0; n < 500000; n++) {
+		unsigned int cpu = !roll(l->set, 20);
+
+		make_access(l, 0.002, cpu, random_sector(l, 100 + 50 * cpu, 10));
+	}
+	seen = seen_of(l, 150, 10);
+	ok(near(seen, 1, 35), "a slow CPU beside a busy one: %.2f of its heat", seen);
+	free_load(l);
+}
+
+/* 500,000 accesses a second for two seconds, then 50 a second. */
+static void test_after_burst(void)
+{
+	struct load *l = make_load();
+	unsigned int n;
+	double seen;
+
+	for (n = 0; n < 1000000; n++)
+		make_access(l, 0.002, 0, random_sector(l, 100, 500));
+	l->unseen = 0;
+	for (n = 0; n < 100; n++)
+		make_access(l, 20, 0, random_sector(l, 700, 10));
+	look(l);
+	seen = seen_of(l, 700, 10);
+	ok(l->unseen <= TIER_LONGEST_REST_MS / 20 && near(seen, 1, 15),
+	   "after a burst: %u of 100 quiet accesses are passed over, %.2f of their heat is there",
+	   l->unseen, seen);
+	free_load(l);
+}
+
+/* At 500,000 a second a stream takes 2 ms for a chunk. */
+static void test_fast_stream(void)
+{
+	struct load *l = make_load();
+	u32 hottest = 0, i;
+	unsigned int n;
+
+	for (n = 0; n < 800 * 256; n++)
+		make_access(l, 0.002, 0, (u64)100 * CHUNK_SECTORS + n * 8);
+	look(l);
+	for (i = 100; i < 900; i++)
+		hottest = max_t(u32, hottest, heat_engine_heat(&l->set->engine, i));
+	ok(hottest < 5 * HEAT_ONE, "a fast stream heats no chunk that it had to pass (%u/16)",
+	   hottest);
+	ok(!settle(l->set), "nor is any worth a move");
+	free_load(l);
+}
+
+static void test_heavy(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_access a = { .sectors = 8, .weight = 0xffff };
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		a.sector = (u64)(100 + i % 3) * CHUNK_SECTORS + 1024 * i % 2048;
+		a.write = i & 1;
+		heat_engine_observe(&s->engine, &a, 1);
+	}
+	for (i = 100; i < 103; i++)
+		ok(TIER_HEAT_READS(s->heat[i]) > 0x3fff && TIER_HEAT_WRITES(s->heat[i]) > 0x3fff,
+		   "the heaviest accesses saturate (%x)", s->heat[i]);
+	ok(s->engine.owed < 65536, "and the sweep keeps up");
+	free_set(s);
+}
+
+/* Three chunks with 4, 2 and 1 parts of the hot accesses, at 500,000 a second and half-life 64. */
+static void test_order(void)
+{
+	struct load *l = make_load();
+	u64 heat[3] = { 0 };
+	unsigned int n, i;
+
+	heat_engine_set(&l->set->engine, HEAT_KEY_HALF_LIFE, 64);
+	for (n = 0; n < 2000000; n++) {
+		u32 x = roll(l->set, 700);
+
+		make_access(l, 0.002, 0, x < 4 ? random_sector(l, 300, 1) : x < 6 ?
+			    random_sector(l, 301, 1) : x < 7 ? random_sector(l, 302, 1) :
+			    random_sector(l, 100, 100));
+		for (i = 0; i < 3 && n % 1000 == 0; i++)
+			heat[i] += heat_engine_heat(&l->set->engine, 300 + i);
+	}
+	ok(heat[0] > heat[1] * 3 / 2 && heat[1] > heat[2] * 3 / 2,
+	   "weights keep the order of heat (%llu %llu %llu)", (unsigned long long)heat[0],
+	   (unsigned long long)heat[1], (unsigned long long)heat[2]);
+	free_load(l);
 }
 
 /* ---- moving ---- */
@@ -985,6 +1240,13 @@ int main(void)
 	test_streams();
 	test_decay();
 	test_equal_additions();
+	test_weights();
+	test_rates();
+	test_slow_cpu();
+	test_after_burst();
+	test_fast_stream();
+	test_heavy();
+	test_order();
 	test_swap();
 	test_admission();
 	test_price();
