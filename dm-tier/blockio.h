@@ -24,8 +24,7 @@ static inline int tier_blockio(struct block_device *bdev, blk_opf_t opf,
 
 	bio_init(&bio, bdev, &bvec, 1, opf | REQ_SYNC | REQ_META);
 	bio.bi_iter.bi_sector = sector;
-	__bio_add_page(&bio, virt_to_page(data), TIER_BLOCKIO_SIZE,
-		       offset_in_page(data));
+	__bio_add_page(&bio, virt_to_page(data), TIER_BLOCKIO_SIZE, offset_in_page(data));
 	r = submit_bio_wait(&bio);
 	bio_uninit(&bio);
 	return r;

@@ -80,8 +80,7 @@ static bool do_bio(struct tier_set *set, struct bio *bio)
 
 	if (tier_bio_io(bio)->discards_chunk)
 		return discard(set, bio);
-	if (!(word & TIER_ENTRY_MAPPED) && !tier_set_frozen(set) &&
-	    bio_op(bio) == REQ_OP_WRITE) {
+	if (!(word & TIER_ENTRY_MAPPED) && !tier_set_frozen(set) && bio_op(bio) == REQ_OP_WRITE) {
 		enum tier_first_write r = tier_first_write(set, bio);
 
 		if (r != TIER_NOT_FIRST)

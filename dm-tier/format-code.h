@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the bytes of format.h and structs in host byte order:
- * packing, unpacking and judging.  format.c implements this for the
- * kernel and for user space from the same source.  Nothing here sleeps, does
- * I/O or allocates.
+ * Between the bytes of format.h and structs in host byte order: packing, unpacking and judging.
+ * format.c implements this for the kernel and for user space from the same source.  Nothing here
+ * sleeps, does I/O or allocates.
  */
 #ifndef DM_TIER_FORMAT_CODE_H
 #define DM_TIER_FORMAT_CODE_H
@@ -95,9 +94,8 @@ static inline bool tier_features_read_only(u32 compat_ro_flags)
 void tier_superblock_seal(void *block, u64 blocknr);
 
 /*
- * Whether a metadata block is a whole superblock that was written to block
- * blocknr; its contents are not judged.  0, or -EINVAL (another magic) or
- * -EILSEQ with *reason set.
+ * Whether a metadata block is a whole superblock that was written to block blocknr; its contents
+ * are not judged.  0, or -EINVAL (another magic) or -EILSEQ with *reason set.
  */
 int tier_superblock_verify(const void *block, u64 blocknr, const char **reason);
 
@@ -105,17 +103,14 @@ int tier_superblock_verify(const void *block, u64 blocknr, const char **reason);
 bool tier_meta_info_valid(const struct tier_meta_info *info);
 
 /*
- * Judges the metadata block read from block 0.  0: *info holds the superblock.
- * -ENODATA: all zeroes.  -EINVAL: foreign content, another version, an unknown
- * incompat feature.  -EILSEQ: damaged.  *reason is set on every error; on
- * -EILSEQ *info may have been written.
+ * Judges the metadata block read from block 0.  0: *info holds the superblock.  -ENODATA: all
+ * zeroes.  -EINVAL: foreign content, another version, an unknown incompat feature.  -EILSEQ:
+ * damaged.  *reason is set on every error; on -EILSEQ *info may have been written.
  */
-int tier_superblock_unpack(const void *block, struct tier_meta_info *info,
-			   const char **reason);
+int tier_superblock_unpack(const void *block, struct tier_meta_info *info, const char **reason);
 
 /* The roots of a superblock that was judged good, or of a metadata snapshot. */
-void tier_superblock_unpack_roots(const void *block,
-				  struct tier_meta_roots *roots);
+void tier_superblock_unpack_roots(const void *block, struct tier_meta_roots *roots);
 
 /*
  * Fills in a zeroed or formerly valid superblock; feature bits are stored as
@@ -125,10 +120,8 @@ void tier_superblock_pack(void *block, const struct tier_meta_info *info,
 			  const struct tier_meta_roots *roots);
 
 /* -EILSEQ if a field is out of range. */
-int tier_record_unpack(u64 id, const struct tier_record *record,
-		       struct tier_meta_tier *tier);
-void tier_record_pack(struct tier_record *record,
-		      const struct tier_meta_tier *tier);
+int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_meta_tier *tier);
+void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *tier);
 
 /* Fills a slot of TIER_LABEL_SLOT_SIZE bytes. */
 void tier_label_pack(void *slot, const struct tier_label_info *info);
@@ -143,12 +136,11 @@ static inline bool tier_label_current(u64 generation, u64 next_generation, u64 l
 }
 
 /*
- * Judges the two slots of a device, each TIER_LABEL_SLOT_SIZE bytes or NULL if
- * it cannot be read.  0: *info is the valid label with the higher generation.
- * -ENODATA: both slots are all zeroes.  -EINVAL: what lies there is no label,
- * or one that this version must not touch.  -EILSEQ: damaged labels only.
- * -EIO: a slot could not be read and the other does not help.  *reason is set
- * on every error.
+ * Judges the two slots of a device, each TIER_LABEL_SLOT_SIZE bytes or NULL if it cannot be
+ * read.  0: *info is the valid label with the higher generation.  -ENODATA: both slots are all
+ * zeroes.  -EINVAL: what lies there is no label, or one that this version must not touch.
+ * -EILSEQ: damaged labels only.  -EIO: a slot could not be read and the other does not help.
+ * *reason is set on every error.
  */
 int tier_label_choose(const void *slot0, const void *slot1,
 		      struct tier_label_info *info, const char **reason);

@@ -46,15 +46,12 @@ static bool chunk_sectors_valid(u64 chunk_sectors)
 	       power_of_two(chunk_sectors);
 }
 
-/*
- * Superblock
- */
+/* ---- superblock ---- */
 
 static u32 superblock_csum(const void *block)
 {
 	return tier_checksum((const u8 *)block + sizeof(__le32),
-			     TIER_METADATA_BLOCK_SIZE - sizeof(__le32),
-			     TIER_SUPERBLOCK_CSUM_XOR);
+			     TIER_METADATA_BLOCK_SIZE - sizeof(__le32), TIER_SUPERBLOCK_CSUM_XOR);
 }
 
 void tier_superblock_seal(void *block, u64 blocknr)
@@ -110,8 +107,7 @@ static bool superblock_roots_valid(const struct tier_superblock *sb)
 	       le32_to_cpu(sb->nr_tunables) <= TIER_MAX_TUNABLES;
 }
 
-static void superblock_to_info(const struct tier_superblock *sb,
-			       struct tier_meta_info *info)
+static void superblock_to_info(const struct tier_superblock *sb, struct tier_meta_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	memcpy(info->uuid, sb->uuid, sizeof(info->uuid));
@@ -132,8 +128,7 @@ static void superblock_to_info(const struct tier_superblock *sb,
 	info->held_root = le64_to_cpu(sb->held_root);
 }
 
-int tier_superblock_unpack(const void *block, struct tier_meta_info *info,
-			   const char **reason)
+int tier_superblock_unpack(const void *block, struct tier_meta_info *info, const char **reason)
 {
 	const struct tier_superblock *sb = block;
 	int r;
@@ -172,8 +167,7 @@ int tier_superblock_unpack(const void *block, struct tier_meta_info *info,
 	return 0;
 }
 
-void tier_superblock_unpack_roots(const void *block,
-				  struct tier_meta_roots *roots)
+void tier_superblock_unpack_roots(const void *block, struct tier_meta_roots *roots)
 {
 	const struct tier_superblock *sb = block;
 
@@ -182,8 +176,7 @@ void tier_superblock_unpack_roots(const void *block,
 	roots->tiers = le64_to_cpu(sb->tiers_root);
 	roots->tunables = le64_to_cpu(sb->tunables_root);
 	roots->nr_tunables = le32_to_cpu(sb->nr_tunables);
-	memcpy(roots->space_map, sb->metadata_space_map_root,
-	       sizeof(roots->space_map));
+	memcpy(roots->space_map, sb->metadata_space_map_root, sizeof(roots->space_map));
 }
 
 void tier_superblock_pack(void *block, const struct tier_meta_info *info,
@@ -200,8 +193,7 @@ void tier_superblock_pack(void *block, const struct tier_meta_info *info,
 	sb->compat_ro_flags = cpu_to_le32(info->compat_ro_flags);
 	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
-	memcpy(sb->metadata_space_map_root, roots->space_map,
-	       sizeof(sb->metadata_space_map_root));
+	memcpy(sb->metadata_space_map_root, roots->space_map, sizeof(sb->metadata_space_map_root));
 	sb->mapping_root = cpu_to_le64(roots->mapping);
 	sb->heat_root = cpu_to_le64(roots->heat);
 	sb->tiers_root = cpu_to_le64(roots->tiers);
@@ -220,12 +212,9 @@ void tier_superblock_pack(void *block, const struct tier_meta_info *info,
 	copy_text(sb->name, info->name, sizeof(sb->name));
 }
 
-/*
- * Tier records
- */
+/* ---- tier records ---- */
 
-int tier_record_unpack(u64 id, const struct tier_record *record,
-		       struct tier_meta_tier *tier)
+int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_meta_tier *tier)
 {
 	u64 first_place = le64_to_cpu(record->first_place);
 	u64 places = le64_to_cpu(record->places);
@@ -257,8 +246,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record,
 	return 0;
 }
 
-void tier_record_pack(struct tier_record *record,
-		      const struct tier_meta_tier *tier)
+void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *tier)
 {
 	memset(record, 0, sizeof(*record));
 	memcpy(record->uuid, tier->uuid, sizeof(record->uuid));
@@ -275,15 +263,12 @@ void tier_record_pack(struct tier_record *record,
 	copy_text(record->last_seen, tier->last_seen, sizeof(record->last_seen));
 }
 
-/*
- * Labels
- */
+/* ---- labels ---- */
 
 static u32 label_csum(const struct tier_label *label)
 {
 	return tier_checksum((const u8 *)label + sizeof(label->csum),
-			     TIER_LABEL_SIZE - sizeof(label->csum),
-			     TIER_LABEL_CSUM_XOR);
+			     TIER_LABEL_SIZE - sizeof(label->csum), TIER_LABEL_CSUM_XOR);
 }
 
 void tier_label_pack(void *slot, const struct tier_label_info *info)
@@ -351,8 +336,7 @@ static enum slot_state judge_slot(const void *slot)
 	return SLOT_VALID;
 }
 
-static void label_to_info(const struct tier_label *label,
-			  struct tier_label_info *info)
+static void label_to_info(const struct tier_label *label, struct tier_label_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	memcpy(info->set_uuid, label->set_uuid, sizeof(info->set_uuid));
@@ -392,8 +376,7 @@ int tier_label_choose(const void *slot0, const void *slot1,
 		*reason = "tier label has an unknown format version or unknown features";
 		return -EINVAL;
 	}
-	if (seen[SLOT_VALID] == TIER_LABEL_SLOTS &&
-	    !same_tier(labels[0], labels[1])) {
+	if (seen[SLOT_VALID] == TIER_LABEL_SLOTS && !same_tier(labels[0], labels[1])) {
 		*reason = "tier label is damaged: its slots name different tiers";
 		return -EILSEQ;
 	}

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * The on-disk format of a tiered set: superblock, tier records, tunables,
- * mapping entries and tier labels.  The kernel modules and the user-space
- * tools include this same file.
+ * The on-disk format of a tiered set: superblock, tier records, tunables, mapping entries and
+ * tier labels.  The kernel modules and the user-space tools include this same file.
  *
- * All integers are little-endian; members are aligned by their order and no
- * struct has padding of the compiler's.  A sector is 512 bytes.  A place is one
- * chunk-sized slot of a tier: place p of a tier starts at sector
- * p * chunk_sectors of that tier's device, so the label area takes the places
- * below the tier's first place.
+ * All integers are little-endian; members are aligned by their order and no struct has padding
+ * of the compiler's.  A sector is 512 bytes.  A place is one chunk-sized slot of a tier: place p
+ * of a tier starts at sector p * chunk_sectors of that tier's device, so the label area takes
+ * the places below the tier's first place.
  */
 #ifndef DM_TIER_FORMAT_H
 #define DM_TIER_FORMAT_H
@@ -64,9 +62,8 @@ enum tier_set_state {
 #define TIER_FEATURES_INCOMPAT	0U
 
 /*
- * Fits one 512-byte sector, so that a power cut cannot tear it.  csum covers
- * all that follows it in the metadata block (4092 bytes):
- * crc32c(~0, bytes) ^ TIER_SUPERBLOCK_CSUM_XOR.
+ * Fits one 512-byte sector, so that a power cut cannot tear it.  csum covers all that follows it
+ * in the metadata block (4092 bytes): crc32c(~0, bytes) ^ TIER_SUPERBLOCK_CSUM_XOR.
  */
 struct tier_superblock {
 	__le32 csum;
@@ -132,9 +129,8 @@ struct tier_tunable_record {
 };
 
 /*
- * A mapping entry.  The all-zero entry is an unmapped, unpinned chunk.  pin
- * holds tier id + 1, 0 for none; an unmapped chunk can be pinned, it is then
- * where its first write lands.
+ * A mapping entry.  The all-zero entry is an unmapped, unpinned chunk.  pin holds tier id + 1, 0
+ * for none; an unmapped chunk can be pinned, it is then where its first write lands.
  */
 #define TIER_ENTRY_PLACE_BITS	40
 #define TIER_ENTRY_PLACE_MASK	((1ULL << TIER_ENTRY_PLACE_BITS) - 1)
@@ -148,11 +144,10 @@ struct tier_tunable_record {
 #define TIER_HEAT_WRITES(h)	((h) >> 16)
 
 /*
- * The label of a tier: one sector in each of two slots, at byte 0 and byte
- * 4096.  The valid slot with the higher generation counts; the next one is written
- * to the other, and once it is on the disk to both.  A slot is written as 4096 bytes,
- * zero after the label.
- * csum covers the other 508 bytes: crc32c(~0, bytes) ^ TIER_LABEL_CSUM_XOR.
+ * The label of a tier: one sector in each of two slots, at byte 0 and byte 4096.  The valid slot
+ * with the higher generation counts; the next one is written to the other, and once it is on the
+ * disk to both.  A slot is written as 4096 bytes, zero after the label.  csum covers the other
+ * 508 bytes: crc32c(~0, bytes) ^ TIER_LABEL_CSUM_XOR.
  */
 #define TIER_LABEL_MAGIC	0x4c42414c52454954ULL	/* "TIERLABL" */
 #define TIER_LABEL_SLOTS	2

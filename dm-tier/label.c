@@ -23,8 +23,7 @@ static bool can_hold_label(struct block_device *bdev, const char **reason)
 	return true;
 }
 
-int tier_label_read(struct block_device *bdev, struct tier_label_info *info,
-		    const char **reason)
+int tier_label_read(struct block_device *bdev, struct tier_label_info *info, const char **reason)
 {
 	void *slots[TIER_LABEL_SLOTS], *readable[TIER_LABEL_SLOTS];
 	u8 *buffer;
@@ -61,8 +60,7 @@ int tier_label_write(struct block_device *bdev, const struct tier_label_info *in
 		return -ENOMEM;
 
 	tier_label_pack(slot, info);
-	r = tier_blockio(bdev, REQ_OP_WRITE,
-			 slot_sector(info->slot), slot);
+	r = tier_blockio(bdev, REQ_OP_WRITE, slot_sector(info->slot), slot);
 	if (!r)
 		r = blkdev_issue_flush(bdev);
 	kfree(slot);

@@ -10,14 +10,12 @@
 #include "format-code.h"
 
 /*
- * Reads both slots.  0: *info holds the valid label with the higher
- * generation.  -ENODATA: both slots are all zeroes.  Otherwise *reason says
- * what lies there: -EINVAL something that is not a label or an unknown
- * incompat feature, -EILSEQ damaged labels only, -EIO.  A device that cannot
+ * Reads both slots.  0: *info holds the valid label with the higher generation.  -ENODATA: both
+ * slots are all zeroes.  Otherwise *reason says what lies there: -EINVAL something that is not a
+ * label or an unknown incompat feature, -EILSEQ damaged labels only, -EIO.  A device that cannot
  * hold a label gives -EINVAL.  May sleep.
  */
-int tier_label_read(struct block_device *bdev, struct tier_label_info *info,
-		    const char **reason);
+int tier_label_read(struct block_device *bdev, struct tier_label_info *info, const char **reason);
 
 /*
  * Writes info's slot and flushes the device.  Who writes to the slot that the label

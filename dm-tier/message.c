@@ -297,8 +297,7 @@ static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned in
 			return r;
 		spin_lock_irq(&set->lock);
 		atomic64_add(!!pin - !!tier_word_pin(set->map[i]), &set->pinned);
-		WRITE_ONCE(set->map[i], (set->map[i] & ~TIER_WORD_PIN_MASK) |
-			   tier_pin_bits(pin));
+		WRITE_ONCE(set->map[i], (set->map[i] & ~TIER_WORD_PIN_MASK) | tier_pin_bits(pin));
 		spin_unlock_irq(&set->lock);
 	}
 	return 0;

@@ -192,8 +192,7 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 		 * of places.
 		 */
 		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
-					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
-					   __GFP_NORETRY);
+					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
 		if (!recs->taken[i])
 			r = -ENOMEM;
 	}
@@ -664,8 +663,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 	return r;
 }
 
-static int write_recs(struct tier_target *tt, struct tier_plan *plan,
-		      struct tier_metadata *md)
+static int write_recs(struct tier_target *tt, struct tier_plan *plan, struct tier_metadata *md)
 {
 	unsigned int i;
 	int r = 0;
@@ -807,8 +805,7 @@ static int note_lost_pin(void *context, u32 chunk, u64 entry)
 }
 
 /* *chunk is the first such chunk; it becomes the next one. */
-static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost,
-			    unsigned long *chunk)
+static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost, unsigned long *chunk)
 {
 	u32 nr;
 	int r = 0;
@@ -904,10 +901,9 @@ static int refuse_commit(struct tier_target *tt, struct tier_plan *plan, int err
 }
 
 /*
- * Bumps the generation, and with it writes every change of the list:
- * next_generation is committed, for the set and each tier whose label is to be
- * written; the labels are written; the tiers' records and the generation are
- * committed.
+ * Bumps the generation, and with it writes every change of the list: next_generation is
+ * committed, for the set and each tier whose label is to be written; the labels are written; the
+ * tiers' records and the generation are committed.
  */
 int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {

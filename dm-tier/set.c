@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The set: one object for a mapped device and its metadata device, shared by
- * the tables of that device.  Here it comes and goes, is activated, suspended
- * and resumed.
+ * The set: one object for a mapped device and its metadata device, shared by the tables of that
+ * device.  Here it comes and goes, is activated, suspended and resumed.
  */
 #include "set.h"
 
@@ -534,8 +533,7 @@ static bool reshaped(struct tier_set *set, struct tier_target *tt, struct tier_p
 {
 	unsigned int i;
 
-	if (plan->changes_list || tt->ti->len != plan->info.length ||
-	    set->nr_tiers != tt->nr_tiers)
+	if (plan->changes_list || tt->ti->len != plan->info.length || set->nr_tiers != tt->nr_tiers)
 		return true;
 	for (i = 0; i < set->nr_tiers; i++)
 		if (set->tiers[i]->bdev != (tt->devs[i] ? tt->devs[i]->bdev : NULL))

@@ -202,8 +202,7 @@ static int open_device(struct tier_target *tt, const char *what, const char *pat
 	return r;
 }
 
-static int open_devices(struct tier_target *tt, const char *metadata, char **paths,
-			char **error)
+static int open_devices(struct tier_target *tt, const char *metadata, char **paths, char **error)
 {
 	unsigned int i, j;
 	int r;

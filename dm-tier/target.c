@@ -240,8 +240,7 @@ static void tier_resume(struct dm_target *ti)
 	tier_set_resume(ti->private);
 }
 
-static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
-				void *data)
+static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
 {
 	struct tier_target *tt = ti->private;
 	unsigned int i;
@@ -283,8 +282,7 @@ static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
 
 	/* The block size of the set counts, as a missing tier may come back. */
 	limits->logical_block_size = max(limits->logical_block_size, tt->logical_block_size);
-	limits->physical_block_size = max(limits->physical_block_size,
-					  limits->logical_block_size);
+	limits->physical_block_size = max(limits->physical_block_size, limits->logical_block_size);
 	if ((tier_take_misaligned(limits) && !blocks_lie_alike(tt, limits)) ||
 	    limits->alignment_offset & (limits->logical_block_size - 1)) {
 		/* No larger blocks begin at the same sectors on all tiers. */

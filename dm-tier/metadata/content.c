@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the metadata stores: tiers, tunables, mapping and heat.
- */
+/* What the metadata stores: tiers, tunables, mapping and heat. */
 #include "metadata/internal.h"
 
 #include <linux/bitmap.h>
@@ -15,9 +13,7 @@
 /* A tier or a tunable costs a path of a small tree. */
 #define SMALL_CHANGE 2
 
-/*
- * Tiers and tunables
- */
+/* ---- tiers and tunables ---- */
 
 struct load_tiers {
 	int (*fn)(void *context, const struct tier_meta_tier *t);
@@ -32,8 +28,7 @@ static int load_tier(void *context, u64 key, const union tier_md_small_value *va
 
 	r = tier_record_unpack(key, &value->tier, &t);
 	if (r) {
-		DMERR_LIMIT("record of tier %llu is damaged",
-			    (unsigned long long)key);
+		DMERR_LIMIT("record of tier %llu is damaged", (unsigned long long)key);
 		return r;
 	}
 	return load->fn(load->context, &t);
@@ -68,8 +63,7 @@ int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
-	r = dm_btree_insert(&md->tiers_info, md->roots.tiers, &key, &record,
-			    &md->roots.tiers);
+	r = dm_btree_insert(&md->tiers_info, md->roots.tiers, &key, &record, &md->roots.tiers);
 	return tier_md_end_change(md, r);
 }
 
@@ -87,8 +81,7 @@ int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)
 		tier_md_unlock(md);
 		return r;
 	}
-	r = dm_btree_remove(&md->tiers_info, md->roots.tiers, &key,
-			    &md->roots.tiers);
+	r = dm_btree_remove(&md->tiers_info, md->roots.tiers, &key, &md->roots.tiers);
 	return tier_md_end_change(md, r);
 }
 
@@ -106,8 +99,7 @@ static int load_tunable(void *context, u64 key, const union tier_md_small_value 
 		DMERR_LIMIT("tunable %llu is damaged", (unsigned long long)key);
 		return -EILSEQ;
 	}
-	return load->fn(load->context, (const char *)t->name,
-			le64_to_cpu(t->value));
+	return load->fn(load->context, (const char *)t->name, le64_to_cpu(t->value));
 }
 
 int tier_metadata_load_tunables(struct tier_metadata *md,
@@ -140,8 +132,7 @@ static int match_tunable(void *context, u64 key, const union tier_md_small_value
 	return 1;
 }
 
-static int __set_tunable(struct tier_metadata *md,
-			 struct tier_tunable_record *record, u64 key)
+static int __set_tunable(struct tier_metadata *md, struct tier_tunable_record *record, u64 key)
 {
 	int r;
 
@@ -178,9 +169,7 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 	return tier_md_end_change(md, __set_tunable(md, &record, find.key));
 }
 
-/*
- * Arrays
- */
+/* ---- arrays ---- */
 
 struct load_map {
 	int (*fn)(void *context, u32 chunk, u64 entry);
@@ -199,8 +188,7 @@ static int load_entry(void *context, u32 index, const void *value)
 	return load->fn(load->context, index, entry);
 }
 
-int tier_metadata_load_map(struct tier_metadata *md,
-			   int (*fn)(void *context, u32 chunk, u64 entry),
+int tier_metadata_load_map(struct tier_metadata *md, int (*fn)(void *context, u32 chunk, u64 entry),
 			   void *context)
 {
 	struct load_map load = { .fn = fn, .context = context };
@@ -208,9 +196,8 @@ int tier_metadata_load_map(struct tier_metadata *md,
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __tier_md_walk_array(&md->mapping_info, md->roots.mapping,
-					 md->info.nr_chunks, 0, md->info.nr_chunks,
-					 load_entry, &load);
+		r = __tier_md_walk_array(&md->mapping_info, md->roots.mapping, md->info.nr_chunks,
+					 0, md->info.nr_chunks, load_entry, &load);
 	up_read(&md->lock);
 	return r;
 }
@@ -258,11 +245,9 @@ static int __verify_arrays(struct tier_metadata *md)
 {
 	int r;
 
-	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping,
-				  md->info.nr_chunks, NULL);
+	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping, md->info.nr_chunks, NULL);
 	if (!r)
-		r = __tier_md_check_array(&md->heat_info, md->roots.heat,
-					  md->info.nr_chunks, NULL);
+		r = __tier_md_check_array(&md->heat_info, md->roots.heat, md->info.nr_chunks, NULL);
 	return r;
 }
 
@@ -314,9 +299,7 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 	return tier_md_end_change(md, __resize(md, nr_chunks));
 }
 
-/*
- * Heat
- */
+/* ---- heat ---- */
 
 static int load_value(void *context, u32 index, const void *value)
 {
@@ -332,9 +315,8 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
-					 md->info.nr_chunks, 0, md->info.nr_chunks,
-					 load_value, heat);
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, md->info.nr_chunks, 0,
+					 md->info.nr_chunks, load_value, heat);
 	up_read(&md->lock);
 	return r;
 }
@@ -370,9 +352,8 @@ static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
 	if (md->read_only)
 		r = -EROFS;
 	else if (!md->failed)
-		r = __tier_md_walk_array(&md->heat_info, md->roots.heat,
-					 save->nr_chunks, save->first, save->end,
-					 compare_heat, save);
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks,
+					 save->first, save->end, compare_heat, save);
 	up_read(&md->lock);
 	return r;
 }

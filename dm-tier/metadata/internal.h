@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the parts of the metadata: metadata.c opens, commits and
- * aborts; content.c reads and changes what is stored, trees.c makes the trees;
- * walk.c goes through the trees and judges them;
- * snap.c makes the metadata snapshot and adopts growth.
+ * Shared by the parts of the metadata: metadata.c opens, commits and aborts; content.c reads and
+ * changes what is stored, trees.c makes the trees; walk.c goes through the trees and judges
+ * them; snap.c makes the metadata snapshot and adopts growth.
  *
- * Functions with two leading underscores want the lock held, for writing unless
- * noted.
+ * Functions with two leading underscores want the lock held, for writing unless noted.
  */
 #ifndef DM_TIER_METADATA_INTERNAL_H
 #define DM_TIER_METADATA_INTERNAL_H
@@ -115,10 +113,7 @@ struct tier_md_census {
 	struct tier_metadata *md;
 	dm_block_t nr;			/* of blocks */
 	unsigned long *met;		/* a bit for each of them */
-	/*
-	 * Those of the trees that are to stay, when the ones that are walked are to go,
-	 * or NULL.
-	 */
+	/* Those of the trees that are to stay, when the ones that are walked are to go, or NULL. */
 	const unsigned long *live;
 	bool shared[DM_BTREE_CURSOR_MAX_DEPTH];	/* by level, of the nodes above a block */
 };
@@ -153,11 +148,9 @@ int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned in
  * the size of the array.
  */
 int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			 int (*fn)(void *context, u32 index, const void *value),
-			 void *context);
+			 int (*fn)(void *context, u32 index, const void *value), void *context);
 /* The blocks and nodes alone.  c: may be NULL. */
-int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr,
-			  struct tier_md_census *c);
+int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c);
 
 /* What is new is all zeroes.  Lock held for writing. */
 int __tier_md_resize_array(struct dm_array_info *info, u64 *root, u32 old_size, u32 new_size);

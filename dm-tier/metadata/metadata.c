@@ -24,9 +24,7 @@
 
 static const char no_memory[] = "no memory for the metadata";
 
-/*
- * Superblock
- */
+/* ---- superblock ---- */
 
 static void sb_prepare_for_write(const struct dm_block_validator *v,
 				 struct dm_block *b, size_t block_size)
@@ -34,17 +32,14 @@ static void sb_prepare_for_write(const struct dm_block_validator *v,
 	tier_superblock_seal(dm_block_data(b), dm_block_location(b));
 }
 
-static int sb_check(const struct dm_block_validator *v,
-		    struct dm_block *b, size_t block_size)
+static int sb_check(const struct dm_block_validator *v, struct dm_block *b, size_t block_size)
 {
 	const char *reason;
 	int r;
 
-	r = tier_superblock_verify(dm_block_data(b), dm_block_location(b),
-				   &reason);
+	r = tier_superblock_verify(dm_block_data(b), dm_block_location(b), &reason);
 	if (r)
-		DMERR_LIMIT("block %llu: %s",
-			    (unsigned long long)dm_block_location(b), reason);
+		DMERR_LIMIT("block %llu: %s", (unsigned long long)dm_block_location(b), reason);
 	return r;
 }
 
@@ -65,8 +60,7 @@ u64 tier_md_device_blocks(struct block_device *bdev)
 		     DM_SM_METADATA_MAX_BLOCKS);
 }
 
-int tier_metadata_read_superblock(struct block_device *bdev,
-				  struct tier_meta_info *info,
+int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_info *info,
 				  const char **reason)
 {
 	void *block;
@@ -98,9 +92,7 @@ int tier_metadata_read_superblock(struct block_device *bdev,
 	return r;
 }
 
-/*
- * Locking
- */
+/* ---- locking ---- */
 
 void tier_md_lock(struct tier_metadata *md)
 {
@@ -205,19 +197,16 @@ int tier_metadata_get_total(struct tier_metadata *md, u64 *result)
 	return r;
 }
 
-/*
- * Changes
- */
+/* ---- changes ---- */
 
 /*
- * Reads every bitmap of the space map into the cache.  The library loses track
- * of a locked block, which is fatal later, if it cannot read a bitmap in the
- * middle of a change.
+ * Reads every bitmap of the space map into the cache.  The library loses track of a locked
+ * block, which is fatal later, if it cannot read a bitmap in the middle of a change.
  *
- * The first time each count is looked at: the metadata and its snapshot are all
- * that refers to blocks.  The library keeps larger counts in a tree, and stops the
- * kernel if one is not there when it is changed.  Nor does it bear counts that are
- * less than what is in use, so that is counted, too.
+ * The first time each count is looked at: the metadata and its snapshot are all that refers to
+ * blocks.  The library keeps larger counts in a tree, and stops the kernel if one is not there
+ * when it is changed.  Nor does it bear counts that are less than what is in use, so that is
+ * counted, too.
  */
 int __tier_md_warm(struct tier_metadata *md)
 {
@@ -277,9 +266,7 @@ int tier_md_end_change(struct tier_metadata *md, int r)
 	return r;
 }
 
-/*
- * Opening
- */
+/* ---- opening ---- */
 
 static void __close_tm(struct tier_metadata *md)
 {
@@ -305,8 +292,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	struct dm_block *sblock;
 	int r;
 
-	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
-			    &sblock);
+	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
 	if (r) {
 		*reason = "metadata superblock cannot be read";
 		return r;
@@ -329,9 +315,8 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 		return -EINVAL;
 	}
 
-	r = dm_tm_open_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION,
-			       md->roots.space_map, sizeof(md->roots.space_map),
-			       &md->tm, &md->sm);
+	r = dm_tm_open_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, md->roots.space_map,
+			       sizeof(md->roots.space_map), &md->tm, &md->sm);
 	if (r) {
 		md->tm = NULL;
 		md->sm = NULL;
@@ -362,8 +347,7 @@ static struct dm_block_manager *make_block_manager(struct block_device *bdev)
 
 	for (tries = 1;; tries++) {
 		mutex_lock(&bm_mutex);
-		bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE,
-					     MAX_CONCURRENT_LOCKS);
+		bm = dm_block_manager_create(bdev, TIER_METADATA_BLOCK_SIZE, MAX_CONCURRENT_LOCKS);
 		mutex_unlock(&bm_mutex);
 		if (!IS_ERR(bm) || PTR_ERR(bm) != -ENOMEM || tries == BM_TRIES)
 			return bm;
@@ -371,8 +355,7 @@ static struct dm_block_manager *make_block_manager(struct block_device *bdev)
 	}
 }
 
-static struct tier_metadata *alloc_metadata(struct block_device *bdev,
-					    const char **reason)
+static struct tier_metadata *alloc_metadata(struct block_device *bdev, const char **reason)
 {
 	struct tier_metadata *md;
 	int r = -ENOMEM;
@@ -440,9 +423,7 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 	return md;
 }
 
-/*
- * Committing
- */
+/* ---- committing ---- */
 
 /* create: block 0 holds no superblock yet. */
 static int __write_superblock(struct tier_metadata *md,
@@ -459,8 +440,7 @@ static int __write_superblock(struct tier_metadata *md,
 	r = dm_tm_pre_commit(md->tm);
 	if (r)
 		return r;
-	r = md->sm->copy_root(md->sm, md->roots.space_map,
-			      sizeof(md->roots.space_map));
+	r = md->sm->copy_root(md->sm, md->roots.space_map, sizeof(md->roots.space_map));
 	if (r)
 		return r;
 
@@ -522,8 +502,7 @@ int tier_metadata_commit(struct tier_metadata *md, bool clean)
 }
 
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
-					   const struct tier_meta_info *info,
-					   const char **reason)
+					   const struct tier_meta_info *info, const char **reason)
 {
 	struct tier_meta_info found;
 	struct tier_metadata *md;
@@ -542,8 +521,7 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 		return md;
 
 	md->info = *info;
-	r = dm_tm_create_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, &md->tm,
-				 &md->sm);
+	r = dm_tm_create_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, &md->tm, &md->sm);
 	if (r) {
 		md->tm = NULL;
 		md->sm = NULL;
@@ -564,16 +542,13 @@ bad:
 	return ERR_PTR(r);
 }
 
-/*
- * After a failed commit
- */
+/* ---- after a failed commit ---- */
 
 /*
  * needs_check may have been set since, and the copy in memory was not sealed;
  * trans_id tells any two commits apart.
  */
-static bool same_commit(const struct tier_superblock *disk,
-			const struct tier_superblock *image)
+static bool same_commit(const struct tier_superblock *disk, const struct tier_superblock *image)
 {
 	const __le32 mask = cpu_to_le32(~TIER_SB_NEEDS_CHECK);
 	struct tier_superblock a = *disk;
@@ -658,8 +633,7 @@ static int __set_needs_check(struct tier_metadata *md)
 	struct dm_block *sblock;
 	int r;
 
-	r = dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
-			     &sblock);
+	r = dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
 	if (r)
 		return r;
 	sb = dm_block_data(sblock);
@@ -700,9 +674,7 @@ void tier_metadata_set_read_only(struct tier_metadata *md)
 	tier_md_unlock(md);
 }
 
-/*
- * The superblock's plain fields
- */
+/* ---- the superblock's plain fields ---- */
 
 void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info)
 {

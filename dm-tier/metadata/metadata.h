@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metadata of a set, on dm-persistent-data.  The only user of that
- * library; knows nothing of bios on tiers, policies or migration.
+ * The metadata of a set, on dm-persistent-data.  The only user of that library; knows nothing of
+ * bios on tiers, policies or migration.
  *
- * Changes gather in the open transaction until tier_metadata_commit().  Every
- * function may sleep and takes the metadata's own lock, unless noted.  A
- * callback runs under that lock: it must not call back into the metadata.
+ * Changes gather in the open transaction until tier_metadata_commit().  Every function may sleep
+ * and takes the metadata's own lock, unless noted.  A callback runs under that lock: it must not
+ * call back into the metadata.
  *
- * Errors of a change: -EINVAL, -EROFS and -ENOSPC leave everything as it was.
- * Any other error dooms the open transaction: changes and commits give -EIO
- * until tier_metadata_abort().
+ * Errors of a change: -EINVAL, -EROFS and -ENOSPC leave everything as it was.  Any other error
+ * dooms the open transaction: changes and commits give -EIO until tier_metadata_abort().
  */
 #ifndef DM_TIER_METADATA_H
 #define DM_TIER_METADATA_H
@@ -21,14 +20,12 @@
 struct tier_metadata;
 
 /*
- * Reads block 0 without opening the metadata.  0: *info is a valid superblock
- * of this version.  -ENODATA: the block is all zeroes.  Otherwise *reason says
- * what is wrong, in words for ti->error: -EINVAL foreign content, wrong
- * version, unknown incompat feature; -EILSEQ a damaged superblock; -EIO.
- * Needs no tier_metadata, writes nothing.
+ * Reads block 0 without opening the metadata.  0: *info is a valid superblock of this version.
+ * -ENODATA: the block is all zeroes.  Otherwise *reason says what is wrong, in words for
+ * ti->error: -EINVAL foreign content, wrong version, unknown incompat feature; -EILSEQ a damaged
+ * superblock; -EIO.  Needs no tier_metadata, writes nothing.
  */
-int tier_metadata_read_superblock(struct block_device *bdev,
-				  struct tier_meta_info *info,
+int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_info *info,
 				  const char **reason);
 
 /*
@@ -39,14 +36,12 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 					 bool read_only, const char **reason);
 
 /*
- * Formats a device: writes and commits a superblock with the fields of info
- * (state, uuid, name and so on; trans_id 0) and an all-unmapped mapping of
- * info->nr_chunks.  The device has tier_md_blocks_needed() blocks for these; one
- * that is not blank is refused.
+ * Formats a device: writes and commits a superblock with the fields of info (state, uuid, name
+ * and so on; trans_id 0) and an all-unmapped mapping of info->nr_chunks.  The device has
+ * tier_md_blocks_needed() blocks for these; one that is not blank is refused.
  */
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
-					   const struct tier_meta_info *info,
-					   const char **reason);
+					   const struct tier_meta_info *info, const char **reason);
 
 /* Drops what is not committed. */
 void tier_metadata_close(struct tier_metadata *md);
@@ -80,8 +75,7 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
  * Calls fn for every chunk from 0 to nr_chunks - 1, mapped or not, with its
  * entry; rejects entries with reserved bits set (-EILSEQ).
  */
-int tier_metadata_load_map(struct tier_metadata *md,
-			   int (*fn)(void *context, u32 chunk, u64 entry),
+int tier_metadata_load_map(struct tier_metadata *md, int (*fn)(void *context, u32 chunk, u64 entry),
 			   void *context);
 /*
  * entry: see TIER_ENTRY_*; only TIER_ENTRY_DISK_MASK bits may be set.  The caller
@@ -103,18 +97,16 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat);
 int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
 
 /*
- * Whether the open transaction has room for nr_entries more calls of set_entry and
- * set_pin, and the commit.  Conservative.  Other calls that change something check
- * for themselves: -ENOSPC.
+ * Whether the open transaction has room for nr_entries more calls of set_entry and set_pin, and
+ * the commit.  Conservative.  Other calls that change something check for themselves: -ENOSPC.
  */
 bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries);
 
 /*
- * Commits.  clean: set TIER_SB_CLEAN in this commit (a later one clears it).
- * Returns at once when nothing changed since the last commit and clean does not
- * change the flag either.
- * On failure the superblock may or may not have reached the disk: ask
- * tier_metadata_verdict(), then tier_metadata_abort().
+ * Commits.  clean: set TIER_SB_CLEAN in this commit (a later one clears it).  Returns at once
+ * when nothing changed since the last commit and clean does not change the flag either.  On
+ * failure the superblock may or may not have reached the disk: ask tier_metadata_verdict(), then
+ * tier_metadata_abort().
  */
 int tier_metadata_commit(struct tier_metadata *md, bool clean);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The metadata snapshot that tools read, and growth of the metadata device.
- */
+/* The metadata snapshot that tools read, and growth of the metadata device. */
 #include "metadata/internal.h"
 
 #include <linux/device-mapper.h>
@@ -37,8 +35,7 @@ static int __hold_superblock(struct tier_metadata *md)
 	int r, inc;
 
 	/* Shadowing takes a reference away that the superblock needs. */
-	r = md->sm->inc_blocks(md->sm, TIER_SUPERBLOCK_LOCATION,
-			       TIER_SUPERBLOCK_LOCATION + 1);
+	r = md->sm->inc_blocks(md->sm, TIER_SUPERBLOCK_LOCATION, TIER_SUPERBLOCK_LOCATION + 1);
 	if (r)
 		return r;
 	r = dm_tm_shadow_block(md->tm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
@@ -109,8 +106,7 @@ static int __read_held(struct tier_metadata *md, struct tier_meta_roots *held, u
 }
 
 /* Nothing that the live trees have is counted down to nothing, and no block twice. */
-static int __meet_held(struct tier_metadata *md, const struct tier_meta_roots *held,
-		       u64 nr_chunks)
+static int __meet_held(struct tier_metadata *md, const struct tier_meta_roots *held, u64 nr_chunks)
 {
 	struct tier_md_census live, c = { 0 };
 	int r;
@@ -156,8 +152,7 @@ static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *h
 	if (!r)
 		r = dm_btree_del(&md->tunables_info, held->tunables);
 	if (!r)
-		r = md->sm->dec_blocks(md->sm, md->info.held_root,
-				       md->info.held_root + 1);
+		r = md->sm->dec_blocks(md->sm, md->info.held_root, md->info.held_root + 1);
 	if (!r)
 		md->info.held_root = 0;
 	return r;
@@ -193,9 +188,7 @@ int tier_metadata_release_snap(struct tier_metadata *md)
 	return r;
 }
 
-/*
- * Growth of the metadata device
- */
+/* ---- growth of the metadata device ---- */
 
 static int __adopt_size(struct tier_metadata *md)
 {

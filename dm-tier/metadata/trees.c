@@ -2,16 +2,14 @@
 /* The trees and arrays of the metadata: what their values are, empty ones, other sizes. */
 #include "metadata/internal.h"
 
-static void init_array(struct dm_array_info *info,
-		       struct dm_transaction_manager *tm, u32 size)
+static void init_array(struct dm_array_info *info, struct dm_transaction_manager *tm, u32 size)
 {
 	struct dm_btree_value_type vt = { .size = size };
 
 	dm_array_info_init(info, tm, &vt);
 }
 
-static void init_btree(struct dm_btree_info *info,
-		       struct dm_transaction_manager *tm, u32 size)
+static void init_btree(struct dm_btree_info *info, struct dm_transaction_manager *tm, u32 size)
 {
 	*info = (struct dm_btree_info) {
 		.tm = tm,

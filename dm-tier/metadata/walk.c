@@ -14,9 +14,7 @@
 
 #define DM_MSG_PREFIX "tier metadata"
 
-/*
- * Census
- */
+/* ---- census ---- */
 
 int __tier_md_census_begin(struct tier_metadata *md, struct tier_md_census *c)
 {
@@ -208,9 +206,7 @@ int __tier_md_take_census(struct tier_metadata *md)
 	return r;
 }
 
-/*
- * Nodes
- */
+/* ---- nodes ---- */
 
 /* Where the nodes begin that the cursor has just entered; its depth if there are none. */
 static unsigned int first_new_level(const struct dm_btree_cursor *cursor)
@@ -323,9 +319,7 @@ static int __enter_nodes(const struct dm_btree_cursor *cursor, u32 value_size,
 	return 0;
 }
 
-/*
- * Trees
- */
+/* ---- trees ---- */
 
 /* What dm_btree_cursor_get_value() copies; of a leaf that fits. */
 static const void *leaf_value(const struct dm_btree_cursor *cursor)
@@ -404,9 +398,7 @@ out:
 	return r;
 }
 
-/*
- * Arrays
- */
+/* ---- arrays ---- */
 
 /*
  * If a parent's key is less than the child's first one, whoever looks for one between them
@@ -466,10 +458,7 @@ static int __enter_block(struct dm_array_cursor *cursor, u64 index, u64 nr,
 			       c->shared[cursor->cursor.depth - 1], &count);
 }
 
-/*
- * To the first value of the block after: before 6.1.128 a skip over more than one went
- * astray.
- */
+/* To the first value of the block after: before 6.1.128 a skip over more than one went astray. */
 static int __next_block(struct dm_array_cursor *cursor)
 {
 	u32 nr = le32_to_cpu(cursor->ab->nr_entries);
@@ -510,8 +499,7 @@ static int end_array(const struct dm_array_cursor *cursor, int r, u64 i, u64 nr)
 }
 
 int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			 int (*fn)(void *context, u32 index, const void *value),
-			 void *context)
+			 int (*fn)(void *context, u32 index, const void *value), void *context)
 {
 	u32 per_block = tier_md_per_block(info->value_type.size);
 	struct dm_array_cursor cursor;
@@ -542,8 +530,7 @@ out:
 	return r;
 }
 
-int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr,
-			  struct tier_md_census *c)
+int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c)
 {
 	struct dm_array_cursor cursor;
 	u64 i = 0;
