@@ -129,8 +129,7 @@ int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
 }
 
 struct recs {
-	unsigned int nr;
-	struct tier_meta_tier tier[TIER_MAX_TIERS];
+	struct tier_meta_tiers tiers;
 	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
 	u64 whole_chunks;		/* chunks that the new length keeps whole */
 	bool mapped_above;		/* a chunk beyond those is mapped */
@@ -139,15 +138,6 @@ struct recs {
 	struct tier_metadata *md;
 	unsigned long *taken[TIER_MAX_TIERS];
 };
-
-static int take_rec(void *context, const struct tier_meta_tier *t)
-{
-	struct recs *recs = context;
-
-	/* There is room: no more than TIER_MAX_TIERS are read. */
-	recs->tier[recs->nr++] = *t;
-	return 0;
-}
 
 static int note_entry(void *context, u32 chunk, u64 entry)
 {
@@ -159,12 +149,12 @@ static int note_entry(void *context, u32 chunk, u64 entry)
 		return 0;
 	if (chunk >= recs->whole_chunks)
 		recs->mapped_above = true;
-	for (i = 0; i < recs->nr && recs->tier[i].id != tier_word_id(entry); i++)
+	for (i = 0; i < recs->tiers.nr && recs->tiers.tier[i].id != tier_word_id(entry); i++)
 		;
-	if (i == recs->nr || tier_word_place(entry) < recs->tier[i].first_place)
+	if (i == recs->tiers.nr || tier_word_place(entry) < recs->tiers.tier[i].first_place)
 		return -EILSEQ;
-	place = tier_word_place(entry) - recs->tier[i].first_place;
-	if (place >= recs->tier[i].places || __test_and_set_bit(place, recs->taken[i]))
+	place = tier_word_place(entry) - recs->tiers.tier[i].first_place;
+	if (place >= recs->tiers.tier[i].places || __test_and_set_bit(place, recs->taken[i]))
 		return -EILSEQ;
 	recs->used[i] = true;
 	return 0;
@@ -179,8 +169,8 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 	unsigned int i;
 	int r = 0;
 
-	for (i = 0; !r && i < recs->nr; i++) {
-		struct tier_meta_tier *rec = &recs->tier[i];
+	for (i = 0; !r && i < recs->tiers.nr; i++) {
+		struct tier_meta_tier *rec = &recs->tiers.tier[i];
 		u64 all = rec->size >> ilog2(tt->chunk_sectors);
 
 		if (!rec->places || rec->places > all || rec->first_place > all - rec->places) {
@@ -226,7 +216,7 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 	if (set->active) {
 		for (i = 0; i < set->nr_tiers; i++) {
 			recs->used[i] = set->tiers[i]->used;
-			recs->tier[recs->nr++] = set->tiers[i]->rec;
+			recs->tiers.tier[recs->tiers.nr++] = set->tiers[i]->rec;
 		}
 		for (i = min_t(u64, recs->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
 			if (tier_get_word(set, i) & TIER_ENTRY_MAPPED)
@@ -239,7 +229,7 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 		recs->md = NULL;
 		return refuse(plan, r, "Metadata %pg: %s", tt->metadata->bdev, reason);
 	}
-	r = tier_metadata_load_tiers(recs->md, take_rec, recs);
+	r = tier_metadata_load_tiers(recs->md, &recs->tiers);
 	if (r)
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
 	return 0;
@@ -251,7 +241,7 @@ static void free_recs(struct recs *recs)
 
 	if (recs->md)
 		tier_metadata_close(recs->md);
-	for (i = 0; i < recs->nr; i++)
+	for (i = 0; i < recs->tiers.nr; i++)
 		vfree(recs->taken[i]);
 	kvfree(recs);
 }
@@ -260,9 +250,9 @@ static struct tier_meta_tier *rec_of(struct recs *recs, u8 id)
 {
 	unsigned int i;
 
-	for (i = 0; i < recs->nr; i++)
-		if (recs->tier[i].id == id)
-			return &recs->tier[i];
+	for (i = 0; i < recs->tiers.nr; i++)
+		if (recs->tiers.tier[i].id == id)
+			return &recs->tiers.tier[i];
 	return NULL;
 }
 
@@ -270,9 +260,9 @@ static struct tier_meta_tier *rec_at(struct recs *recs, unsigned int rank)
 {
 	unsigned int i;
 
-	for (i = 0; i < recs->nr; i++)
-		if (recs->tier[i].rank == rank)
-			return &recs->tier[i];
+	for (i = 0; i < recs->tiers.nr; i++)
+		if (recs->tiers.tier[i].rank == rank)
+			return &recs->tiers.tier[i];
 	return NULL;
 }
 
@@ -403,8 +393,8 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan, struct rec
 		degraded |= !tt->devs[i];
 		joins |= plan->joining[i];
 	}
-	for (i = 0; i < recs->nr; i++) {
-		struct tier_meta_tier *rec = &recs->tier[i];
+	for (i = 0; i < recs->tiers.nr; i++) {
+		struct tier_meta_tier *rec = &recs->tiers.tier[i];
 
 		plan->known[rec->id] = true;
 		if (has_id(plan, tt->nr_tiers, rec->id)) {
@@ -460,7 +450,7 @@ static int check_length(struct tier_target *tt, struct tier_plan *plan, struct r
 			"The length of %llu sectors cuts off chunks that hold data; the set is %llu sectors long",
 			      (u64)tt->ti->len, plan->info.length);
 	needed = tier_md_blocks_needed(nr_chunks) * TIER_METADATA_BLOCK_SECTORS;
-	if (needed > tier_metadata_max_blocks() * TIER_METADATA_BLOCK_SECTORS)
+	if (needed > (u64)TIER_METADATA_MAX_BLOCKS * TIER_METADATA_BLOCK_SECTORS)
 		return refuse(plan, -EINVAL,
 			"%llu chunks are more than metadata can hold; use larger chunks",
 			      nr_chunks);
@@ -871,7 +861,7 @@ static int announce_labels(struct tier_set *set, struct tier_target *tt,
 
 	if (!recs)
 		return -ENOMEM;
-	r = tier_metadata_load_tiers(set->metadata, take_rec, recs);
+	r = tier_metadata_load_tiers(set->metadata, &recs->tiers);
 	for (rank = 0; !r && rank < tt->nr_tiers; rank++) {
 		const struct tier_meta_tier *mine = &plan->tiers[rank];
 		struct tier_meta_tier *rec;

@@ -83,8 +83,7 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 		return;
 	}
 	if (!set->active || !set->bound ||
-	    tier_metadata_get_free(set->metadata, &free) ||
-	    tier_metadata_get_total(set->metadata, &total)) {
+	    tier_metadata_get_space(set->metadata, &free, &total)) {
 		DMEMIT("Error");
 		return;
 	}

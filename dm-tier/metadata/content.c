@@ -13,40 +13,53 @@
 /* A tier or a tunable costs a path of a small tree. */
 #define SMALL_CHANGE 2
 
-/* ---- tiers and tunables ---- */
-
-struct load_tiers {
-	int (*fn)(void *context, const struct tier_meta_tier *t);
-	void *context;
-};
-
-static int load_tier(void *context, u64 key, const union tier_md_small_value *value)
+static int load_btree(struct tier_metadata *md, const struct dm_btree_info *info, const u64 *root,
+		      unsigned int max,
+		      int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
+		      void *context)
 {
-	struct load_tiers *load = context;
-	struct tier_meta_tier t;
-	int r;
-
-	r = tier_record_unpack(key, &value->tier, &t);
-	if (r) {
-		DMERR_LIMIT("record of tier %llu is damaged", (unsigned long long)key);
-		return r;
-	}
-	return load->fn(load->context, &t);
-}
-
-int tier_metadata_load_tiers(struct tier_metadata *md,
-			     int (*fn)(void *context, const struct tier_meta_tier *t),
-			     void *context)
-{
-	struct load_tiers load = { .fn = fn, .context = context };
 	int r = -EIO;
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = __tier_md_walk_btree(&md->tiers_info, md->roots.tiers, TIER_MAX_TIERS,
-					 NULL, load_tier, &load);
+		r = __tier_md_walk_btree(info, *root, max, NULL, fn, context);
 	up_read(&md->lock);
 	return r;
+}
+
+static int load_array(struct tier_metadata *md, struct dm_array_info *info, const u64 *root,
+		      int (*fn)(void *context, u32 index, u64 value), void *context)
+{
+	int r = -EIO;
+
+	down_read(&md->lock);
+	if (!md->failed)
+		r = __tier_md_walk_array(info, *root, md->info.nr_chunks, 0, md->info.nr_chunks,
+					 NULL, fn, context);
+	up_read(&md->lock);
+	return r;
+}
+
+/* ---- tiers and tunables ---- */
+
+static int load_tier(void *context, u64 key, const union tier_md_small_value *value)
+{
+	struct tier_meta_tiers *tiers = context;
+	int r;
+
+	/* There is room: no more than TIER_MAX_TIERS are read. */
+	r = tier_record_unpack(key, &value->tier, &tiers->tier[tiers->nr]);
+	if (r)
+		DMERR_LIMIT("record of tier %llu is damaged", (unsigned long long)key);
+	else
+		tiers->nr++;
+	return r;
+}
+
+int tier_metadata_load_tiers(struct tier_metadata *md, struct tier_meta_tiers *tiers)
+{
+	tiers->nr = 0;
+	return load_btree(md, &md->tiers_info, &md->roots.tiers, TIER_MAX_TIERS, load_tier, tiers);
 }
 
 int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier *t)
@@ -59,7 +72,6 @@ int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier
 	tier_record_pack(&record, t);
 	if (tier_record_unpack(key, &record, &check))
 		return -EINVAL;
-
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
@@ -77,10 +89,8 @@ int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)
 	if (r)
 		return r;
 	r = dm_btree_lookup(&md->tiers_info, md->roots.tiers, &key, &record);
-	if (r) {
-		tier_md_unlock(md);
-		return r;
-	}
+	if (r)
+		return tier_md_unlock(md, r);
 	r = dm_btree_remove(&md->tiers_info, md->roots.tiers, &key, &md->roots.tiers);
 	return tier_md_end_change(md, r);
 }
@@ -107,14 +117,9 @@ int tier_metadata_load_tunables(struct tier_metadata *md,
 				void *context)
 {
 	struct load_tunables load = { .fn = fn, .context = context };
-	int r = -EIO;
 
-	down_read(&md->lock);
-	if (!md->failed)
-		r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
-					 NULL, load_tunable, &load);
-	up_read(&md->lock);
-	return r;
+	return load_btree(md, &md->tunables_info, &md->roots.tunables, TIER_MAX_TUNABLES,
+			  load_tunable, &load);
 }
 
 struct find_tunable {
@@ -132,17 +137,6 @@ static int match_tunable(void *context, u64 key, const union tier_md_small_value
 	return 1;
 }
 
-static int __set_tunable(struct tier_metadata *md, struct tier_tunable_record *record, u64 key)
-{
-	int r;
-
-	r = dm_btree_insert(&md->tunables_info, md->roots.tunables, &key,
-			    record, &md->roots.tunables);
-	if (!r && key == md->roots.nr_tunables)
-		md->roots.nr_tunables++;
-	return r;
-}
-
 int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value)
 {
 	struct tier_tunable_record record = { .value = cpu_to_le64(value) };
@@ -151,55 +145,29 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 
 	if (!*name || strscpy((char *)record.name, name, sizeof(record.name)) < 0)
 		return -EINVAL;
-
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
+	find.key = md->roots.nr_tunables;
 	r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
 				 NULL, match_tunable, &find);
-	if (!r) {
-		find.key = md->roots.nr_tunables;
-		if (find.key >= TIER_MAX_TUNABLES)
-			r = -ENOSPC;
-	}
-	if (r < 0) {
-		tier_md_unlock(md);
-		return r;
-	}
-	return tier_md_end_change(md, __set_tunable(md, &record, find.key));
+	if (!r && find.key >= TIER_MAX_TUNABLES)
+		r = -ENOSPC;
+	if (r < 0)
+		return tier_md_unlock(md, r);
+	r = dm_btree_insert(&md->tunables_info, md->roots.tunables, &find.key, &record,
+			    &md->roots.tunables);
+	if (!r && find.key == md->roots.nr_tunables)
+		md->roots.nr_tunables++;
+	return tier_md_end_change(md, r);
 }
 
 /* ---- arrays ---- */
 
-struct load_map {
-	int (*fn)(void *context, u32 chunk, u64 entry);
-	void *context;
-};
-
-static int load_entry(void *context, u32 index, const void *value)
-{
-	struct load_map *load = context;
-	u64 entry = le64_to_cpup(value);
-
-	if (entry & ~TIER_ENTRY_DISK_MASK) {
-		DMERR_LIMIT("mapping entry %u is damaged", index);
-		return -EILSEQ;
-	}
-	return load->fn(load->context, index, entry);
-}
-
 int tier_metadata_load_map(struct tier_metadata *md, int (*fn)(void *context, u32 chunk, u64 entry),
 			   void *context)
 {
-	struct load_map load = { .fn = fn, .context = context };
-	int r = -EIO;
-
-	down_read(&md->lock);
-	if (!md->failed)
-		r = __tier_md_walk_array(&md->mapping_info, md->roots.mapping, md->info.nr_chunks,
-					 0, md->info.nr_chunks, load_entry, &load);
-	up_read(&md->lock);
-	return r;
+	return load_array(md, &md->mapping_info, &md->roots.mapping, fn, context);
 }
 
 /* Changes the bits of mask. */
@@ -210,16 +178,12 @@ static int change_entry(struct tier_metadata *md, u32 chunk, u64 mask, u64 bits)
 
 	if (bits & ~mask)
 		return -EINVAL;
-
 	/* A batch that was refused in its middle would be a failed commit. */
 	r = tier_md_begin_change(md, 0);
 	if (r)
 		return r;
-	if (chunk >= md->info.nr_chunks) {
-		tier_md_unlock(md);
-		return -EINVAL;
-	}
-	r = 0;
+	if (chunk >= md->info.nr_chunks)
+		return tier_md_unlock(md, -EINVAL);
 	if (mask != TIER_ENTRY_DISK_MASK)
 		r = dm_array_get_value(&md->mapping_info, md->roots.mapping, chunk, &value);
 	value = cpu_to_le64((le64_to_cpu(value) & ~mask) | bits);
@@ -240,85 +204,50 @@ int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin)
 			    (u64)pin << TIER_ENTRY_PIN_SHIFT);
 }
 
-/* The library trusts the sizes it is given: see that they are right. */
-static int __verify_arrays(struct tier_metadata *md)
+static u64 arrays_space(u64 nr)
 {
-	int r;
-
-	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping, md->info.nr_chunks, NULL);
-	if (!r)
-		r = __tier_md_check_array(&md->heat_info, md->roots.heat, md->info.nr_chunks, NULL);
-	return r;
-}
-
-/* Blocks and nodes that two arrays of this size have. */
-static u64 array_space(u64 nr)
-{
-	return tier_md_array_blocks(nr, sizeof(__le64)) +
-	       tier_md_array_nodes(nr, sizeof(__le64)) +
-	       tier_md_array_blocks(nr, sizeof(__le32)) +
-	       tier_md_array_nodes(nr, sizeof(__le32));
+	return tier_md_array_space(nr, sizeof(__le64)) + tier_md_array_space(nr, sizeof(__le32));
 }
 
 static bool __has_room_to_grow(struct tier_metadata *md, u64 nr_chunks)
 {
-	u64 old = array_space(md->info.nr_chunks);
-	u64 new = array_space(nr_chunks);
-	u64 growth = new > old ? new - old : 0;
+	u64 old = arrays_space(md->info.nr_chunks), new = arrays_space(nr_chunks);
 
-	return __tier_md_free(md) >= growth + 4 * __tier_md_commit_room(md);
-}
-
-static int __resize(struct tier_metadata *md, u32 nr_chunks)
-{
-	u32 old = md->info.nr_chunks;
-	int r;
-
-	r = __tier_md_resize_array(&md->mapping_info, &md->roots.mapping, old, nr_chunks);
-	if (!r)
-		r = __tier_md_resize_array(&md->heat_info, &md->roots.heat, old, nr_chunks);
-	if (!r)
-		md->info.nr_chunks = nr_chunks;
-	return r;
+	return __tier_md_free(md) >= (new > old ? new - old : 0) + 4 * __tier_md_commit_room(md);
 }
 
 int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 {
+	u32 old;
 	int r;
 
 	r = tier_md_begin_change(md, SMALL_CHANGE);
 	if (r)
 		return r;
-	r = __verify_arrays(md);
+	old = md->info.nr_chunks;
+	/* The library trusts the sizes it is given: see that they are right. */
+	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping, old, NULL) ? :
+	    __tier_md_check_array(&md->heat_info, md->roots.heat, old, NULL);
 	if (!r && !__has_room_to_grow(md, nr_chunks))
 		r = -ENOSPC;
-	if (r) {
-		tier_md_unlock(md);
-		return r;
-	}
-	return tier_md_end_change(md, __resize(md, nr_chunks));
+	if (r)
+		return tier_md_unlock(md, r);
+	return tier_md_end_change(md, __tier_md_resize(md, old, nr_chunks));
 }
 
 /* ---- heat ---- */
 
-static int load_value(void *context, u32 index, const void *value)
+static int load_heat(void *context, u32 index, u64 value)
 {
 	u32 *heat = context;
 
-	heat[index] = le32_to_cpup(value);
+	heat[index] = value;
 	return 0;
 }
 
 int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 {
-	int r = -EIO;
-
-	down_read(&md->lock);
-	if (!md->failed)
-		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, md->info.nr_chunks, 0,
-					 md->info.nr_chunks, load_value, heat);
-	up_read(&md->lock);
-	return r;
+	return load_array(md, &md->heat_info, &md->roots.heat, load_heat, heat);
 }
 
 #define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
@@ -334,11 +263,11 @@ struct save_heat {
 	unsigned long *changed;	/* a bit for each value of the window */
 };
 
-static int compare_heat(void *context, u32 index, const void *value)
+static int compare_heat(void *context, u32 index, u64 value)
 {
 	struct save_heat *save = context;
 
-	if (le32_to_cpup(value) != READ_ONCE(save->heat[index]))
+	if (value != READ_ONCE(save->heat[index]))
 		__set_bit(index - save->first, save->changed);
 	return 0;
 }
@@ -353,7 +282,7 @@ static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
 		r = -EROFS;
 	else if (!md->failed)
 		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks,
-					 save->first, save->end, compare_heat, save);
+					 save->first, save->end, NULL, compare_heat, save);
 	up_read(&md->lock);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of the metadata: metadata.c opens, commits and aborts; content.c reads and
- * changes what is stored, trees.c makes the trees; walk.c goes through the trees and judges
- * them; snap.c makes the metadata snapshot and adopts growth.
+ * changes what is stored; snap.c makes the metadata snapshot and adopts growth; trees.c makes
+ * the trees, goes through them and judges them.
  *
  * Functions with two leading underscores want the lock held, for writing unless noted.
  */
@@ -51,9 +51,21 @@ struct tier_metadata {
 	bool was_attempted;
 };
 
+/* Where the space map lies on disk. */
+static inline struct disk_sm_root tier_md_sm_root(const struct tier_metadata *md)
+{
+	struct disk_sm_root root;
+
+	memcpy(&root, md->roots.space_map, sizeof(root));
+	return root;
+}
+
 /* For writing.  Memory is not reclaimed by I/O that could wait for the set. */
 void tier_md_lock(struct tier_metadata *md);
-void tier_md_unlock(struct tier_metadata *md);
+/* Returns r. */
+int tier_md_unlock(struct tier_metadata *md, int r);
+/* fn with the lock held, if the metadata may be changed. */
+int tier_md_change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md));
 
 /*
  * Begins a change that costs no more than nr_entries changed mapping entries
@@ -127,8 +139,8 @@ int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots 
 			 u64 nr_chunks);
 /* All that must not be counted down by mistake and can be taken for a part of a tree. */
 int __tier_md_meet_live(struct tier_md_census *c);
-/* Before any count is looked up: none is in the tree of those above 2. */
-int __tier_md_no_large_counts(struct tier_metadata *md);
+/* Before any count is looked up: none is in the tree of those above 2.  c: may be NULL. */
+int __tier_md_no_large_counts(struct tier_metadata *md, struct tier_md_census *c);
 /* Of all that is in use but a metadata snapshot.  Nothing was changed yet. */
 int __tier_md_take_census(struct tier_metadata *md);
 
@@ -138,7 +150,7 @@ int __tier_md_take_census(struct tier_metadata *md);
  */
 int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots);
 
-/* Calls fn for up to max values in order of key.  c: may be NULL. */
+/* Calls fn for up to max values in order of key.  c, fn: may be NULL. */
 int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
 			 struct tier_md_census *c,
 			 int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
@@ -148,12 +160,13 @@ int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned in
  * the size of the array.
  */
 int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			 int (*fn)(void *context, u32 index, const void *value), void *context);
+			 struct tier_md_census *c,
+			 int (*fn)(void *context, u32 index, u64 value), void *context);
 /* The blocks and nodes alone.  c: may be NULL. */
 int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c);
 
-/* What is new is all zeroes.  Lock held for writing. */
-int __tier_md_resize_array(struct dm_array_info *info, u64 *root, u32 old_size, u32 new_size);
+/* Resizes mapping and heat; what is new is all zeroes. */
+int __tier_md_resize(struct tier_metadata *md, u32 old, u32 nr_chunks);
 /* Creates the empty trees and arrays of a set of info.nr_chunks. */
 int __tier_md_create_content(struct tier_metadata *md);
 

@@ -100,10 +100,17 @@ void tier_md_lock(struct tier_metadata *md)
 	md->noio = memalloc_noio_save();
 }
 
-void tier_md_unlock(struct tier_metadata *md)
+int tier_md_unlock(struct tier_metadata *md, int r)
 {
 	memalloc_noio_restore(md->noio);
 	up_write(&md->lock);
+	return r;
+}
+
+int tier_md_change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md))
+{
+	tier_md_lock(md);
+	return tier_md_unlock(md, __tier_md_writable(md) ? : fn(md));
 }
 
 int __tier_md_writable(struct tier_metadata *md)
@@ -125,11 +132,7 @@ int __tier_md_writable(struct tier_metadata *md)
 /* The arithmetic is that of the tools. */
 static_assert(sizeof(struct array_block) == TIER_ARRAY_HEAD_SIZE);
 static_assert(DM_SM_METADATA_BITMAP_BLOCKS == TIER_BITMAP_BLOCKS);
-
-u64 tier_metadata_max_blocks(void)
-{
-	return DM_SM_METADATA_MAX_BLOCKS;
-}
+static_assert(DM_SM_METADATA_MAX_BLOCKS == TIER_METADATA_MAX_BLOCKS);
 
 u64 __tier_md_free(struct tier_metadata *md)
 {
@@ -175,24 +178,13 @@ void tier_metadata_drop_cache(struct tier_metadata *md)
 	up_write(&md->lock);
 }
 
-int tier_metadata_get_free(struct tier_metadata *md, u64 *result)
+int tier_metadata_get_space(struct tier_metadata *md, u64 *free, u64 *total)
 {
 	int r = -EIO;
 
 	down_read(&md->lock);
 	if (!md->failed)
-		r = md->sm->get_nr_free(md->sm, result);
-	up_read(&md->lock);
-	return r;
-}
-
-int tier_metadata_get_total(struct tier_metadata *md, u64 *result)
-{
-	int r = -EIO;
-
-	down_read(&md->lock);
-	if (!md->failed)
-		r = md->sm->get_nr_blocks(md->sm, result);
+		r = md->sm->get_nr_free(md->sm, free) ? : md->sm->get_nr_blocks(md->sm, total);
 	up_read(&md->lock);
 	return r;
 }
@@ -215,7 +207,7 @@ int __tier_md_warm(struct tier_metadata *md)
 	u32 count = 0;
 	int r;
 
-	r = md->counted ? 0 : __tier_md_no_large_counts(md);
+	r = md->counted ? 0 : __tier_md_no_large_counts(md, NULL);
 	if (!r)
 		r = md->sm->get_nr_blocks(md->sm, &nr);
 	for (b = 0; !r && b < nr; b += step) {
@@ -243,9 +235,7 @@ int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries)
 		r = -ENOSPC;
 	if (!r && !md->warm)
 		r = __tier_md_warm(md);
-	if (r)
-		tier_md_unlock(md);
-	return r;
+	return r ? tier_md_unlock(md, r) : 0;
 }
 
 int __tier_md_end(struct tier_metadata *md, int r)
@@ -261,9 +251,7 @@ int __tier_md_end(struct tier_metadata *md, int r)
 
 int tier_md_end_change(struct tier_metadata *md, int r)
 {
-	r = __tier_md_end(md, r);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_unlock(md, __tier_md_end(md, r));
 }
 
 /* ---- opening ---- */
@@ -277,18 +265,10 @@ static void __close_tm(struct tier_metadata *md)
 	md->tm = NULL;
 }
 
-/* A space map's root begins with the number of blocks it counts. */
-static u64 nr_blocks_counted(struct tier_metadata *md)
-{
-	__le64 nr_blocks;
-
-	memcpy(&nr_blocks, md->roots.space_map, sizeof(nr_blocks));
-	return le64_to_cpu(nr_blocks);
-}
-
 /* Opens what the superblock on disk describes. */
 static int __open_tm(struct tier_metadata *md, const char **reason)
 {
+	struct disk_sm_root root;
 	struct dm_block *sblock;
 	int r;
 
@@ -305,12 +285,13 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	dm_bm_unlock(sblock);
 	if (r)
 		return r;
-	if (!nr_blocks_counted(md)) {
+	root = tier_md_sm_root(md);
+	if (!root.nr_blocks) {
 		*reason = "metadata has a space map of nothing";
 		return -EILSEQ;
 	}
 	/* The library would only find out when it reads beyond the end. */
-	if (nr_blocks_counted(md) > tier_md_device_blocks(md->bdev)) {
+	if (le64_to_cpu(root.nr_blocks) > tier_md_device_blocks(md->bdev)) {
 		*reason = "metadata device is smaller than its metadata";
 		return -EINVAL;
 	}
@@ -357,26 +338,18 @@ static struct dm_block_manager *make_block_manager(struct block_device *bdev)
 
 static struct tier_metadata *alloc_metadata(struct block_device *bdev, const char **reason)
 {
-	struct tier_metadata *md;
-	int r = -ENOMEM;
+	struct tier_metadata *md = kzalloc(sizeof(*md), GFP_KERNEL);
+	struct dm_block_manager *bm = md ? make_block_manager(bdev) : ERR_PTR(-ENOMEM);
 
-	md = kzalloc(sizeof(*md), GFP_KERNEL);
-	if (!md)
-		goto bad;
-	md->bdev = bdev;
-	init_rwsem(&md->lock);
-	md->bm = make_block_manager(bdev);
-	if (IS_ERR(md->bm)) {
-		r = PTR_ERR(md->bm);
-		goto bad_free;
+	if (IS_ERR(bm)) {
+		kfree(md);
+		*reason = no_memory;
+		return ERR_CAST(bm);
 	}
+	md->bdev = bdev;
+	md->bm = bm;
+	init_rwsem(&md->lock);
 	return md;
-
-bad_free:
-	kfree(md);
-bad:
-	*reason = no_memory;
-	return ERR_PTR(r);
 }
 
 void tier_metadata_close(struct tier_metadata *md)
@@ -472,10 +445,7 @@ int __tier_md_commit(struct tier_metadata *md, bool clean)
 	int r;
 
 	next.trans_id++;
-	next.flags &= ~TIER_SB_CLEAN;
-	if (clean)
-		next.flags |= TIER_SB_CLEAN;
-
+	next.flags = (next.flags & ~TIER_SB_CLEAN) | (clean ? TIER_SB_CLEAN : 0);
 	r = __write_superblock(md, &next, false);
 	if (r) {
 		DMERR_LIMIT("%pg: commit failed: %d", md->bdev, r);
@@ -497,8 +467,7 @@ int tier_metadata_commit(struct tier_metadata *md, bool clean)
 	r = __tier_md_writable(md);
 	if (!r && __tier_md_must_commit(md, clean))
 		r = __tier_md_commit(md, clean);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_unlock(md, r);
 }
 
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
@@ -525,18 +494,12 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 	if (r) {
 		md->tm = NULL;
 		md->sm = NULL;
-		goto bad;
+	} else {
+		tier_md_init_infos(md);
+		r = __tier_md_create_content(md) ? : __write_superblock(md, info, true);
 	}
-	tier_md_init_infos(md);
-	r = __tier_md_create_content(md);
-	if (r)
-		goto bad;
-	r = __write_superblock(md, info, true);
-	if (r)
-		goto bad;
-	return md;
-
-bad:
+	if (!r)
+		return md;
 	*reason = "metadata device cannot be formatted";
 	tier_metadata_close(md);
 	return ERR_PTR(r);
@@ -561,11 +524,12 @@ static bool same_commit(const struct tier_superblock *disk, const struct tier_su
 	return !memcmp(&a, image, sizeof(a));
 }
 
-static enum tier_verdict __verdict(struct tier_metadata *md, const void *block)
+static enum tier_verdict __verdict(struct tier_metadata *md, void *block)
 {
 	const char *reason;
 
-	if (tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, &reason))
+	if (read_block0(md->bdev, block) ||
+	    tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, &reason))
 		return TIER_VERDICT_UNKNOWN;
 	if (same_commit(block, &md->committed))
 		return TIER_VERDICT_OLD;
@@ -576,55 +540,38 @@ static enum tier_verdict __verdict(struct tier_metadata *md, const void *block)
 
 enum tier_verdict tier_metadata_verdict(struct tier_metadata *md)
 {
-	enum tier_verdict verdict = TIER_VERDICT_UNKNOWN;
-	void *block;
+	void *block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	enum tier_verdict verdict;
 
-	block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
 	if (!block)
-		return verdict;
-
+		return TIER_VERDICT_UNKNOWN;
 	down_read(&md->lock);
-	if (!read_block0(md->bdev, block))
-		verdict = __verdict(md, block);
+	verdict = __verdict(md, block);
 	up_read(&md->lock);
 	kfree(block);
 	return verdict;
 }
 
-static int __abort(struct tier_metadata *md)
-{
-	const char *reason;
-	int r;
-
-	__close_tm(md);
-	dm_block_manager_reset(md->bm);
-	r = __open_tm(md, &reason);
-	if (r) {
-		DMERR("%pg: abort failed: %s", md->bdev, reason);
-		md->failed = true;
-	}
-	return r;
-}
-
 bool tier_metadata_doomed(struct tier_metadata *md)
 {
-	bool doomed;
-
-	down_read(&md->lock);
-	doomed = md->doomed;
-	up_read(&md->lock);
-	return doomed;
+	return READ_ONCE(md->doomed);
 }
 
 int tier_metadata_abort(struct tier_metadata *md)
 {
+	const char *reason;
 	int r = -EIO;
 
 	tier_md_lock(md);
-	if (!md->failed)
-		r = __abort(md);
-	tier_md_unlock(md);
-	return r;
+	if (md->failed)
+		return tier_md_unlock(md, r);
+	__close_tm(md);
+	dm_block_manager_reset(md->bm);
+	r = __open_tm(md, &reason);
+	if (r)
+		DMERR("%pg: abort failed: %s", md->bdev, reason);
+	md->failed = r;
+	return tier_md_unlock(md, r);
 }
 
 static int __set_needs_check(struct tier_metadata *md)
@@ -653,17 +600,9 @@ static int __set_needs_check(struct tier_metadata *md)
 
 int tier_metadata_set_needs_check(struct tier_metadata *md)
 {
-	int r = 0;
-
 	tier_md_lock(md);
-	if (md->failed)
-		r = -EIO;
-	else if (md->read_only)
-		r = -EROFS;
-	if (!r)
-		r = __set_needs_check(md);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_unlock(md, md->failed ? -EIO : md->read_only ? -EROFS :
+			      __set_needs_check(md));
 }
 
 void tier_metadata_set_read_only(struct tier_metadata *md)
@@ -671,7 +610,7 @@ void tier_metadata_set_read_only(struct tier_metadata *md)
 	tier_md_lock(md);
 	md->read_only = true;
 	dm_bm_set_read_only(md->bm);
-	tier_md_unlock(md);
+	tier_md_unlock(md, 0);
 }
 
 /* ---- the superblock's plain fields ---- */
@@ -701,5 +640,5 @@ void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_inf
 		md->info = next;
 		md->changed = true;
 	}
-	tier_md_unlock(md);
+	tier_md_unlock(md, 0);
 }

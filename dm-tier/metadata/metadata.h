@@ -46,9 +46,6 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 /* Drops what is not committed. */
 void tier_metadata_close(struct tier_metadata *md);
 
-/* 4 KiB blocks that can be used at most. */
-u64 tier_metadata_max_blocks(void);
-
 /*
  * The cached fields; *info is copied.  set_info takes effect at the next commit;
  * it leaves nr_chunks, trans_id, held_root, feature words and all flags but
@@ -57,10 +54,13 @@ u64 tier_metadata_max_blocks(void);
 void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info);
 void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_info *info);
 
-/* Calls fn for each tier record, in order of id; stops at the first error of fn. */
-int tier_metadata_load_tiers(struct tier_metadata *md,
-			     int (*fn)(void *context, const struct tier_meta_tier *t),
-			     void *context);
+struct tier_meta_tiers {
+	unsigned int nr;
+	struct tier_meta_tier tier[TIER_MAX_TIERS];
+};
+
+/* In order of id. */
+int tier_metadata_load_tiers(struct tier_metadata *md, struct tier_meta_tiers *tiers);
 int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier *t);
 /* -ENODATA: no such tier; nothing changed. */
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id);
@@ -137,8 +137,7 @@ int tier_metadata_reserve_snap(struct tier_metadata *md);	/* -EBUSY: there is on
 int tier_metadata_release_snap(struct tier_metadata *md);
 
 /* Counts of 4 KiB blocks. */
-int tier_metadata_get_free(struct tier_metadata *md, u64 *result);
-int tier_metadata_get_total(struct tier_metadata *md, u64 *result);
+int tier_metadata_get_space(struct tier_metadata *md, u64 *free, u64 *total);
 /*
  * Gives the memory of cached blocks back, after a commit: what was read at
  * activation is not needed again soon.

@@ -70,23 +70,13 @@ static int __reserve_snap(struct tier_metadata *md)
 	if (r)
 		return r;
 
-	r = __hold_superblock(md);
-	if (!r)
-		r = __inc_roots(md);
-	r = __tier_md_end(md, r);
-	return r ? r : __tier_md_commit(md, false);
+	return __tier_md_end(md, __hold_superblock(md) ? : __inc_roots(md)) ? :
+	       __tier_md_commit(md, false);
 }
 
 int tier_metadata_reserve_snap(struct tier_metadata *md)
 {
-	int r;
-
-	tier_md_lock(md);
-	r = __tier_md_writable(md);
-	if (!r)
-		r = __reserve_snap(md);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_change(md, __reserve_snap);
 }
 
 static int __read_held(struct tier_metadata *md, struct tier_meta_roots *held, u64 *nr_chunks)
@@ -144,15 +134,11 @@ static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *h
 {
 	int r;
 
-	r = dm_array_del(&md->mapping_info, held->mapping);
-	if (!r)
-		r = dm_array_del(&md->heat_info, held->heat);
-	if (!r)
-		r = dm_btree_del(&md->tiers_info, held->tiers);
-	if (!r)
-		r = dm_btree_del(&md->tunables_info, held->tunables);
-	if (!r)
-		r = md->sm->dec_blocks(md->sm, md->info.held_root, md->info.held_root + 1);
+	r = dm_array_del(&md->mapping_info, held->mapping) ? :
+	    dm_array_del(&md->heat_info, held->heat) ? :
+	    dm_btree_del(&md->tiers_info, held->tiers) ? :
+	    dm_btree_del(&md->tunables_info, held->tunables) ? :
+	    md->sm->dec_blocks(md->sm, md->info.held_root, md->info.held_root + 1);
 	if (!r)
 		md->info.held_root = 0;
 	return r;
@@ -171,21 +157,12 @@ static int __release_snap(struct tier_metadata *md)
 	r = __tier_md_warm(md) ? : __judge_held(md, &held);
 	if (r)
 		return r;
-
-	r = __tier_md_end(md, __drop_held(md, &held));
-	return r ? r : __tier_md_commit(md, false);
+	return __tier_md_end(md, __drop_held(md, &held)) ? : __tier_md_commit(md, false);
 }
 
 int tier_metadata_release_snap(struct tier_metadata *md)
 {
-	int r;
-
-	tier_md_lock(md);
-	r = __tier_md_writable(md);
-	if (!r)
-		r = __release_snap(md);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_change(md, __release_snap);
 }
 
 /* ---- growth of the metadata device ---- */
@@ -205,22 +182,13 @@ static int __adopt_size(struct tier_metadata *md)
 	if (size < old + MIN_GROWTH)
 		return 0;
 
-	r = __tier_md_warm(md);
-	if (r)
-		return r;
-	r = __tier_md_end(md, md->sm->extend(md->sm, size - old));
 	/* New blocks may be used once the space map that has them is on disk. */
-	return r ? r : __tier_md_commit(md, false);
+	return __tier_md_warm(md) ? :
+	       __tier_md_end(md, md->sm->extend(md->sm, size - old)) ? :
+	       __tier_md_commit(md, false);
 }
 
 int tier_metadata_adopt_size(struct tier_metadata *md)
 {
-	int r;
-
-	tier_md_lock(md);
-	r = __tier_md_writable(md);
-	if (!r)
-		r = __adopt_size(md);
-	tier_md_unlock(md);
-	return r;
+	return tier_md_change(md, __adopt_size);
 }

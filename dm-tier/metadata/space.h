@@ -14,6 +14,8 @@
 
 /* Blocks that one bitmap of the space map counts. */
 #define TIER_BITMAP_BLOCKS ((TIER_METADATA_BLOCK_SIZE - 16) * 4)
+/* Blocks that can be used at most: a space map has so many bitmaps. */
+#define TIER_METADATA_MAX_BLOCKS (255 * TIER_BITMAP_BLOCKS)
 
 /* Nodes are kept at least a third full; a full one has 252 entries. */
 #define TIER_MIN_FANOUT 84
@@ -51,6 +53,11 @@ static inline u64 tier_md_array_nodes(u64 nr, u32 value_size)
 	return nodes;
 }
 
+static inline u64 tier_md_array_space(u64 nr, u32 value_size)
+{
+	return tier_md_array_blocks(nr, value_size) + tier_md_array_nodes(nr, value_size);
+}
+
 /* Each bitmap of the space map and its index are rewritten once at most. */
 static inline u64 tier_md_commit_room(u64 total_blocks)
 {
@@ -82,10 +89,8 @@ static inline u64 tier_md_room_needed(u64 nr_chunks, u64 nr_entries, u64 total_b
 /* 4 KiB blocks that a set of nr_chunks needs at least. */
 static inline u64 tier_md_blocks_needed(u64 nr_chunks)
 {
-	u64 mapping = tier_md_array_blocks(nr_chunks, sizeof(__le64)) +
-		      tier_md_array_nodes(nr_chunks, sizeof(__le64));
-	u64 heat = tier_md_array_blocks(nr_chunks, sizeof(__le32)) +
-		   tier_md_array_nodes(nr_chunks, sizeof(__le32));
+	u64 mapping = tier_md_array_space(nr_chunks, sizeof(__le64));
+	u64 heat = tier_md_array_space(nr_chunks, sizeof(__le32));
 	/* superblock, index and root of the space map */
 	u64 steady = 3 + TIER_SMALL_TREES + mapping + heat;
 	/* Room for a large batch of moves and for saving all heat. */

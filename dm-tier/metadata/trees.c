@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The trees and arrays of the metadata: what their values are, empty ones, other sizes. */
+/*
+ * The trees: empty ones, other sizes; walks through them, which trust nothing that the disk
+ * says; and the census of the blocks that they use.
+ */
 #include "metadata/internal.h"
 
-static void init_array(struct dm_array_info *info, struct dm_transaction_manager *tm, u32 size)
-{
-	struct dm_btree_value_type vt = { .size = size };
+#include <linux/device-mapper.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
-	dm_array_info_init(info, tm, &vt);
-}
+#include "blockio.h"
+
+#define DM_MSG_PREFIX "tier metadata"
 
 static void init_btree(struct dm_btree_info *info, struct dm_transaction_manager *tm, u32 size)
 {
-	*info = (struct dm_btree_info) {
-		.tm = tm,
-		.levels = 1,
-		.value_type = { .size = size },
-	};
+	*info = (struct dm_btree_info){ .tm = tm, .levels = 1, .value_type.size = size };
 }
 
 void tier_md_init_infos(struct tier_metadata *md)
 {
-	init_array(&md->mapping_info, md->tm, sizeof(__le64));
-	init_array(&md->heat_info, md->tm, sizeof(__le32));
+	struct dm_btree_value_type entry = { .size = sizeof(__le64) };
+	struct dm_btree_value_type heat = { .size = sizeof(__le32) };
+
+	dm_array_info_init(&md->mapping_info, md->tm, &entry);
+	dm_array_info_init(&md->heat_info, md->tm, &heat);
 	init_btree(&md->tiers_info, md->tm, sizeof(struct tier_record));
 	init_btree(&md->tunables_info, md->tm, sizeof(struct tier_tunable_record));
 }
 
-int __tier_md_resize_array(struct dm_array_info *info, u64 *root, u32 old_size, u32 new_size)
+/* What is new is all zeroes. */
+static int __resize_array(struct dm_array_info *info, u64 *root, u32 old_size, u32 new_size)
 {
 	u32 per_block = tier_md_per_block(info->value_type.size);
 	u64 last = new_size / per_block;
@@ -44,21 +49,523 @@ int __tier_md_resize_array(struct dm_array_info *info, u64 *root, u32 old_size, 
 	return r;
 }
 
+int __tier_md_resize(struct tier_metadata *md, u32 old, u32 nr_chunks)
+{
+	int r = __resize_array(&md->mapping_info, &md->roots.mapping, old, nr_chunks) ? :
+		__resize_array(&md->heat_info, &md->roots.heat, old, nr_chunks);
+
+	if (!r)
+		md->info.nr_chunks = nr_chunks;
+	return r;
+}
+
 int __tier_md_create_content(struct tier_metadata *md)
 {
-	u32 nr = md->info.nr_chunks;
+	return dm_array_empty(&md->mapping_info, &md->roots.mapping) ? :
+	       dm_array_empty(&md->heat_info, &md->roots.heat) ? :
+	       __tier_md_resize(md, 0, md->info.nr_chunks) ? :
+	       dm_btree_empty(&md->tiers_info, &md->roots.tiers) ? :
+	       dm_btree_empty(&md->tunables_info, &md->roots.tunables);
+}
+
+/* ---- census ---- */
+
+int __tier_md_census_begin(struct tier_metadata *md, struct tier_md_census *c)
+{
 	int r;
 
-	r = dm_array_empty(&md->mapping_info, &md->roots.mapping);
-	if (!r)
-		r = __tier_md_resize_array(&md->mapping_info, &md->roots.mapping, 0, nr);
-	if (!r)
-		r = dm_array_empty(&md->heat_info, &md->roots.heat);
-	if (!r)
-		r = __tier_md_resize_array(&md->heat_info, &md->roots.heat, 0, nr);
-	if (!r)
-		r = dm_btree_empty(&md->tiers_info, &md->roots.tiers);
-	if (!r)
-		r = dm_btree_empty(&md->tunables_info, &md->roots.tunables);
+	memset(c, 0, sizeof(*c));
+	c->md = md;
+	r = md->sm->get_nr_blocks(md->sm, &c->nr);
+	if (r)
+		return r;
+	c->met = vzalloc(BITS_TO_LONGS(c->nr) * sizeof(long));
+	return c->met ? 0 : -ENOMEM;
+}
+
+void tier_md_census_end(struct tier_md_census *c)
+{
+	vfree(c->met);
+	c->met = NULL;
+}
+
+/*
+ * What is met twice would be counted down twice; what counts as free would be used
+ * for something else, and the library leaves a block locked that it cannot count down.
+ */
+static bool counted_right(struct tier_md_census *c, dm_block_t b, bool shared, u32 count)
+{
+	if (!count || test_and_set_bit(b, c->met))
+		return false;
+	/* Below a node that stays, too, nothing is counted down. */
+	return shared || count > 1 || !c->live || !test_bit(b, c->live);
+}
+
+static int __meet(struct tier_md_census *c, dm_block_t b, bool shared, u32 *count)
+{
+	struct dm_space_map *sm = c->md->sm;
+	int r = 0;
+
+	*count = 0;
+	if (b < c->nr)
+		r = sm->get_count(sm, b, count);
+	if (r && r != -ENODATA)
+		return r;
+	if (r || b >= c->nr || !counted_right(c, b, shared, *count)) {
+		DMERR_LIMIT("%pg: block %llu is in use more often than its count of %u says",
+			    c->md->bdev, b, *count);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
+int __tier_md_meet(struct tier_md_census *c, dm_block_t b)
+{
+	u32 count;
+
+	return __meet(c, b, false, &count);
+}
+
+/*
+ * Of the blocks from first to end, those in use are added to *used.  -EILSEQ if the index
+ * knows of less free ones than there are, or passes by one: the library would run out of
+ * blocks in the midst of a change, for which there was room.
+ */
+static int __judge_index(struct tier_md_census *c, const struct disk_index_entry *e,
+			 dm_block_t first, dm_block_t end, u64 *used)
+{
+	u32 nr_free = le32_to_cpu(e->nr_free), none_free = le32_to_cpu(e->none_free_before);
+	u32 count, taken = 0, all_taken = 0;
+	dm_block_t b;
+	int r;
+
+	for (b = first; b < end; b++) {
+		r = c->md->sm->get_count(c->md->sm, b, &count);
+		if (r)
+			return r;
+		taken += !!count;
+		all_taken += count && all_taken == b - first;
+		cond_resched();
+	}
+	*used += taken;
+	/* The last bitmap may count what lies behind the end as free. */
+	if (nr_free >= end - first - taken && nr_free <= DM_SM_METADATA_BITMAP_BLOCKS - taken &&
+	    none_free <= all_taken)
+		return 0;
+	DMERR_LIMIT("%pg: the space map's index is wrong about the blocks from %llu on",
+		    c->md->bdev, first);
+	return -EILSEQ;
+}
+
+static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_index *index,
+			  u64 allocated)
+{
+	dm_block_t first, end;
+	u64 used = 0;
+	int i, r = 0;
+
+	for (i = 0, first = 0; !r && first < c->nr && i < ARRAY_SIZE(index->index); i++) {
+		end = min_t(u64, c->nr, first + DM_SM_METADATA_BITMAP_BLOCKS);
+		r = __tier_md_meet(c, le64_to_cpu(index->index[i].blocknr)) ? :
+		    __judge_index(c, &index->index[i], first, end, &used);
+		first = end;
+	}
+	if (!r && used != allocated) {
+		DMERR_LIMIT("%pg: %llu blocks are in use, the space map says %llu",
+			    c->md->bdev, used, allocated);
+		r = -EILSEQ;
+	}
 	return r;
+}
+
+/* Of the space map on disk, which the library has judged; nothing was changed yet. */
+static int __meet_space_map(struct tier_md_census *c)
+{
+	struct disk_sm_root root = tier_md_sm_root(c->md);
+	u64 b = le64_to_cpu(root.bitmap_root);
+	void *index;
+	int r;
+
+	r = __tier_md_meet(c, b);
+	if (r)
+		return r;
+	index = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	if (!index)
+		return -ENOMEM;
+	r = tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, index) ? :
+	    __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
+	kfree(index);
+	return r;
+}
+
+/*
+ * The space map's tree of large counts.  There are none, and where there is no empty leaf
+ * the library may look for one for ever.
+ */
+int __tier_md_no_large_counts(struct tier_metadata *md, struct tier_md_census *c)
+{
+	struct disk_sm_root root = tier_md_sm_root(md);
+	struct dm_btree_info info;
+
+	init_btree(&info, md->tm, sizeof(__le32));
+	return __tier_md_walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
+}
+
+int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots *roots,
+			 u64 nr_chunks)
+{
+	struct tier_metadata *md = c->md;
+
+	return __tier_md_check_array(&md->mapping_info, roots->mapping, nr_chunks, c) ? :
+	       __tier_md_check_array(&md->heat_info, roots->heat, nr_chunks, c) ? :
+	       __tier_md_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
+	       __tier_md_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c,
+				    NULL, NULL);
+}
+
+int __tier_md_meet_live(struct tier_md_census *c)
+{
+	return __tier_md_meet(c, TIER_SUPERBLOCK_LOCATION) ? :
+	       __tier_md_no_large_counts(c->md, c) ? :
+	       __tier_md_meet_trees(c, &c->md->roots, c->md->info.nr_chunks);
+}
+
+int __tier_md_take_census(struct tier_metadata *md)
+{
+	struct tier_md_census c;
+	int r;
+
+	r = __tier_md_census_begin(md, &c) ? :
+	    __meet_space_map(&c) ? :
+	    __tier_md_meet_live(&c);
+	tier_md_census_end(&c);
+	return r;
+}
+
+/* ---- nodes ---- */
+
+/* Where the nodes begin that the cursor has just entered; its depth if there are none. */
+static unsigned int first_new_level(const struct dm_btree_cursor *cursor)
+{
+	unsigned int level = cursor->depth;
+
+	while (level && !cursor->nodes[level - 1].index)
+		level--;
+	return level;
+}
+
+/*
+ * The library takes the size of a node's values from the tree's user, and where
+ * they lie from the node: if these differ, it reads and writes past the block.  How many
+ * there is room for it takes from the node when it divides that: of one half may be empty,
+ * which it then looks into, and stops the kernel when that has failed.
+ */
+static bool node_is_sound(const struct node_header *node, bool leaf, u32 value_size)
+{
+	u32 size = leaf ? value_size : sizeof(__le64);
+	u32 max = (TIER_METADATA_BLOCK_SIZE - sizeof(*node)) / (sizeof(__le64) + size);
+
+	return le32_to_cpu(node->value_size) == size &&
+	       le32_to_cpu(node->max_entries) == rounddown(max, 3);
+}
+
+static bool is_sealed(const struct node_header *node, u64 b)
+{
+	u32 sum = tier_checksum(&node->flags, TIER_METADATA_BLOCK_SIZE - sizeof(node->csum),
+				BTREE_CSUM_XOR);
+
+	return le64_to_cpu(node->blocknr) == b && le32_to_cpu(node->csum) == sum;
+}
+
+static int __judge_nodes(struct tier_md_census *c, u64 b, u32 value_size, unsigned int depth)
+{
+	struct node_header *node;
+	const __le64 *value;
+	u32 i, nr;
+	int r = 0;
+
+	/* What is met again has been judged; all else that is wrong the walks will find. */
+	if (depth == DM_BTREE_CURSOR_MAX_DEPTH || b >= c->nr || test_and_set_bit(b, c->met))
+		return 0;
+	node = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	if (!node)
+		return -ENOMEM;
+	if (tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, node) ||
+	    !is_sealed(node, b))
+		goto out;
+	if (!node_is_sound(node, le32_to_cpu(node->flags) & LEAF_NODE, value_size)) {
+		DMERR_LIMIT("%pg: block %llu is no node of this tree", c->md->bdev, b);
+		r = -EILSEQ;
+		goto out;
+	}
+	if (le32_to_cpu(node->flags) & LEAF_NODE)
+		goto out;
+	value = (const __le64 *)(node + 1) + le32_to_cpu(node->max_entries);
+	nr = min(le32_to_cpu(node->nr_entries), le32_to_cpu(node->max_entries));
+	for (i = 0; !r && i < nr; i++)
+		r = __judge_nodes(c, le64_to_cpu(value[i]), value_size, depth + 1);
+out:
+	kfree(node);
+	return r;
+}
+
+int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots)
+{
+	struct disk_sm_root root = tier_md_sm_root(md);
+	struct tier_md_census c;
+	int r;
+
+	r = __tier_md_census_begin(md, &c) ? :
+	    __judge_nodes(&c, le64_to_cpu(root.ref_count_root), sizeof(__le32), 0) ? :
+	    __judge_nodes(&c, roots->mapping, sizeof(__le64), 0) ? :
+	    __judge_nodes(&c, roots->heat, sizeof(__le64), 0) ? :
+	    __judge_nodes(&c, roots->tiers, md->tiers_info.value_type.size, 0) ? :
+	    __judge_nodes(&c, roots->tunables, md->tunables_info.value_type.size, 0);
+	tier_md_census_end(&c);
+	return r;
+}
+
+/* c: may be NULL. */
+static int __enter_nodes(const struct dm_btree_cursor *cursor, u32 value_size,
+			 struct tier_md_census *c)
+{
+	unsigned int level;
+	bool shared;
+	u32 count;
+	int r;
+
+	for (level = first_new_level(cursor); level < cursor->depth; level++) {
+		if (!node_is_sound(dm_block_data(cursor->nodes[level].b),
+				   level + 1 == cursor->depth, value_size))
+			return -EILSEQ;
+		if (!c)
+			continue;
+		shared = level && c->shared[level - 1];
+		r = __meet(c, dm_block_location(cursor->nodes[level].b), shared, &count);
+		if (r)
+			return r;
+		c->shared[level] = shared || count > 1;
+	}
+	return 0;
+}
+
+/* ---- trees ---- */
+
+/* What dm_btree_cursor_get_value() copies; of a leaf that fits. */
+static const void *leaf_value(const struct dm_btree_cursor *cursor)
+{
+	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
+	const struct node_header *leaf = dm_block_data(node->b);
+
+	return (const u8 *)(leaf + 1) + le32_to_cpu(leaf->max_entries) * sizeof(__le64) +
+	       node->index * le32_to_cpu(leaf->value_size);
+}
+
+static bool at_empty_leaf(const struct dm_btree_cursor *cursor)
+{
+	const struct node_header *node = dm_block_data(cursor->nodes[cursor->depth - 1].b);
+
+	return (le32_to_cpu(node->flags) & LEAF_NODE) && !node->nr_entries;
+}
+
+/*
+ * r: what the cursor ended with, after nr values.  Behind the last one it has left all
+ * nodes.  A node that cannot be read (a medium error) gives -ENODATA as well: its parent,
+ * if it has one, is still there.  Only a root may be a leaf that is empty.
+ */
+static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int nr,
+		       u32 value_size, struct tier_md_census *c)
+{
+	if (r != -ENODATA)
+		return r;
+	if (!cursor->depth)
+		return nr ? 0 : -EIO;
+	if (!at_empty_leaf(cursor))
+		return -EIO;
+	return cursor->depth == 1 ? __enter_nodes(cursor, value_size, c) : -EILSEQ;
+}
+
+int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+			 struct tier_md_census *c,
+			 int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
+			 void *context)
+{
+	u32 value_size = info->value_type.size;
+	struct dm_btree_info nodes = *info;
+	union tier_md_small_value value;
+	struct dm_btree_cursor cursor;
+	u64 key, last = 0;
+	unsigned int i;
+	__le64 ignored;
+	int r;
+
+	/*
+	 * At a node that is no leaf the library's cursor stops the kernel, unless the
+	 * tree's values have the size of a block's number.
+	 */
+	nodes.value_type.size = sizeof(ignored);
+	r = dm_btree_cursor_begin(&nodes, root, false, &cursor);
+	for (i = 0; !r; i++) {
+		r = __enter_nodes(&cursor, value_size, c) ? :
+		    dm_btree_cursor_get_value(&cursor, &key, &ignored);
+		if (r)
+			goto out;
+		memcpy(&value, leaf_value(&cursor), value_size);
+		/* The order rules out a damaged tree that never ends. */
+		if (i == max || (i && key <= last)) {
+			r = -EILSEQ;
+			goto out;
+		}
+		last = key;
+		r = fn ? fn(context, key, &value) : 0;
+		if (r)
+			goto out;
+		r = dm_btree_cursor_next(&cursor);
+	}
+	r = __end_btree(&cursor, r, i, value_size, c);
+out:
+	dm_btree_cursor_end(&cursor);
+	return r;
+}
+
+/* ---- arrays ---- */
+
+/*
+ * If a parent's key is less than the child's first one, whoever looks for one between them
+ * ends up in that child, in front of all it has; if it is greater, in the one before.
+ * Either way the commit fails.
+ */
+static bool parents_lead_here(const struct dm_btree_cursor *cursor, u64 key)
+{
+	const struct cursor_node *node = &cursor->nodes[cursor->depth - 1];
+
+	for (; node > cursor->nodes && !node->index; node--) {
+		const struct node_header *parent = dm_block_data(node[-1].b);
+		const __le64 *keys = (const __le64 *)(parent + 1);
+
+		if (le64_to_cpu(keys[node[-1].index]) != key)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether the block the cursor just entered is the one that holds index, with
+ * as many values of the right size as an array of nr has there.  Checking this
+ * for every block finds any tree that the library would stumble over.
+ */
+static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
+{
+	u32 size = cursor->info->value_type.size;
+	u32 per_block = tier_md_per_block(size);
+	__le64 block;
+	u64 key;
+
+	return le32_to_cpu(cursor->ab->value_size) == size &&
+	       le32_to_cpu(cursor->ab->max_entries) == per_block &&
+	       !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
+	       parents_lead_here(&cursor->cursor, key) &&
+	       key < nr && key * per_block == index &&
+	       le32_to_cpu(cursor->ab->nr_entries) == min_t(u64, per_block, nr - index);
+}
+
+/* The block of index, and the nodes above it that are new. */
+static int __enter_block(struct dm_array_cursor *cursor, u64 index, u64 nr,
+			 struct tier_md_census *c)
+{
+	u32 count;
+	int r;
+
+	cond_resched();
+	if (index >= nr)
+		return -EILSEQ;
+	r = __enter_nodes(&cursor->cursor, sizeof(__le64), c);
+	if (r)
+		return r;
+	if (!block_in_place(cursor, index, nr))
+		return -EILSEQ;
+	return !c ? 0 : __meet(c, dm_block_location(cursor->block),
+			       c->shared[cursor->cursor.depth - 1], &count);
+}
+
+/* To the first value of the block after: before 6.1.128 a skip over more than one went astray. */
+static int __next_block(struct dm_array_cursor *cursor)
+{
+	u32 nr = le32_to_cpu(cursor->ab->nr_entries);
+
+	return dm_array_cursor_skip(cursor, nr - 1) ? : dm_array_cursor_next(cursor);
+}
+
+/*
+ * An array's cursor fetches ahead what a node names as soon as it has read that: from where
+ * the node says that its values lie, before anybody could look at it.
+ */
+static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
+			 struct dm_array_cursor *cursor)
+{
+	u32 per_block = tier_md_per_block(info->value_type.size);
+	int r;
+
+	r = __tier_md_walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL,
+				 NULL, NULL);
+	if (r)
+		return r;
+	r = dm_array_cursor_begin(info, root, cursor);
+	if (r) {
+		dm_array_cursor_end(cursor);
+		/* Which in older kernels leaves the root locked if that is an empty leaf. */
+		dm_btree_cursor_end(&cursor->cursor);
+	}
+	return r == -ENODATA ? -EILSEQ : r;
+}
+
+int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
+			 struct tier_md_census *c,
+			 int (*fn)(void *context, u32 index, u64 value), void *context)
+{
+	struct dm_array_cursor cursor;
+	void *value;
+	u64 i = 0, v;
+	int r;
+
+	r = __begin_array(info, root, nr, &cursor);
+	if (r)
+		return r;
+	while (!r && i < first) {
+		r = __enter_block(&cursor, i, nr, c);
+		if (r)
+			goto out;
+		i += le32_to_cpu(cursor.ab->nr_entries);
+		r = __next_block(&cursor);
+	}
+	for (; !r; i++) {
+		if (!cursor.index) {
+			r = __enter_block(&cursor, i, nr, c);
+			if (r || i >= end)
+				goto out;
+		}
+		dm_array_cursor_get_value(&cursor, &value);
+		v = info->value_type.size == sizeof(__le64) ? le64_to_cpup(value) :
+							      le32_to_cpup(value);
+		if (v & ~TIER_ENTRY_DISK_MASK) {
+			DMERR_LIMIT("mapping entry %llu is damaged", i);
+			r = -EILSEQ;
+			goto out;
+		}
+		r = fn(context, i, v);
+		if (r)
+			goto out;
+		r = dm_array_cursor_next(&cursor);
+	}
+	if (r == -ENODATA)
+		/* Not at an empty leaf, either, behind which there may be anything. */
+		r = i == nr && !cursor.cursor.depth ? 0 : -EILSEQ;
+out:
+	dm_array_cursor_end(&cursor);
+	return r;
+}
+
+int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c)
+{
+	return __tier_md_walk_array(info, root, nr, nr, nr, c, NULL, NULL);
 }
