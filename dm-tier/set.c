@@ -37,7 +37,7 @@
 #define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end */
 
 /* Protects both lists: which sets there are, which tables use which devices. */
-DEFINE_MUTEX(tier_registry_lock);
+static DEFINE_MUTEX(tier_registry_lock);
 static LIST_HEAD(sets);
 static LIST_HEAD(targets);
 static bool hibernating;		/* tier_registry_lock to write */
@@ -201,35 +201,23 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 	return set;
 }
 
-struct tier_set *tier_set_get(struct mapped_device *md, dev_t metadata)
+static struct tier_set *get_set(struct mapped_device *md, dev_t metadata)
 {
 	struct tier_set *set;
 
 	lockdep_assert_held(&tier_registry_lock);
 	list_for_each_entry(set, &sets, list) {
-		if (set->metadata_dev != metadata)
-			continue;
-		if (set->md != md)
-			return ERR_PTR(-EBUSY);
-		set->refs++;
-		return set;
+		if (set->metadata_dev == metadata && set->md == md) {
+			set->refs++;
+			return set;
+		}
 	}
 	set = create_set(md, metadata);
-	if (!set)
-		return ERR_PTR(-ENOMEM);
-	set->refs = 1;
-	list_add(&set->list, &sets);
+	if (set) {
+		set->refs = 1;
+		list_add(&set->list, &sets);
+	}
 	return set;
-}
-
-void tier_set_put(struct tier_set *set)
-{
-	lockdep_assert_held(&tier_registry_lock);
-	if (--set->refs)
-		return;
-	list_del(&set->list);
-	deactivate(set);
-	free_set(set, ARRAY_SIZE(rooms));
 }
 
 static bool uses(const struct tier_target *tt, dev_t dev)
@@ -244,7 +232,7 @@ static bool uses(const struct tier_target *tt, dev_t dev)
 	return false;
 }
 
-int tier_set_claim(struct tier_target *tt, char **error)
+static int claim_devices(struct tier_target *tt, char **error)
 {
 	struct tier_target *other;
 	unsigned int i;
@@ -268,16 +256,26 @@ int tier_set_claim(struct tier_target *tt, char **error)
 	return 0;
 }
 
-void tier_set_unclaim(struct tier_target *tt)
+int tier_set_join(struct tier_target *tt, char **error)
 {
-	lockdep_assert_held(&tier_registry_lock);
-	list_del_init(&tt->list);
+	int r = -ENOMEM;
+
+	mutex_lock(&tier_registry_lock);
+	tt->set = get_set(tt->md, tt->metadata->bdev->bd_dev);
+	if (tt->set)
+		r = claim_devices(tt, error);
+	else
+		*error = "Out of memory";
+	mutex_unlock(&tier_registry_lock);
+	return r;
 }
 
-void tier_set_unbind(struct tier_target *tt)
+void tier_set_leave(struct tier_target *tt)
 {
 	struct tier_set *set = tt->set;
 
+	if (!set)
+		return;
 	/*
 	 * The bound target goes only when the device does, or when the table that
 	 * was to follow could not be resumed.  Its devices go with it.
@@ -290,6 +288,14 @@ void tier_set_unbind(struct tier_target *tt)
 	mutex_unlock(&set->config);
 	/* Here, because the last target frees the set with the registry's lock held. */
 	flush_work(&set->event_work);
+	mutex_lock(&tier_registry_lock);
+	list_del(&tt->list);
+	if (!--set->refs) {
+		list_del(&set->list);
+		deactivate(set);
+		free_set(set, ARRAY_SIZE(rooms));
+	}
+	mutex_unlock(&tier_registry_lock);
 }
 
 /* A tier that the table gives as missing stays in the set. */
@@ -818,9 +824,9 @@ static void preresume_work(struct work_struct *work)
  * In a killed process an allocation that has to wait fails, and device-mapper leaves a device
  * suspended whose resume has failed.  A worker is not killed.
  */
-int tier_set_preresume(struct tier_target *tt)
+int tier_set_preresume(struct dm_target *ti)
 {
-	struct resume_work w = { .tt = tt };
+	struct resume_work w = { .tt = ti->private };
 
 	INIT_WORK_ONSTACK(&w.work, preresume_work);
 	queue_work(resume_wq, &w.work);
@@ -843,6 +849,13 @@ static void __update_running(struct tier_set *set)
 	tier_kick_mover(set);
 }
 
+static struct tier_set *set_of(struct dm_target *ti)
+{
+	struct tier_target *tt = ti->private;
+
+	return tt->set;
+}
+
 static void set_resumed(struct tier_set *set, bool resumed)
 {
 	spin_lock_irq(&set->lock);
@@ -851,9 +864,9 @@ static void set_resumed(struct tier_set *set, bool resumed)
 	spin_unlock_irq(&set->lock);
 }
 
-void tier_set_resume(struct tier_target *tt)
+void tier_set_resume(struct dm_target *ti)
 {
-	struct tier_set *set = tt->set;
+	struct tier_set *set = set_of(ti);
 	unsigned int i;
 
 	/* While the set was suspended, others may have written to a tier's cache. */
@@ -863,9 +876,9 @@ void tier_set_resume(struct tier_target *tt)
 	set_resumed(set, true);
 }
 
-void tier_set_presuspend(struct tier_target *tt)
+void tier_set_presuspend(struct dm_target *ti)
 {
-	struct tier_set *set = tt->set;
+	struct tier_set *set = set_of(ti);
 
 	/* A message in progress ends first; the next one sees the change. */
 	mutex_lock(&set->config);
@@ -874,19 +887,19 @@ void tier_set_presuspend(struct tier_target *tt)
 	tier_cancel_migrations(set);
 }
 
-void tier_set_presuspend_undo(struct tier_target *tt)
+void tier_set_presuspend_undo(struct dm_target *ti)
 {
-	set_resumed(tt->set, true);
+	set_resumed(set_of(ti), true);
 }
 
 /* All I/O has ended.  Ends the background work and makes everything durable. */
-void tier_set_postsuspend(struct tier_target *tt)
+void tier_set_postsuspend(struct dm_target *ti)
 {
-	struct tier_set *set = tt->set;
+	struct tier_set *set = set_of(ti);
 	unsigned int i, noio;
 	int r;
 
-	if (!set->active || set->bound != tt)
+	if (!set->active || set->bound != ti->private)
 		return;
 	noio = memalloc_noio_save();
 	wait_quiet(set);

@@ -31,13 +31,7 @@ static void free_target(struct tier_target *tt)
 {
 	unsigned int i;
 
-	if (tt->set) {
-		tier_set_unbind(tt);
-		mutex_lock(&tier_registry_lock);
-		tier_set_unclaim(tt);
-		tier_set_put(tt->set);
-		mutex_unlock(&tier_registry_lock);
-	}
+	tier_set_leave(tt);
 	tier_policy_put(tt->policy);
 	for (i = 0; i < tt->nr_tiers; i++)
 		if (tt->devs[i])
@@ -46,25 +40,6 @@ static void free_target(struct tier_target *tt)
 		dm_put_device(tt->ti, tt->metadata);
 	kvfree(tt->args);
 	kfree(tt);
-}
-
-static int join_set(struct tier_target *tt, char **error)
-{
-	struct tier_set *set;
-	int r;
-
-	mutex_lock(&tier_registry_lock);
-	set = tier_set_get(tt->md, tt->metadata->bdev->bd_dev);
-	if (IS_ERR(set)) {
-		r = PTR_ERR(set);
-		*error = r == -EBUSY ? "The metadata device is in use by another set" :
-				       "Out of memory";
-	} else {
-		tt->set = set;
-		r = tier_set_claim(tt, error);
-	}
-	mutex_unlock(&tier_registry_lock);
-	return r;
 }
 
 static int check_plan(struct tier_target *tt, char **error)
@@ -107,7 +82,7 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	INIT_LIST_HEAD(&tt->list);
 
 	r = tier_table_parse(tt, argc, argv, &ti->error) ? :
-	    join_set(tt, &ti->error) ? :
+	    tier_set_join(tt, &ti->error) ? :
 	    check_plan(tt, &ti->error) ? :
 	    dm_set_target_max_io_len(ti, tt->chunk_sectors);
 	if (r) {
@@ -215,31 +190,6 @@ static int tier_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *erro
 	return DM_ENDIO_DONE;
 }
 
-static void tier_presuspend(struct dm_target *ti)
-{
-	tier_set_presuspend(ti->private);
-}
-
-static void tier_presuspend_undo(struct dm_target *ti)
-{
-	tier_set_presuspend_undo(ti->private);
-}
-
-static void tier_postsuspend(struct dm_target *ti)
-{
-	tier_set_postsuspend(ti->private);
-}
-
-static int tier_preresume(struct dm_target *ti)
-{
-	return tier_set_preresume(ti->private);
-}
-
-static void tier_resume(struct dm_target *ti)
-{
-	tier_set_resume(ti->private);
-}
-
 static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
 {
 	struct tier_target *tt = ti->private;
@@ -307,11 +257,11 @@ static struct target_type tier_target_type = {
 	.dtr = tier_dtr,
 	.map = tier_map,
 	.end_io = tier_end_io,
-	.presuspend = tier_presuspend,
-	.presuspend_undo = tier_presuspend_undo,
-	.postsuspend = tier_postsuspend,
-	.preresume = tier_preresume,
-	.resume = tier_resume,
+	.presuspend = tier_set_presuspend,
+	.presuspend_undo = tier_set_presuspend_undo,
+	.postsuspend = tier_set_postsuspend,
+	.preresume = tier_set_preresume,
+	.resume = tier_set_resume,
 	.status = tier_status,
 	.message = tier_message,
 	.iterate_devices = tier_iterate_devices,
@@ -329,11 +279,8 @@ static int __init dm_tier_init(void)
 	if (r)
 		goto bad_set;
 	r = dm_register_target(&tier_target_type);
-	if (r)
-		goto bad_target;
-	return 0;
-
-bad_target:
+	if (!r)
+		return 0;
 	tier_set_exit();
 bad_set:
 	tier_policy_exit();

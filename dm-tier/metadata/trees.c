@@ -218,9 +218,10 @@ int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots 
 
 	return __tier_md_check_array(&md->mapping_info, roots->mapping, nr_chunks, c) ? :
 	       __tier_md_check_array(&md->heat_info, roots->heat, nr_chunks, c) ? :
-	       __tier_md_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
-	       __tier_md_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c,
-				    NULL, NULL);
+	       __tier_md_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS,
+				    c, NULL, NULL) ? :
+	       __tier_md_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES,
+				    c, NULL, NULL);
 }
 
 int __tier_md_meet_live(struct tier_md_census *c)
