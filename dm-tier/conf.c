@@ -16,6 +16,13 @@ const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {
 	[TIER_TIER_LANDING] = { "landing", 0, 1, 1 },
 };
 
+const char *const tier_features[TIER_NR_FEATURES] = {
+	[TIER_FEATURE_PAUSED] = "paused",
+	[TIER_FEATURE_NO_DISCARD_PASSDOWN] = "no_discard_passdown",
+	[TIER_FEATURE_SKIP_ZEROING] = "skip_zeroing",
+	[TIER_FEATURE_READ_ONLY] = "read_only",
+};
+
 int tier_parse_u64(const char *word, u64 max, u64 *value)
 {
 	if (!isdigit(word[0]) || kstrtou64(word, 10, value) || *value > max)
@@ -23,61 +30,96 @@ int tier_parse_u64(const char *word, u64 max, u64 *value)
 	return 0;
 }
 
-int tier_parse_key(const char *word, int *rank)
+int tier_parse_value(const struct tier_key *key, const char *word, u64 *value)
 {
-	const char *dot = strchr(word, '.');
-	char digits[4] = "";
-	u64 value;
+	return tier_parse_u64(word, key->max, value) || *value < key->min ? -EINVAL : 0;
+}
+
+u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key)
+{
+	return key == TIER_TIER_ENDURANCE ? &rec->endurance :
+	       key == TIER_TIER_RESERVE ? &rec->reserve : &rec->landing;
+}
+
+static int find_key(const struct tier_key *keys, int max, const char *name)
+{
 	int i;
 
-	*rank = -1;
-	if (!dot) {
-		for (i = 0; i < TIER_NR_TUNABLES; i++)
-			if (!strcmp(word, tier_keys[i].name))
-				return i;
-		return -EINVAL;
-	}
-	if (strncmp(word, "tier", 4) || dot - word - 4 < 1 || dot - word - 4 > 2)
-		return -EINVAL;
-	memcpy(digits, word + 4, dot - word - 4);
-	if (tier_parse_u64(digits, TIER_MAX_TIERS - 1, &value))
-		return -EINVAL;
-	*rank = value;
-	for (i = 0; i < TIER_NR_TIER_TUNABLES; i++)
-		if (!strcmp(dot + 1, tier_tier_keys[i].name))
+	for (i = 0; keys && i < max && keys[i].name; i++)
+		if (!strcmp(name, keys[i].name))
 			return i;
 	return -EINVAL;
 }
 
+/* tierN.KEY */
+static int find_tier_tunable(struct tier_target *tt, const char *name, const char *dot,
+			     struct tier_tunable_ref *ref)
+{
+	int i = find_key(tier_tier_keys, TIER_NR_TIER_TUNABLES, dot + 1);
+	char digits[4] = "";
+	u64 rank;
+
+	if (i < 0 || strncmp(name, "tier", 4) || dot - name - 4 < 1 || dot - name - 4 > 2)
+		return -EINVAL;
+	memcpy(digits, name + 4, dot - name - 4);
+	if (tier_parse_u64(digits, TIER_MAX_TIERS - 1, &rank))
+		return -EINVAL;
+	if (rank >= tt->nr_tiers)
+		return -ENODEV;
+	ref->key = &tier_tier_keys[i];
+	ref->given = &tt->overrides.tier[rank][i];
+	ref->stored = tt->set ? tier_tier_value(&tt->set->tiers[rank]->rec, i) : NULL;
+	ref->rank = rank;
+	return 0;
+}
+
+int tier_find_tunable(struct tier_target *tt, const char *name, struct tier_tunable_ref *ref)
+{
+	const char *dot = strchr(name, '.');
+	int i = find_key(tier_keys, TIER_NR_TUNABLES, name);
+
+	ref->rank = -1;
+	ref->policy_key = -1;
+	if (dot)
+		return find_tier_tunable(tt, name, dot, ref);
+	if (i >= 0) {
+		ref->key = &tier_keys[i];
+		ref->given = &tt->overrides.core[i];
+		ref->stored = tt->set ? &tt->set->tunables[i] : NULL;
+		return 0;
+	}
+	i = tt->policy ? find_key(tt->policy->keys, TIER_MAX_POLICY_KEYS, name) : -EINVAL;
+	if (i < 0)
+		return i;
+	ref->key = &tt->policy->keys[i];
+	ref->given = &tt->overrides.policy[i];
+	ref->stored = tt->set ? &tt->set->policy_tunables[i] : NULL;
+	ref->policy_key = i;
+	return 0;
+}
+
+static u64 in_force(const struct tier_override *given, u64 stored)
+{
+	return READ_ONCE(given->given) ? given->value : stored;
+}
+
 u64 tier_tunable(struct tier_set *set, enum tier_tunable key)
 {
-	const struct tier_target *tt = set->bound;
+	u64 stored = READ_ONCE(set->tunables[key]);
 
-	return tt && READ_ONCE(tt->overrides.core[key].given) ? tt->overrides.core[key].value :
-							   READ_ONCE(set->tunables[key]);
+	return set->bound ? in_force(&set->bound->overrides.core[key], stored) : stored;
 }
 
 u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tunable key)
 {
-	const struct tier_target *tt = set->bound;
-	const struct tier_meta_tier *rec = &set->tiers[rank]->rec;
+	u64 stored = READ_ONCE(*tier_tier_value(&set->tiers[rank]->rec, key));
 
-	if (tt && READ_ONCE(tt->overrides.tier[rank][key].given))
-		return tt->overrides.tier[rank][key].value;
-	switch (key) {
-	case TIER_TIER_ENDURANCE:
-		return READ_ONCE(rec->endurance);
-	case TIER_TIER_RESERVE:
-		return READ_ONCE(rec->reserve);
-	default:
-		return READ_ONCE(rec->landing);
-	}
+	return set->bound ? in_force(&set->bound->overrides.tier[rank][key], stored) : stored;
 }
 
 u64 tier_policy_tunable(struct tier_set *set, unsigned int key)
 {
-	const struct tier_target *tt = set->bound;
+	u64 stored = READ_ONCE(set->policy_tunables[key]);
 
-	return tt && tt->overrides.policy[key].given ? tt->overrides.policy[key].value :
-						       set->policy_tunables[key];
+	return set->bound ? in_force(&set->bound->overrides.policy[key], stored) : stored;
 }

@@ -3,10 +3,11 @@
 #ifndef DM_TIER_CONF_H
 #define DM_TIER_CONF_H
 
-#include <linux/types.h>
-#include "format.h"
+#include "policy-type.h"
 
+struct tier_meta_tier;
 struct tier_set;
+struct tier_target;
 
 enum tier_tunable {
 	TIER_TUNABLE_BANDWIDTH,		/* KiB/s, 0 = no limit */
@@ -24,13 +25,18 @@ enum tier_tier_tunable {
 
 #define TIER_MAX_POLICY_KEYS 8
 
-struct tier_key {
-	const char *name;
-	u64 min, max, initial;
-};
-
 extern const struct tier_key tier_keys[TIER_NR_TUNABLES];
 extern const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES];
+
+enum tier_feature {
+	TIER_FEATURE_PAUSED,
+	TIER_FEATURE_NO_DISCARD_PASSDOWN,
+	TIER_FEATURE_SKIP_ZEROING,
+	TIER_FEATURE_READ_ONLY,
+	TIER_NR_FEATURES,
+};
+
+extern const char *const tier_features[TIER_NR_FEATURES];	/* their names */
 
 /* A value that the table gives, in force while the table lives. */
 struct tier_override {
@@ -45,10 +51,23 @@ struct tier_overrides {
 	struct tier_override policy[TIER_MAX_POLICY_KEYS];
 };
 
-/* Index of the key and its rank (-1 for a target tunable); -EINVAL. */
-int tier_parse_key(const char *word, int *rank);
+/* What the name of a tunable stands for. */
+struct tier_tunable_ref {
+	const struct tier_key *key;
+	struct tier_override *given;	/* of the table */
+	u64 *stored;			/* NULL: the table has no set yet */
+	int rank;			/* -1: not of a tier */
+	int policy_key;			/* -1: not of the policy */
+};
+
+/* -EINVAL: unknown to the table, which may have no policy yet; -ENODEV: it has no such tier. */
+int tier_find_tunable(struct tier_target *tt, const char *name, struct tier_tunable_ref *ref);
 /* A decimal number from 0 to max; -EINVAL. */
 int tier_parse_u64(const char *word, u64 max, u64 *value);
+/* The same within the limits of a key. */
+int tier_parse_value(const struct tier_key *key, const char *word, u64 *value);
+/* Where the record of a tier has its value. */
+u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key);
 
 /*
  * Values in force.  Messages change them under set->config while the mover and first

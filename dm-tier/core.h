@@ -104,7 +104,7 @@ struct tier_target {
 	u64 chunk_sectors;
 	u32 logical_block_size;		/* of the set, 0 = not formatted */
 
-	bool paused, no_discard_passdown, skip_zeroing, read_only;
+	bool features[TIER_NR_FEATURES];
 	struct tier_overrides overrides;
 	struct tier_policy_type *policy;	/* a reference is held */
 };
@@ -294,7 +294,8 @@ static inline bool tier_set_frozen(struct tier_set *set)
 
 static inline bool tier_writes_wanted(const struct tier_target *tt)
 {
-	return (dm_table_get_mode(tt->ti->table) & TIER_OPEN_WRITE) && !tt->read_only;
+	return (dm_table_get_mode(tt->ti->table) & TIER_OPEN_WRITE) &&
+	       !tt->features[TIER_FEATURE_READ_ONLY];
 }
 
 #endif /* DM_TIER_CORE_H */

@@ -59,7 +59,7 @@ struct tier_meta_tier {
 	u32 rank;
 	u64 endurance;		/* GiB a day */
 	u64 reserve;		/* places */
-	u32 landing;		/* 0 or 1 */
+	u64 landing;		/* 0 or 1 */
 	char last_seen[32];
 };
 

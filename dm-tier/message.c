@@ -23,49 +23,62 @@ struct call {
 	char **argv;		/* argv[0] is the message */
 	char *result;
 	unsigned int maxlen;
+	u32 first, nr;		/* chunks it is about, */
+	struct tier *t;		/* and the tier, if the message has these words */
 };
 
-static int refuse(struct call *c, const char *what)
+static __printf(2, 3) int refuse(struct call *c, const char *fmt, ...)
 {
-	DMERR("%s: message %s: %s", dm_device_name(c->set->md), c->argv[0], what);
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	vaf.va = &args;
+	DMERR("%s: message %s: %pV", dm_device_name(c->set->md), c->argv[0], &vaf);
+	va_end(args);
 	return -EINVAL;
 }
 
-static int refuse_word(struct call *c, const char *word, const char *what)
+static int parse_range(struct call *c)
 {
-	DMERR("%s: message %s: '%s' %s", dm_device_name(c->set->md), c->argv[0], word, what);
-	return -EINVAL;
-}
+	u64 first, nr;
 
-static int refuse_value(struct call *c, const char *key, u64 min, u64 max, const char *word)
-{
-	DMERR("%s: message %s: %s must be %llu to %llu, not '%s'", dm_device_name(c->set->md),
-	      c->argv[0], key, min, max, word);
-	return -EINVAL;
-}
-
-static int parse_range(struct call *c, u32 *first, u32 *nr)
-{
-	u64 a, n;
-
-	if (tier_parse_u64(c->argv[1], U32_MAX, &a) || a >= c->set->nr_chunks)
-		return refuse_word(c, c->argv[1], "is not a chunk of the set");
-	if (tier_parse_u64(c->argv[2], U32_MAX, &n) || !n || n > c->set->nr_chunks - a)
-		return refuse_word(c, c->argv[2],
-				   "is not a number of chunks from there to the end of the set");
-	*first = a;
-	*nr = n;
+	if (tier_parse_u64(c->argv[1], U32_MAX, &first) || first >= c->set->nr_chunks)
+		return refuse(c, "'%s' is not a chunk of the set", c->argv[1]);
+	c->first = first;
+	c->nr = 1;
+	if (c->argc == 2)
+		return 0;
+	if (tier_parse_u64(c->argv[2], U32_MAX, &nr) || !nr || nr > c->set->nr_chunks - first)
+		return refuse(c,
+			      "'%s' is not a number of chunks from there to the end of the set",
+			      c->argv[2]);
+	c->nr = nr;
 	return 0;
 }
 
-static int parse_rank(struct call *c, const char *word, struct tier **t)
+static int parse_rank(struct call *c, const char *word)
 {
 	u64 rank;
 
 	if (tier_parse_u64(word, TIER_MAX_TIERS, &rank) || rank >= c->set->nr_tiers)
-		return refuse_word(c, word, "is not the rank of a tier");
-	*t = c->set->tiers[rank];
+		return refuse(c, "'%s' is not the rank of a tier", word);
+	c->t = c->set->tiers[rank];
 	return 0;
+}
+
+/* Chunks may move now that stayed where they were. */
+static int look_again(struct tier_set *set)
+{
+	tier_mark_astray(set);
+	tier_kick_mover(set);
+	return 0;
+}
+
+static int look_at_all(struct tier_set *set)
+{
+	tier_forget_all_missed(set);
+	return look_again(set);
 }
 
 /* Commits a change of the metadata; settles a change that failed half-way. */
@@ -85,8 +98,9 @@ static int write_record(struct tier_set *set, const struct tier_meta_tier *rec)
 	return r;
 }
 
-static int set_pause(struct call *c, bool paused)
+static int do_pause_or_resume(struct call *c)
 {
+	bool paused = !strcmp(c->argv[0], "pause");
 	struct tier_set *set = c->set;
 	struct tier_meta_info info;
 	int r = 0;
@@ -112,146 +126,73 @@ static int set_pause(struct call *c, bool paused)
 	return 0;
 }
 
-static int do_pause(struct call *c)
+static int set_tunable(struct tier_set *set, const char *name, u64 value)
 {
-	return set_pause(c, true);
-}
-
-static int do_resume(struct call *c)
-{
-	return set_pause(c, false);
-}
-
-static int set_policy_key(struct call *c, const char *key, const char *word)
-{
-	struct tier_set *set = c->set;
-	const struct tier_policy_type *type = set->bound->policy;
-	const struct tier_policy_key *k;
-	unsigned int i;
-	u64 value;
 	int r;
-
-	for (i = 0; i < tier_policy_nr_keys(type); i++)
-		if (!strcmp(key, type->keys[i].name))
-			break;
-	if (i == tier_policy_nr_keys(type))
-		return refuse_word(c, key, "is not a tunable of the target, a tier or the policy");
-	k = &type->keys[i];
-	if (tier_parse_u64(word, k->max, &value) || value < k->min)
-		return refuse_value(c, key, k->min, k->max, word);
 
 	mutex_lock(&set->commit);
-	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tunable(set->metadata, key, value);
+	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tunable(set->metadata, name, value);
 	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
-	if (r)
-		return r;
-	WRITE_ONCE(set->policy_tunables[i], value);
-	WRITE_ONCE(set->bound->overrides.policy[i].given, false);
-	tier_policy_set(set, i, value);
-	return 0;
-}
-
-/* Returns the old value. */
-static u64 exchange_tier_value(struct tier_meta_tier *rec, int i, u64 value)
-{
-	u64 old;
-
-	switch (i) {
-	case TIER_TIER_ENDURANCE:
-		old = rec->endurance;
-		WRITE_ONCE(rec->endurance, value);
-		break;
-	case TIER_TIER_RESERVE:
-		old = rec->reserve;
-		WRITE_ONCE(rec->reserve, value);
-		break;
-	default:
-		old = rec->landing;
-		WRITE_ONCE(rec->landing, value);
-		break;
-	}
-	return old;
-}
-
-static int set_tier_key(struct call *c, unsigned int rank, int i, u64 value)
-{
-	struct tier *t = c->set->tiers[rank];
-	u64 old;
-	int r;
-
-	if (!tier_present(t))
-		return refuse(c, "the tier is missing, and nothing of it changes while it is away");
-	old = exchange_tier_value(&t->rec, i, value);
-	r = write_record(c->set, &t->rec);
-	if (r) {
-		exchange_tier_value(&t->rec, i, old);
-		return r;
-	}
-	WRITE_ONCE(c->set->bound->overrides.tier[rank][i].given, false);
-	if (i == TIER_TIER_ENDURANCE)
-		tier_wear_restart(c->set, t);
-	return 0;
+	return r;
 }
 
 static int do_set(struct call *c)
 {
 	struct tier_set *set = c->set;
-	const char *key = c->argv[1], *word = c->argv[2];
-	const struct tier_key *k;
-	int i, rank, r;
-	u64 value;
+	struct tier_tunable_ref ref;
+	struct tier *t = NULL;
+	u64 value, old;
+	int r;
 
-	i = tier_parse_key(key, &rank);
-	if (i < 0)
-		return set_policy_key(c, key, word);
-	if (rank >= (int)set->nr_tiers)
-		return refuse_word(c, key, "names a tier that the set does not have");
-	k = rank < 0 ? &tier_keys[i] : &tier_tier_keys[i];
-	if (tier_parse_u64(word, k->max, &value) || value < k->min)
-		return refuse_value(c, key, k->min, k->max, word);
-	if (rank >= 0) {
-		r = set_tier_key(c, rank, i, value);
+	r = tier_find_tunable(set->bound, c->argv[1], &ref);
+	if (r)
+		return refuse(c, r == -ENODEV ? "'%s' names a tier that the set does not have" :
+			      "'%s' is not a tunable of the target, a tier or the policy",
+			      c->argv[1]);
+	if (tier_parse_value(ref.key, c->argv[2], &value))
+		return refuse(c, "%s must be %llu to %llu, not '%s'", c->argv[1], ref.key->min,
+			      ref.key->max, c->argv[2]);
+	old = *ref.stored;
+	if (ref.rank >= 0) {
+		t = set->tiers[ref.rank];
+		if (!tier_present(t))
+			return refuse(c,
+				"the tier is missing, and nothing of it changes while it is away");
+		WRITE_ONCE(*ref.stored, value);
+		r = write_record(set, &t->rec);
 	} else {
-		mutex_lock(&set->commit);
-		r = tier_set_frozen(set) ? -EROFS :
-		    tier_metadata_set_tunable(set->metadata, key, value);
-		r = commit_change(set, r);
-		mutex_unlock(&set->commit);
-		if (!r) {
-			WRITE_ONCE(set->tunables[i], value);
-			WRITE_ONCE(set->bound->overrides.core[i].given, false);
-		}
+		r = set_tunable(set, c->argv[1], value);
 	}
+	WRITE_ONCE(*ref.stored, r ? old : value);
+	if (r)
+		return r;
+	WRITE_ONCE(ref.given->given, false);
+	if (ref.policy_key >= 0)
+		tier_policy_set(set, ref.policy_key, value);
+	if (t && ref.key == &tier_tier_keys[TIER_TIER_ENDURANCE])
+		tier_wear_restart(set, t);
 	tier_kick_mover(set);
-	return r;
+	return 0;
 }
 
 static int do_migrate(struct call *c)
 {
-	enum tier_reason reason = TIER_REASON_MIGRATE;
-	struct tier *to;
-	u32 first, nr;
-	int r;
+	bool home = c->argc == 5;
+	struct tier *to = c->t;
 
-	r = parse_range(c, &first, &nr) ? : parse_rank(c, c->argv[3], &to);
-	if (r)
-		return r;
-	if (c->argc == 5) {
-		if (strcmp(c->argv[4], "home"))
-			return refuse_word(c, c->argv[4],
-				"is unknown; only 'home' may follow the rank");
-		if (first < to->rec.first_place ||
-		    (u64)first + nr > to->rec.first_place + to->rec.places)
-			return refuse(c, "the tier has no places of these numbers");
-		reason = TIER_REASON_HOME;
-	}
+	if (home && strcmp(c->argv[4], "home"))
+		return refuse(c, "'%s' is unknown; only 'home' may follow the rank", c->argv[4]);
+	if (home && (c->first < to->rec.first_place ||
+		     (u64)c->first + c->nr > to->rec.first_place + to->rec.places))
+		return refuse(c, "the tier has no places of these numbers");
 	if (!tier_open(to))
 		return refuse(c,
 			"the tier is missing, evacuated or failing, so nothing is placed on it");
 	if (tier_set_frozen(c->set))
 		return -EROFS;
-	return tier_request_migration(c->set, first, nr, to, reason);
+	return tier_request_migration(c->set, c->first, c->nr, to,
+				      home ? TIER_REASON_HOME : TIER_REASON_MIGRATE);
 }
 
 /* Takes the pin of a chunk from the metadata again, after a failed commit. */
@@ -329,49 +270,28 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 
 static int do_pin(struct call *c)
 {
-	struct tier *t;
-	u32 first, nr;
 	int r;
 
-	r = parse_range(c, &first, &nr) ? : parse_rank(c, c->argv[3], &t);
-	if (r)
-		return r;
-	if (!tier_present(t))
+	if (!tier_present(c->t))
 		return refuse(c, "the tier is missing");
-	r = change_pins(c->set, first, nr, t->rec.id + 1);
-	if (r)
-		return r;
-	tier_forget_all_missed(c->set);
-	tier_mark_astray(c->set);
-	tier_kick_mover(c->set);
-	return 0;
+	r = change_pins(c->set, c->first, c->nr, c->t->rec.id + 1);
+	return r ? : look_at_all(c->set);
 }
 
 static int do_unpin(struct call *c)
 {
-	u32 first, nr;
-	int r;
-
-	r = parse_range(c, &first, &nr) ? : change_pins(c->set, first, nr, 0);
-	if (r)
-		return r;
 	/* Unpinned chunks may make room for others. */
-	tier_mark_astray(c->set);
-	tier_kick_mover(c->set);
-	return 0;
+	return change_pins(c->set, c->first, c->nr, 0) ? : look_again(c->set);
 }
 
 static int do_evacuate(struct call *c)
 {
+	u64 needed = c->set->nr_chunks + c->set->info.reserve, room = 0;
 	struct tier_set *set = c->set;
-	struct tier *t;
-	u64 room = 0;
+	struct tier *t = c->t;
 	unsigned int i;
 	int r;
 
-	r = parse_rank(c, c->argv[1], &t);
-	if (r)
-		return r;
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing; what lies on it cannot be moved");
 	if (set->home) {
@@ -379,21 +299,16 @@ static int do_evacuate(struct call *c)
 		      dm_device_name(set->md), set->home->rec.rank);
 		return -EBUSY;
 	}
-	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		/* Chunks that could not be moved are tried once more. */
-		tier_forget_all_missed(set);
-		tier_mark_astray(set);
-		tier_kick_mover(set);
-		return 0;
-	}
+	/* Again: chunks that could not be moved are tried once more. */
+	if (t->rec.flags & TIER_RECORD_EVACUATE)
+		return look_at_all(set);
 	for (i = 0; i < set->nr_tiers; i++)
 		if (set->tiers[i] != t && tier_open(set->tiers[i]))
 			room += set->tiers[i]->rec.places;
-	if (room < set->nr_chunks + set->info.reserve) {
+	if (room < needed) {
 		DMERR("%s: evacuate: %llu places needed, %llu there; add %llu (%llu sectors)",
-		      dm_device_name(set->md), set->nr_chunks + set->info.reserve, room,
-		      set->nr_chunks + set->info.reserve - room,
-		      (set->nr_chunks + set->info.reserve - room) << set->chunk_shift);
+		      dm_device_name(set->md), needed, room, needed - room,
+		      (needed - room) << set->chunk_shift);
 		return -ENOSPC;
 	}
 	WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
@@ -404,57 +319,47 @@ static int do_evacuate(struct call *c)
 	}
 	tier_drop_requests(set, t);
 	WRITE_ONCE(t->evacuating, true);
-	tier_forget_all_missed(set);
-	tier_mark_astray(set);
-	tier_kick_mover(set);
-	return 0;
+	return look_at_all(set);
 }
 
 /* Not stored: after an activation tierctl sends the message again. */
 static int do_revert(struct call *c)
 {
+	bool off = !strcmp(c->argv[1], "off");
 	struct tier_set *set = c->set;
-	struct tier *t = NULL;
 	unsigned int i;
-	int r;
 
-	if (strcmp(c->argv[1], "off")) {
-		r = parse_rank(c, c->argv[1], &t);
-		if (r)
-			return r;
+	if (!off) {
+		if (parse_rank(c, c->argv[1]))
+			return -EINVAL;
 		for (i = 0; i < set->nr_tiers; i++)
 			if (!tier_present(set->tiers[i]))
 				return refuse(c, "a tier is missing");
-		if (!tier_open(t))
+		if (!tier_open(c->t))
 			return refuse(c,
 				"the tier is evacuated or failing, so nothing is placed on it");
 		if (tier_set_frozen(set))
 			return -EROFS;
-	}
-	if (!t && set->home)
+	} else if (set->home) {
 		tier_drop_requests(set, set->home);
+	}
 	spin_lock_irq(&set->lock);
-	WRITE_ONCE(set->home, t);
+	WRITE_ONCE(set->home, c->t);
 	spin_unlock_irq(&set->lock);
-	tier_mark_astray(set);
-	tier_kick_mover(set);
-	return 0;
+	return look_again(set);
 }
 
 static int do_admit(struct call *c)
 {
 	struct tier_set *set = c->set;
 	struct tier_meta_tier rec;
-	struct tier *t;
+	struct tier *t = c->t;
 	int r;
 
-	r = parse_rank(c, c->argv[1], &t);
-	if (r)
-		return r;
 	if (!tier_present(t))
 		return refuse(c, "the tier is missing");
 	if (tier_set_being_dropped(set, t)) {
-		DMERR("%s: message admit: a loaded table drops this tier", dm_device_name(set->md));
+		refuse(c, "a loaded table drops this tier");
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
@@ -469,13 +374,10 @@ static int do_admit(struct call *c)
 	WRITE_ONCE(t->evacuating, false);
 	clear_bit(TIER_FLAG_WRITE_FAILED, &t->flags);
 	clear_bit(TIER_FLAG_ERRORS, &t->flags);
-	tier_forget_all_missed(set);
-	tier_mark_astray(set);
 	spin_lock_irq(&set->lock);
 	__tier_wake_starved(set);
 	spin_unlock_irq(&set->lock);
-	tier_kick_mover(set);
-	return 0;
+	return look_at_all(set);
 }
 
 /* ---- answers ---- */
@@ -485,19 +387,14 @@ static int do_heat(struct call *c)
 	struct tier_set *set = c->set;
 	char *result = c->result;
 	unsigned int maxlen = c->maxlen, sz = 0;
-	u32 first, nr, chunk;
+	u32 chunk = c->first;
 	u64 buckets, b;
-	int r;
 
-	r = parse_range(c, &first, &nr);
-	if (r)
-		return r;
 	if (tier_parse_u64(c->argv[3], MAX_BUCKETS, &buckets) || !buckets)
-		return refuse_word(c, c->argv[3], "is not a number of buckets from 1 to 4096");
-	buckets = min_t(u64, buckets, nr);
-	chunk = first;
+		return refuse(c, "'%s' is not a number of buckets from 1 to 4096", c->argv[3]);
+	buckets = min_t(u64, buckets, c->nr);
 	for (b = 0; b < buckets; b++) {
-		u32 end = first + div64_u64((b + 1) * nr, buckets);
+		u32 end = c->first + div64_u64((b + 1) * c->nr, buckets);
 		u32 start = chunk;
 		u64 mapped = 0, reads = 0, writes = 0, heat = 0;
 		u32 ranks[TIER_MAX_TIERS] = { 0 };
@@ -544,14 +441,12 @@ static int do_chunk(struct call *c)
 	struct tier_set *set = c->set;
 	char *result = c->result;
 	unsigned int maxlen = c->maxlen, sz = 0;
+	u32 chunk = c->first, heat, counters;
 	const char *state, *missed, *reason;
 	unsigned int pin;
 	struct tier *t;
-	u64 chunk, word;
-	u32 heat, counters;
+	u64 word;
 
-	if (tier_parse_u64(c->argv[1], U32_MAX, &chunk) || chunk >= set->nr_chunks)
-		return refuse_word(c, c->argv[1], "is not a chunk of the set");
 	tier_policy_heat(set, chunk, &heat);
 	spin_lock_irq(&set->lock);
 	word = set->map[chunk];
@@ -599,8 +494,7 @@ static int do_reserve_snap(struct call *c)
 		tier_watch_space(set);
 	mutex_unlock(&set->commit);
 	if (r == -EBUSY)
-		DMERR("%s: message %s: there is a metadata snapshot already",
-		      dm_device_name(set->md), c->argv[0]);
+		refuse(c, "there is a metadata snapshot already");
 	return r;
 }
 
@@ -624,22 +518,24 @@ static int do_release_snap(struct call *c)
 static const struct {
 	const char *name;
 	unsigned int min_args, max_args;	/* with the name */
+	bool chunks;				/* these come first */
+	unsigned int rank;			/* which word is a tier's, 0 = none */
 	bool changes;
 	int (*fn)(struct call *c);
 } messages[] = {
-	{ "pause", 1, 1, true, do_pause },
-	{ "resume", 1, 1, true, do_resume },
-	{ "set", 3, 3, true, do_set },
-	{ "migrate", 4, 5, true, do_migrate },
-	{ "pin", 4, 4, true, do_pin },
-	{ "unpin", 3, 3, true, do_unpin },
-	{ "evacuate", 2, 2, true, do_evacuate },
-	{ "admit", 2, 2, true, do_admit },
-	{ "revert", 2, 2, true, do_revert },
-	{ "heat", 4, 4, false, do_heat },
-	{ "chunk", 2, 2, false, do_chunk },
-	{ "reserve_metadata_snap", 1, 1, true, do_reserve_snap },
-	{ "release_metadata_snap", 1, 1, true, do_release_snap },
+	{ "pause", 1, 1, false, 0, true, do_pause_or_resume },
+	{ "resume", 1, 1, false, 0, true, do_pause_or_resume },
+	{ "set", 3, 3, false, 0, true, do_set },
+	{ "migrate", 4, 5, true, 3, true, do_migrate },
+	{ "pin", 4, 4, true, 3, true, do_pin },
+	{ "unpin", 3, 3, true, 0, true, do_unpin },
+	{ "evacuate", 2, 2, false, 1, true, do_evacuate },
+	{ "admit", 2, 2, false, 1, true, do_admit },
+	{ "revert", 2, 2, false, 0, true, do_revert },
+	{ "heat", 4, 4, true, 0, false, do_heat },
+	{ "chunk", 2, 2, true, 0, false, do_chunk },
+	{ "reserve_metadata_snap", 1, 1, false, 0, true, do_reserve_snap },
+	{ "release_metadata_snap", 1, 1, false, 0, true, do_release_snap },
 };
 
 int tier_message(struct dm_target *ti, unsigned int argc, char **argv,
@@ -667,9 +563,11 @@ int tier_message(struct dm_target *ti, unsigned int argc, char **argv,
 	else if (messages[i].changes && !READ_ONCE(tt->set->resumed))
 		r = -EBUSY;
 	else
-		r = messages[i].fn(&c);
+		r = (messages[i].chunks ? parse_range(&c) : 0) ? :
+		    (messages[i].rank ? parse_rank(&c, argv[messages[i].rank]) : 0) ? :
+		    messages[i].fn(&c);
 	mutex_unlock(&tt->set->config);
 	if (r == -EROFS)
-		DMERR("%s: message %s: the set is read-only", dm_device_name(tt->set->md), argv[0]);
+		refuse(&c, "the set is read-only");
 	return r;
 }

@@ -56,8 +56,8 @@ struct tier_policy_env {
 	u32 chunk_sectors;
 };
 
-/* A tunable of a policy. */
-struct tier_policy_key {
+/* A tunable: of a policy, and of the target and its tiers in conf.c. */
+struct tier_key {
 	const char *name;
 	u64 min, max, initial;
 };
@@ -70,7 +70,7 @@ struct tier_policy_type {
 #ifdef __KERNEL__
 	struct list_head list;			/* of the registry */
 #endif
-	const struct tier_policy_key *keys;	/* ends with a NULL name */
+	const struct tier_key *keys;	/* ends with a NULL name */
 
 	/*
 	 * heat[nr_chunks] is the target's array of counters (low 16 bits reads,

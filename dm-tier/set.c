@@ -351,16 +351,11 @@ static int load_entry(void *context, u32 chunk, u64 entry)
 static int load_tunable(void *context, const char *name, u64 value)
 {
 	struct tier_set *set = context;
-	const struct tier_policy_key *keys = set->bound->policy->keys;
-	unsigned int i;
+	struct tier_tunable_ref ref;
 
-	for (i = 0; i < TIER_NR_TUNABLES; i++)
-		if (!strcmp(name, tier_keys[i].name) && value >= tier_keys[i].min &&
-		    value <= tier_keys[i].max)
-			set->tunables[i] = value;
-	for (i = 0; i < tier_policy_nr_keys(set->bound->policy); i++)
-		if (!strcmp(name, keys[i].name) && value >= keys[i].min && value <= keys[i].max)
-			set->policy_tunables[i] = value;
+	if (!tier_find_tunable(set->bound, name, &ref) && ref.rank < 0 &&
+	    value >= ref.key->min && value <= ref.key->max)
+		*ref.stored = value;
 	return 0;
 }
 
@@ -724,9 +719,9 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	}
 	set->active = true;
 	if (old != tt)
-		set->table_paused = tt->paused;
-	set->discard_passdown = !tt->no_discard_passdown;
-	set->skip_zeroing = tt->skip_zeroing;
+		set->table_paused = tt->features[TIER_FEATURE_PAUSED];
+	set->discard_passdown = !tt->features[TIER_FEATURE_NO_DISCARD_PASSDOWN];
+	set->skip_zeroing = tt->features[TIER_FEATURE_SKIP_ZEROING];
 	if (!tier_set_frozen(set))
 		tier_requeue_ops(set);
 out:

@@ -30,17 +30,17 @@ static unsigned int emit_features(struct tier_target *tt, char *result,
 				  unsigned int maxlen, unsigned int sz)
 {
 	struct tier_set *set = tt->set;
-	bool paused = tt->paused && (set->table_paused || set->bound != tt);
+	bool on[TIER_NR_FEATURES];
+	unsigned int i, nr = 0;
 
-	DMEMIT(" %u", paused + tt->no_discard_passdown + tt->skip_zeroing + tt->read_only);
-	if (paused)
-		DMEMIT(" paused");
-	if (tt->no_discard_passdown)
-		DMEMIT(" no_discard_passdown");
-	if (tt->skip_zeroing)
-		DMEMIT(" skip_zeroing");
-	if (tt->read_only)
-		DMEMIT(" read_only");
+	memcpy(on, tt->features, sizeof(on));
+	on[TIER_FEATURE_PAUSED] &= set->table_paused || set->bound != tt;
+	for (i = 0; i < TIER_NR_FEATURES; i++)
+		nr += on[i];
+	DMEMIT(" %u", nr);
+	for (i = 0; i < TIER_NR_FEATURES; i++)
+		if (on[i])
+			DMEMIT(" %s", tier_features[i]);
 	return sz;
 }
 
@@ -119,16 +119,15 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 static void emit_ima(struct tier_target *tt, char *result, unsigned int maxlen)
 {
 	struct tier_set *set = tt->set;
-	unsigned int sz = 0, rank;
+	unsigned int sz = 0, rank, i;
 
 	DMEMIT_TARGET_NAME_VERSION(tt->ti->type);
 	DMEMIT(",metadata=%s,chunk_sectors=%llu,nr_tiers=%u", tt->metadata->name,
 	       tt->chunk_sectors, tt->nr_tiers);
 	for (rank = 0; rank < tt->nr_tiers; rank++)
 		DMEMIT(",tier_%u=%s", rank, tt->devs[rank] ? tt->devs[rank]->name : "-");
-	DMEMIT(",paused=%c,no_discard_passdown=%c,skip_zeroing=%c,read_only=%c",
-	       tt->paused ? 'y' : 'n', tt->no_discard_passdown ? 'y' : 'n',
-	       tt->skip_zeroing ? 'y' : 'n', tt->read_only ? 'y' : 'n');
+	for (i = 0; i < TIER_NR_FEATURES; i++)
+		DMEMIT(",%s=%c", tier_features[i], tt->features[i] ? 'y' : 'n');
 	DMEMIT(",policy=%s,mode=%s;", tt->policy->name,
 	       READ_ONCE(set->mode) == TIER_MODE_FAIL ? "fail" :
 	       tier_set_frozen(set) ? "ro" : "rw");

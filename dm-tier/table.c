@@ -11,7 +11,7 @@
  * ti->error is read after the constructor has freed its memory, so composed lines are kept
  * here.  There are several, as constructors run side by side.
  */
-void tier_reason(char **error, const char *fmt, ...)
+int tier_reason(char **error, const char *fmt, ...)
 {
 	static char lines[8][200];
 	static atomic_t next;
@@ -22,127 +22,82 @@ void tier_reason(char **error, const char *fmt, ...)
 	vsnprintf(line, sizeof(lines[0]), fmt, args);
 	va_end(args);
 	*error = line;
-}
-
-struct words {
-	unsigned int left;
-	char **next;
-};
-
-static const char *shift(struct words *w)
-{
-	if (!w->left)
-		return NULL;
-	w->left--;
-	return *w->next++;
+	return -EINVAL;
 }
 
 /* A count of words that must not exceed those that follow. */
-static int shift_count(struct words *w, unsigned int *count)
+static int shift_count(struct dm_arg_set *as, unsigned int *count)
 {
-	const char *word = shift(w);
+	const char *word = dm_shift_arg(as);
 	u64 value;
 
-	if (!word || tier_parse_u64(word, U32_MAX, &value) || value > w->left)
+	if (!word || tier_parse_u64(word, as->argc, &value))
 		return -EINVAL;
 	*count = value;
 	return 0;
 }
 
-static int parse_features(struct tier_target *tt, struct words *w, char **error)
+static int parse_features(struct tier_target *tt, struct dm_arg_set *as, char **error)
 {
-	const struct {
-		const char *name;
-		bool *flag;
-	} features[] = {
-		{ "paused", &tt->paused },
-		{ "no_discard_passdown", &tt->no_discard_passdown },
-		{ "skip_zeroing", &tt->skip_zeroing },
-		{ "read_only", &tt->read_only },
-	};
 	unsigned int nr, i;
 	const char *word;
 
-	if (shift_count(w, &nr)) {
-		*error =
-			"Number of feature arguments is not a count of the words that follow";
-		return -EINVAL;
-	}
+	if (shift_count(as, &nr))
+		return tier_reason(error,
+			"Number of feature arguments is not a count of the words that follow");
 	while (nr--) {
-		word = shift(w);
-		for (i = 0; i < ARRAY_SIZE(features); i++)
-			if (!strcmp(word, features[i].name))
+		word = dm_shift_arg(as);
+		for (i = 0; i < TIER_NR_FEATURES; i++)
+			if (!strcmp(word, tier_features[i]))
 				break;
-		if (i == ARRAY_SIZE(features)) {
-			tier_reason(error,
-				    "Unknown feature '%s': known are paused, no_discard_passdown, skip_zeroing, read_only",
-				    word);
-			return -EINVAL;
-		}
-		if (*features[i].flag) {
-			*error = "A feature is given twice";
-			return -EINVAL;
-		}
-		*features[i].flag = true;
+		if (i == TIER_NR_FEATURES)
+			return tier_reason(error,
+				"Unknown feature '%s': known are paused, no_discard_passdown, skip_zeroing, read_only",
+					   word);
+		if (tt->features[i])
+			return tier_reason(error, "A feature is given twice");
+		tt->features[i] = true;
 	}
 	return 0;
 }
 
-static int give(struct tier_override *o, u64 value, char **error)
+/* Keys and values: of the policy if there is one by now, or of the target and its tiers. */
+static int parse_tunables(struct tier_target *tt, struct dm_arg_set *as, char **error)
 {
-	if (o->given) {
-		*error = "A key is given twice";
-		return -EINVAL;
-	}
-	o->given = true;
-	o->value = value;
-	return 0;
-}
-
-static int parse_core(struct tier_target *tt, struct words *w, char **error)
-{
+	const char *policy = tt->policy ? tt->policy->name : NULL;
+	struct tier_tunable_ref ref;
 	unsigned int nr;
+	u64 value;
 
-	if (shift_count(w, &nr) || nr & 1) {
-		*error =
-			"Number of core arguments is odd or no count of words that follow";
-		return -EINVAL;
-	}
+	if (shift_count(as, &nr) || nr & 1)
+		return tier_reason(error,
+			"Number of %s arguments is odd or no count of words that follow",
+				   policy ? "policy" : "core");
 	for (; nr; nr -= 2) {
-		const char *key = shift(w), *word = shift(w);
-		const struct tier_key *k;
-		struct tier_override *o;
-		int i, rank;
-		u64 value;
+		const char *key = dm_shift_arg(as), *word = dm_shift_arg(as);
 
-		i = tier_parse_key(key, &rank);
-		if (i < 0 || rank >= (int)tt->nr_tiers) {
-			tier_reason(error, "Unknown core key '%s'", key);
-			return -EINVAL;
-		}
-		k = rank < 0 ? &tier_keys[i] : &tier_tier_keys[i];
-		o = rank < 0 ? &tt->overrides.core[i] : &tt->overrides.tier[rank][i];
-		if (tier_parse_u64(word, k->max, &value) || value < k->min) {
-			tier_reason(error, "%s must be %llu to %llu, not '%s'", key, k->min,
-				    k->max, word);
-			return -EINVAL;
-		}
-		if (give(o, value, error))
-			return -EINVAL;
+		/* A key of the target is none of the policy. */
+		if (tier_find_tunable(tt, key, &ref) || (policy && ref.policy_key < 0))
+			return policy ?
+			       tier_reason(error, "Policy %s has no key '%s'", policy, key) :
+			       tier_reason(error, "Unknown core key '%s'", key);
+		if (tier_parse_value(ref.key, word, &value))
+			return tier_reason(error, "%s must be %llu to %llu, not '%s'", key,
+					   ref.key->min, ref.key->max, word);
+		if (ref.given->given)
+			return tier_reason(error, "A key is given twice");
+		*ref.given = (struct tier_override){ .given = true, .value = value };
 	}
 	return 0;
 }
 
-static int parse_policy(struct tier_target *tt, struct words *w, char **error)
+static int parse_policy(struct tier_target *tt, struct dm_arg_set *as, char **error)
 {
+	const char *policy = dm_shift_arg(as);
 	struct tier_policy_type *type;
-	const char *policy = shift(w);
-	unsigned int nr, i;
 
-	if (!policy) {
-		*error = "Policy is missing: heat, static or default";
-		return -EINVAL;
-	}
+	if (!policy)
+		return tier_reason(error, "Policy is missing: heat, static or default");
 	type = tier_policy_get(policy);
 	if (IS_ERR(type)) {
 		tier_reason(error, PTR_ERR(type) == -ENOMEM ?
@@ -151,32 +106,6 @@ static int parse_policy(struct tier_target *tt, struct words *w, char **error)
 		return PTR_ERR(type);
 	}
 	tt->policy = type;
-	if (shift_count(w, &nr) || nr & 1) {
-		*error =
-			"Number of policy arguments is odd or no count of words that follow";
-		return -EINVAL;
-	}
-	for (; nr; nr -= 2) {
-		const char *key = shift(w), *word = shift(w);
-		const struct tier_policy_key *k;
-		u64 value;
-
-		for (i = 0; i < tier_policy_nr_keys(tt->policy); i++)
-			if (!strcmp(key, tt->policy->keys[i].name))
-				break;
-		if (i == tier_policy_nr_keys(tt->policy)) {
-			tier_reason(error, "Policy %s has no key '%s'", tt->policy->name, key);
-			return -EINVAL;
-		}
-		k = &tt->policy->keys[i];
-		if (tier_parse_u64(word, k->max, &value) || value < k->min) {
-			tier_reason(error, "%s must be %llu to %llu, not '%s'", key, k->min,
-				    k->max, word);
-			return -EINVAL;
-		}
-		if (give(&tt->overrides.policy[i], value, error))
-			return -EINVAL;
-	}
 	return 0;
 }
 
@@ -189,7 +118,7 @@ static int open_device(struct tier_target *tt, const char *what, const char *pat
 	int r;
 
 	/* A read-only activation must not be able to write by mistake. */
-	if (tt->read_only)
+	if (tt->features[TIER_FEATURE_READ_ONLY])
 		mode &= ~TIER_OPEN_WRITE;
 	if (dm_get_device(tt->ti, path, mode, dev)) {
 		*dev = NULL;
@@ -214,16 +143,11 @@ static int open_devices(struct tier_target *tt, const char *metadata, char **pat
 		r = open_device(tt, "tier", paths[i], &tt->devs[i], error);
 		if (r)
 			break;
-		if (tt->devs[i]->bdev->bd_dev == tt->metadata->bdev->bd_dev) {
-			*error = "The metadata device is listed as a tier";
-			return -EINVAL;
-		}
-		for (j = 0; j < i; j++) {
-			if (tt->devs[j] && tt->devs[i]->bdev->bd_dev == tt->devs[j]->bdev->bd_dev) {
-				*error = "A tier device is listed twice";
-				return -EINVAL;
-			}
-		}
+		if (tt->devs[i]->bdev->bd_dev == tt->metadata->bdev->bd_dev)
+			return tier_reason(error, "The metadata device is listed as a tier");
+		for (j = 0; j < i; j++)
+			if (tt->devs[j] && tt->devs[i]->bdev->bd_dev == tt->devs[j]->bdev->bd_dev)
+				return tier_reason(error, "A tier device is listed twice");
 	}
 	return r;
 }
@@ -246,7 +170,7 @@ static char *join(unsigned int argc, char **argv)
 
 int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, char **error)
 {
-	struct words w = { .left = argc, .next = argv };
+	struct dm_arg_set as = { .argc = argc, .argv = argv };
 	const char *metadata, *word;
 	unsigned int i;
 	char **paths;
@@ -258,45 +182,34 @@ int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, cha
 		*error = "Out of memory";
 		return -ENOMEM;
 	}
-	metadata = shift(&w);
-	if (!metadata) {
-		*error = "No arguments: the metadata device comes first";
-		return -EINVAL;
-	}
-	word = shift(&w);
+	metadata = dm_shift_arg(&as);
+	if (!metadata)
+		return tier_reason(error, "No arguments: the metadata device comes first");
+	word = dm_shift_arg(&as);
 	if (!word || tier_parse_u64(word, TIER_CHUNK_SECTORS_MAX, &value) ||
-	    value < TIER_CHUNK_SECTORS_MIN || value & (value - 1)) {
-		*error = "Chunk size must be a power of two from 128 to 2097152 sectors";
-		return -EINVAL;
-	}
+	    value < TIER_CHUNK_SECTORS_MIN || value & (value - 1))
+		return tier_reason(error,
+			"Chunk size must be a power of two from 128 to 2097152 sectors");
 	tt->chunk_sectors = value;
-	word = shift(&w);
-	if (!word || tier_parse_u64(word, TIER_MAX_TIERS, &value) || !value) {
-		*error = "Number of tiers must be 1 to 16";
-		return -EINVAL;
-	}
+	word = dm_shift_arg(&as);
+	if (!word || tier_parse_u64(word, TIER_MAX_TIERS, &value) || !value)
+		return tier_reason(error, "Number of tiers must be 1 to 16");
 	tt->nr_tiers = value;
-	if (w.left < tt->nr_tiers) {
-		*error = "Fewer tier devices than the number of tiers";
-		return -EINVAL;
-	}
-	paths = w.next;
+	if (as.argc < tt->nr_tiers)
+		return tier_reason(error, "Fewer tier devices than the number of tiers");
+	paths = as.argv;
 	for (i = 0; i < tt->nr_tiers; i++) {
-		word = shift(&w);
-		if (strcmp(word, "-") && !strpbrk(word, "/:")) {
-			tier_reason(error, "'%s' is no tier device; is the number of tiers right?",
-				    word);
-			return -EINVAL;
-		}
+		word = dm_shift_arg(&as);
+		if (strcmp(word, "-") && !strpbrk(word, "/:"))
+			return tier_reason(error,
+				"'%s' is no tier device; is the number of tiers right?", word);
 	}
 
-	r = parse_features(tt, &w, error) ? : parse_core(tt, &w, error) ? :
-	    parse_policy(tt, &w, error);
+	r = parse_features(tt, &as, error) ? : parse_tunables(tt, &as, error) ? :
+	    parse_policy(tt, &as, error) ? : parse_tunables(tt, &as, error);
 	if (r)
 		return r;
-	if (w.left) {
-		*error = "Words follow the policy arguments";
-		return -EINVAL;
-	}
+	if (as.argc)
+		return tier_reason(error, "Words follow the policy arguments");
 	return open_devices(tt, metadata, paths, error);
 }

@@ -96,7 +96,7 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
 	/* An unmapped chunk reads as zeroes, but would not after its first write. */
-	ti->num_write_zeroes_bios = !tt->skip_zeroing;
+	ti->num_write_zeroes_bios = !tt->features[TIER_FEATURE_SKIP_ZEROING];
 	ti->accounts_remapped_io = true;
 	ti->per_io_data_size = sizeof(struct tier_io);
 	return 0;

@@ -48,7 +48,7 @@
 
 #define TRIES		4	/* candidates weighed by one call of next */
 
-const struct tier_policy_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
+const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
 	/* accesses per chunk of the faster tiers after which heat halves */
 	[HEAT_KEY_HALF_LIFE] = { "half_life", 16, 1024, 64 },
 	/* percent of the victim's heat that a promoted chunk must exceed */

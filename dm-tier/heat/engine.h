@@ -29,7 +29,7 @@ enum heat_key {
 	HEAT_NR_KEYS,
 };
 
-extern const struct tier_policy_key heat_engine_keys[HEAT_NR_KEYS + 1];
+extern const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1];
 
 /* A chunk that may be worth promoting. */
 struct heat_candidate {

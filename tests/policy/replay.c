@@ -477,7 +477,7 @@ static void parse_set(char *s, int key, u64 values[], bool given[])
 	if (!parse_number(&number, '\0', &value))
 		bad_usage("--set", s);
 	for (key = 0; key < HEAT_NR_KEYS; key++) {
-		const struct tier_policy_key *k = &heat_engine_keys[key];
+		const struct tier_key *k = &heat_engine_keys[key];
 
 		if (strncmp(s, k->name, equals - s) || k->name[equals - s])
 			continue;
