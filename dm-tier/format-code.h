@@ -79,6 +79,13 @@ struct tier_label_info {
 	bool slot_lost;		/* the other slot cannot be read, and may be newer */
 };
 
+/* Notes why; returns the error. */
+static inline int tier_refuse(const char **reason, int error, const char *why)
+{
+	*reason = why;
+	return error;
+}
+
 /* crc32c of data, kept apart by kind of block. */
 u32 tier_checksum(const void *data, size_t len, u32 xor);
 

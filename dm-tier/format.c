@@ -73,25 +73,20 @@ int tier_superblock_verify(const void *block, u64 blocknr, const char **reason)
 			  "metadata device holds something that is not tier metadata";
 		return -EINVAL;
 	}
-	if (le32_to_cpu(sb->csum) != superblock_csum(block)) {
-		*reason = "metadata superblock is damaged: checksum";
-		return -EILSEQ;
-	}
-	if (le64_to_cpu(sb->blocknr) != blocknr) {
-		*reason = "metadata superblock is damaged: it belongs to another block";
-		return -EILSEQ;
-	}
+	if (le32_to_cpu(sb->csum) != superblock_csum(block))
+		return tier_refuse(reason, -EILSEQ, "metadata superblock is damaged: checksum");
+	if (le64_to_cpu(sb->blocknr) != blocknr)
+		return tier_refuse(reason, -EILSEQ,
+				   "metadata superblock is damaged: it belongs to another block");
 	return 0;
 }
 
 bool tier_meta_info_valid(const struct tier_meta_info *info)
 {
-	return info->state >= TIER_STATE_FORMATTING &&
-	       info->state <= TIER_STATE_RETIRED &&
+	return info->state >= TIER_STATE_FORMATTING && info->state <= TIER_STATE_RETIRED &&
 	       chunk_sectors_valid(info->chunk_sectors) &&
 	       info->nr_chunks && info->nr_chunks <= TIER_MAX_CHUNKS &&
-	       info->length &&
-	       info->length <= info->nr_chunks * info->chunk_sectors &&
+	       info->length && info->length <= info->nr_chunks * info->chunk_sectors &&
 	       info->logical_block_size >= 512 &&
 	       info->logical_block_size <= TIER_METADATA_BLOCK_SIZE &&
 	       power_of_two(info->logical_block_size) &&
@@ -102,8 +97,7 @@ bool tier_meta_info_valid(const struct tier_meta_info *info)
 
 static bool superblock_roots_valid(const struct tier_superblock *sb)
 {
-	return sb->mapping_root && sb->heat_root && sb->tiers_root &&
-	       sb->tunables_root &&
+	return sb->mapping_root && sb->heat_root && sb->tiers_root && sb->tunables_root &&
 	       le32_to_cpu(sb->nr_tunables) <= TIER_MAX_TUNABLES;
 }
 
@@ -133,37 +127,27 @@ int tier_superblock_unpack(const void *block, struct tier_meta_info *info, const
 	const struct tier_superblock *sb = block;
 	int r;
 
-	if (tier_all_zero(block, TIER_METADATA_BLOCK_SIZE)) {
-		*reason = "metadata device is blank";
-		return -ENODATA;
-	}
+	if (tier_all_zero(block, TIER_METADATA_BLOCK_SIZE))
+		return tier_refuse(reason, -ENODATA, "metadata device is blank");
 
 	r = tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, reason);
 	if (r)
 		return r;
 
-	if (le32_to_cpu(sb->version) != TIER_FORMAT_VERSION) {
-		*reason = "metadata has an unknown format version";
-		return -EINVAL;
-	}
-	if (le32_to_cpu(sb->incompat_flags) & ~TIER_FEATURES_INCOMPAT) {
-		*reason = "metadata has unknown features";
-		return -EINVAL;
-	}
-	if (le32_to_cpu(sb->metadata_block_size) != TIER_METADATA_BLOCK_SECTORS) {
-		*reason = "metadata has an unknown block size";
-		return -EINVAL;
-	}
-	if (!superblock_roots_valid(sb)) {
-		*reason = "metadata superblock is damaged: missing roots";
-		return -EILSEQ;
-	}
+	if (le32_to_cpu(sb->version) != TIER_FORMAT_VERSION)
+		return tier_refuse(reason, -EINVAL, "metadata has an unknown format version");
+	if (le32_to_cpu(sb->incompat_flags) & ~TIER_FEATURES_INCOMPAT)
+		return tier_refuse(reason, -EINVAL, "metadata has unknown features");
+	if (le32_to_cpu(sb->metadata_block_size) != TIER_METADATA_BLOCK_SECTORS)
+		return tier_refuse(reason, -EINVAL, "metadata has an unknown block size");
+	if (!superblock_roots_valid(sb))
+		return tier_refuse(reason, -EILSEQ,
+				   "metadata superblock is damaged: missing roots");
 
 	superblock_to_info(sb, info);
-	if (!tier_meta_info_valid(info)) {
-		*reason = "metadata superblock is damaged: impossible values";
-		return -EILSEQ;
-	}
+	if (!tier_meta_info_valid(info))
+		return tier_refuse(reason, -EILSEQ,
+				   "metadata superblock is damaged: impossible values");
 	return 0;
 }
 
@@ -372,14 +356,12 @@ int tier_label_choose(const void *slot0, const void *slot1,
 	}
 
 	/* A newer version was here: even a good slot next to it is no excuse. */
-	if (seen[SLOT_UNKNOWN]) {
-		*reason = "tier label has an unknown format version or unknown features";
-		return -EINVAL;
-	}
-	if (seen[SLOT_VALID] == TIER_LABEL_SLOTS && !same_tier(labels[0], labels[1])) {
-		*reason = "tier label is damaged: its slots name different tiers";
-		return -EILSEQ;
-	}
+	if (seen[SLOT_UNKNOWN])
+		return tier_refuse(reason, -EINVAL,
+				   "tier label has an unknown format version or unknown features");
+	if (seen[SLOT_VALID] == TIER_LABEL_SLOTS && !same_tier(labels[0], labels[1]))
+		return tier_refuse(reason, -EILSEQ,
+				   "tier label is damaged: its slots name different tiers");
 	if (seen[SLOT_VALID]) {
 		best = state[0] != SLOT_VALID;
 		if (seen[SLOT_VALID] == TIER_LABEL_SLOTS)
@@ -390,22 +372,14 @@ int tier_label_choose(const void *slot0, const void *slot1,
 		info->slot_lost = seen[SLOT_UNREADABLE];
 		return 0;
 	}
-	if (seen[SLOT_UNREADABLE]) {
-		*reason = "tier label cannot be read";
-		return -EIO;
-	}
-	if (seen[SLOT_DAMAGED]) {
-		*reason = "tier label is damaged";
-		return -EILSEQ;
-	}
-	if (seen[SLOT_METADATA]) {
-		*reason = "tier is a metadata device, not a tier";
-		return -EINVAL;
-	}
-	if (seen[SLOT_FOREIGN]) {
-		*reason = "tier holds something that is not a tier label";
-		return -EINVAL;
-	}
-	*reason = "tier is blank";
-	return -ENODATA;
+	if (seen[SLOT_UNREADABLE])
+		return tier_refuse(reason, -EIO, "tier label cannot be read");
+	if (seen[SLOT_DAMAGED])
+		return tier_refuse(reason, -EILSEQ, "tier label is damaged");
+	if (seen[SLOT_METADATA])
+		return tier_refuse(reason, -EINVAL, "tier is a metadata device, not a tier");
+	if (seen[SLOT_FOREIGN])
+		return tier_refuse(reason, -EINVAL,
+				   "tier holds something that is not a tier label");
+	return tier_refuse(reason, -ENODATA, "tier is blank");
 }

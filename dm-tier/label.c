@@ -10,19 +10,6 @@ static sector_t slot_sector(unsigned int slot)
 	return slot * (TIER_LABEL_SLOT_SIZE >> SECTOR_SHIFT);
 }
 
-static bool can_hold_label(struct block_device *bdev, const char **reason)
-{
-	if (bdev_logical_block_size(bdev) > TIER_LABEL_SLOT_SIZE) {
-		*reason = "has a logical block size above 4096";
-		return false;
-	}
-	if (bdev_nr_sectors(bdev) < slot_sector(TIER_LABEL_SLOTS)) {
-		*reason = "is too small to hold a label";
-		return false;
-	}
-	return true;
-}
-
 int tier_label_read(struct block_device *bdev, struct tier_label_info *info, const char **reason)
 {
 	void *slots[TIER_LABEL_SLOTS], *readable[TIER_LABEL_SLOTS];
@@ -30,15 +17,15 @@ int tier_label_read(struct block_device *bdev, struct tier_label_info *info, con
 	unsigned int i;
 	int r;
 
-	if (!can_hold_label(bdev, reason))
-		return -EINVAL;
+	if (bdev_logical_block_size(bdev) > TIER_LABEL_SLOT_SIZE)
+		return tier_refuse(reason, -EINVAL, "has a logical block size above 4096");
+	if (bdev_nr_sectors(bdev) < slot_sector(TIER_LABEL_SLOTS))
+		return tier_refuse(reason, -EINVAL, "is too small to hold a label");
 
 	/* A power of two from kmalloc is aligned to itself. */
 	buffer = kmalloc(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE, GFP_NOIO);
-	if (!buffer) {
-		*reason = "no memory to read the label";
-		return -ENOMEM;
-	}
+	if (!buffer)
+		return tier_refuse(reason, -ENOMEM, "no memory to read the label");
 
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
 		slots[i] = buffer + i * TIER_LABEL_SLOT_SIZE;

@@ -129,7 +129,7 @@ int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
 }
 
 struct recs {
-	struct tier_meta_tiers tiers;
+	const struct tier_meta_tiers *found;
 	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
 	u64 whole_chunks;		/* chunks that the new length keeps whole */
 	bool mapped_above;		/* a chunk beyond those is mapped */
@@ -139,8 +139,19 @@ struct recs {
 	unsigned long *taken[TIER_MAX_TIERS];
 };
 
+static const struct tier_meta_tier *rec_of(const struct tier_meta_tiers *tiers, u8 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < tiers->nr; i++)
+		if (tiers->tier[i].id == id)
+			return &tiers->tier[i];
+	return NULL;
+}
+
 static int note_entry(void *context, u32 chunk, u64 entry)
 {
+	const struct tier_meta_tier *rec;
 	struct recs *recs = context;
 	unsigned int i;
 	u64 place;
@@ -149,12 +160,12 @@ static int note_entry(void *context, u32 chunk, u64 entry)
 		return 0;
 	if (chunk >= recs->whole_chunks)
 		recs->mapped_above = true;
-	for (i = 0; i < recs->tiers.nr && recs->tiers.tier[i].id != tier_word_id(entry); i++)
-		;
-	if (i == recs->tiers.nr || tier_word_place(entry) < recs->tiers.tier[i].first_place)
+	rec = rec_of(recs->found, tier_word_id(entry));
+	if (!rec || tier_word_place(entry) < rec->first_place)
 		return -EILSEQ;
-	place = tier_word_place(entry) - recs->tiers.tier[i].first_place;
-	if (place >= recs->tiers.tier[i].places || __test_and_set_bit(place, recs->taken[i]))
+	place = tier_word_place(entry) - rec->first_place;
+	i = rec - recs->found->tier;
+	if (place >= rec->places || __test_and_set_bit(place, recs->taken[i]))
 		return -EILSEQ;
 	recs->used[i] = true;
 	return 0;
@@ -169,8 +180,8 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 	unsigned int i;
 	int r = 0;
 
-	for (i = 0; !r && i < recs->tiers.nr; i++) {
-		struct tier_meta_tier *rec = &recs->tiers.tier[i];
+	for (i = 0; !r && i < plan->found.nr; i++) {
+		struct tier_meta_tier *rec = &plan->found.tier[i];
 		u64 all = rec->size >> ilog2(tt->chunk_sectors);
 
 		if (!rec->places || rec->places > all || rec->first_place > all - rec->places) {
@@ -195,17 +206,16 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 	return 0;
 }
 
-static bool has_id(const struct tier_plan *plan, unsigned int nr, u8 id)
+bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (!plan->joining[i] && plan->tiers[i].id == id)
+		if (plan->tiers[i].id == id)
 			return true;
 	return false;
 }
 
-/* The tiers as the running set or the metadata know them. */
 static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
 {
 	struct tier_set *set = tt->set;
@@ -216,7 +226,7 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 	if (set->active) {
 		for (i = 0; i < set->nr_tiers; i++) {
 			recs->used[i] = set->tiers[i]->used;
-			recs->tiers.tier[recs->tiers.nr++] = set->tiers[i]->rec;
+			plan->found.tier[plan->found.nr++] = set->tiers[i]->rec;
 		}
 		for (i = min_t(u64, recs->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
 			if (tier_get_word(set, i) & TIER_ENTRY_MAPPED)
@@ -229,7 +239,7 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 		recs->md = NULL;
 		return refuse(plan, r, "Metadata %pg: %s", tt->metadata->bdev, reason);
 	}
-	r = tier_metadata_load_tiers(recs->md, &recs->tiers);
+	r = tier_metadata_load_tiers(recs->md, &plan->found);
 	if (r)
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
 	return 0;
@@ -241,29 +251,9 @@ static void free_recs(struct recs *recs)
 
 	if (recs->md)
 		tier_metadata_close(recs->md);
-	for (i = 0; i < recs->tiers.nr; i++)
+	for (i = 0; i < TIER_MAX_TIERS; i++)
 		vfree(recs->taken[i]);
 	kvfree(recs);
-}
-
-static struct tier_meta_tier *rec_of(struct recs *recs, u8 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < recs->tiers.nr; i++)
-		if (recs->tiers.tier[i].id == id)
-			return &recs->tiers.tier[i];
-	return NULL;
-}
-
-static struct tier_meta_tier *rec_at(struct recs *recs, unsigned int rank)
-{
-	unsigned int i;
-
-	for (i = 0; i < recs->tiers.nr; i++)
-		if (recs->tiers.tier[i].rank == rank)
-			return &recs->tiers.tier[i];
-	return NULL;
 }
 
 /* A blank device becomes a new tier. */
@@ -275,6 +265,7 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	plan->joining[rank] = true;
 	plan->label_slot[rank] = 1;
 	plan->changes_list = true;
+	mine->id = TIER_MAX_ID + 1;	/* none yet */
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
 	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
@@ -282,11 +273,11 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 }
 
 /* A device that carries a label of this set: is it the tier it says it is? */
-static int match_label(struct tier_target *tt, struct tier_plan *plan, struct recs *recs,
-		       unsigned int rank, const struct tier_label_info *label)
+static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
+		       const struct tier_label_info *label)
 {
 	struct block_device *bdev = tt->devs[rank]->bdev;
-	struct tier_meta_tier *rec = rec_of(recs, label->id);
+	const struct tier_meta_tier *rec = rec_of(&plan->found, label->id);
 	struct tier_meta_tier *mine = &plan->tiers[rank];
 	int r;
 
@@ -299,22 +290,21 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) once was a tier of this set but is none now; wipe it to add it anew",
 			      rank, bdev);
-	if (has_id(plan, rank, label->id))
+	if (tier_plan_has(plan, rank, label->id))
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) is a copy of a tier that is listed before it",
 			      rank, bdev);
 	if (!tier_label_current(rec->generation, rec->next_generation, label->generation)) {
-		if (label->generation < rec->generation && label->slot_lost)
+		bool older = label->generation < rec->generation;
+
+		if (older && label->slot_lost)
 			return refuse(plan, -EIO,
 				"Tier %u (%pg): a label slot cannot be read; the other is of generation %llu, the metadata knows %llu",
 				      rank, bdev, label->generation, rec->generation);
-		if (label->generation < rec->generation)
-			return refuse(plan, -EINVAL,
-				"tier stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
-				      rank, bdev, label->generation, rec->generation);
 		return refuse(plan, -EINVAL,
-			"metadata stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
-			      rank, bdev, label->generation, rec->generation);
+			"%s stale: tier %u (%pg) is of generation %llu, the metadata knows %llu",
+			      older ? "tier" : "metadata", rank, bdev, label->generation,
+			      rec->generation);
 	}
 	*mine = *rec;
 	plan->label_slot[rank] = label->slot;
@@ -333,54 +323,47 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, struct re
 	return 0;
 }
 
-static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, struct recs *recs,
-			unsigned int rank)
+static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
 {
 	struct block_device *bdev = tt->devs[rank]->bdev;
 	const struct tier_label_info *label = &plan->label[rank].info;
 	int r = plan->label[rank].error;
-	bool ours;
 
-	if (r && r != -ENODATA)
+	if (r == -ENODATA)
+		return join_tier(tt, plan, rank);
+	if (r)
 		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, plan->label[rank].reason);
-
-	if (!r && tier_features_read_only(label->compat_ro_flags) && tier_writes_wanted(tt))
+	if (tier_features_read_only(label->compat_ro_flags) && tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) has features that only allow a read-only activation",
 			      rank, bdev);
-	if (!r) {
-		ours = !memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE);
-		if (!ours && plan->format)
-			return refuse(plan, -EINVAL,
-				"Tier %u (%pg) is a tier of set \"%.32s\", but the metadata device is blank",
-				      rank, bdev, label->name);
-		if (!ours)
-			return refuse(plan, -EINVAL,
-				"Tier %u (%pg) is a tier of another set, \"%.32s\"",
-				      rank, bdev, label->name);
-		if (!plan->format)
-			return match_label(tt, plan, recs, rank, label);
-		/* The format was completed: the metadata is a copy from before. */
-		if (label->generation > plan->info.next_generation)
-			return refuse(plan, -EINVAL,
-				"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
-				      rank, bdev, label->generation);
-	}
-
+	if (memcmp(label->set_uuid, plan->info.uuid, TIER_UUID_SIZE))
+		return refuse(plan, -EINVAL, "Tier %u (%pg) is a tier of %s \"%.32s\"%s",
+			      rank, bdev, plan->format ? "set" : "another set,", label->name,
+			      plan->format ? ", but the metadata device is blank" : "");
+	if (!plan->format)
+		return match_label(tt, plan, rank, label);
+	/* The format was completed: the metadata is a copy from before. */
+	if (label->generation > plan->info.next_generation)
+		return refuse(plan, -EINVAL,
+			"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
+			      rank, bdev, label->generation);
 	return join_tier(tt, plan, rank);
 }
 
 /* `-` is allowed only for a rank that the metadata has a tier of. */
-static int look_at_missing(struct tier_target *tt, struct tier_plan *plan,
-			   struct recs *recs, unsigned int rank)
+static int look_at_missing(struct tier_plan *plan, unsigned int rank)
 {
-	struct tier_meta_tier *rec = rec_at(recs, rank);
+	unsigned int i;
 
-	if (plan->format || !rec)
+	for (i = 0; i < plan->found.nr && plan->found.tier[i].rank != rank; i++)
+		;
+	/* Before a format there are none. */
+	if (i == plan->found.nr)
 		return refuse(plan, -EINVAL,
 			"Tier %u is given as missing, but the set has no tier of that rank",
 			      rank);
-	plan->tiers[rank] = *rec;
+	plan->tiers[rank] = plan->found.tier[i];
 	return 0;
 }
 
@@ -393,11 +376,11 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan, struct rec
 		degraded |= !tt->devs[i];
 		joins |= plan->joining[i];
 	}
-	for (i = 0; i < recs->tiers.nr; i++) {
-		struct tier_meta_tier *rec = &recs->tiers.tier[i];
+	for (i = 0; i < plan->found.nr; i++) {
+		struct tier_meta_tier *rec = &plan->found.tier[i];
 
 		plan->known[rec->id] = true;
-		if (has_id(plan, tt->nr_tiers, rec->id)) {
+		if (tier_plan_has(plan, tt->nr_tiers, rec->id)) {
 			if (rec->rank >= tt->nr_tiers || plan->tiers[rec->rank].id != rec->id)
 				moved = true;
 			continue;
@@ -413,12 +396,14 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan, struct rec
 		dropped = true;
 		plan->changes_list = true;
 	}
-	if (!tier_writes_wanted(tt) && (joins || dropped || moved))
+	if (!joins && !dropped && !moved)
+		return 0;
+	if (!tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL, "A read-only table cannot change the list of tiers");
-	if (degraded && (joins || dropped || moved))
+	if (degraded)
 		return refuse(plan, -EINVAL,
 			"The list of tiers cannot change while a tier is missing");
-	if ((plan->info.flags & TIER_SB_NEEDS_CHECK) && (joins || dropped || moved))
+	if (plan->info.flags & TIER_SB_NEEDS_CHECK)
 		return refuse(plan, -EINVAL,
 			"The list of tiers cannot change until the metadata has been checked");
 	return 0;
@@ -513,6 +498,7 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 
 	if (!recs)
 		return refuse(plan, -ENOMEM, "Out of memory");
+	recs->found = &plan->found;
 	r = check_devices(tt, plan) ? : look_at_metadata(tt, plan);
 	/* A shorter length may end within a chunk and cut off the rest of the chunk. */
 	recs->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
@@ -522,8 +508,7 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 		r = load_recs(tt, plan, recs);
 	for (i = 0; !r && i < tt->nr_tiers; i++) {
 		missing += !tt->devs[i];
-		r = tt->devs[i] ? look_at_tier(tt, plan, recs, i) :
-				  look_at_missing(tt, plan, recs, i);
+		r = tt->devs[i] ? look_at_tier(tt, plan, i) : look_at_missing(plan, i);
 	}
 	if (!r && missing == tt->nr_tiers)
 		r = refuse(plan, -EINVAL, "Every tier is missing");
@@ -553,12 +538,13 @@ static void choose_uuid(struct mapped_device *md, u8 *uuid)
 	generate_random_uuid(uuid);
 }
 
-static void note_name(struct mapped_device *md, struct tier_meta_info *info)
+static void note_names(struct tier_target *tt, struct tier_meta_info *info)
 {
 	char name[DM_NAME_LEN], dm_uuid[DM_UUID_LEN];
 
-	if (!dm_copy_name_and_uuid(md, name, dm_uuid))
+	if (!dm_copy_name_and_uuid(tt->md, name, dm_uuid))
 		strscpy(info->name, name, sizeof(info->name));
+	strscpy(info->policy, tt->policy->name, sizeof(info->policy));
 }
 
 static int write_label(struct tier_target *tt, const struct tier_plan *plan,
@@ -718,8 +704,7 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 			return r;
 	}
 	choose_uuid(tt->md, info.uuid);
-	note_name(tt->md, &info);
-	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
+	note_names(tt, &info);
 	info.logical_block_size = SECTOR_SIZE;
 	for (i = 0; i < tt->nr_tiers; i++) {
 		plan->tiers[i].id = i;
@@ -764,16 +749,6 @@ static unsigned int free_id(const struct tier_plan *plan)
 	return id;
 }
 
-bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (plan->tiers[i].id == id)
-			return true;
-	return false;
-}
-
 /* Pins that are removed between two commits, at most. */
 #define FORGET_BATCH 16384
 
@@ -811,40 +786,30 @@ static int forget_some_pins(struct tier_metadata *md, struct lost_pins *lost, un
 	return r ? : tier_metadata_commit(md, false);
 }
 
-static int forget_lost_pins(struct tier_metadata *md, struct lost_pins *lost)
-{
-	unsigned long chunk;
-	int r;
-
-	lost->chunks = vzalloc(BITS_TO_LONGS(lost->nr_chunks) * sizeof(long));
-	if (!lost->chunks)
-		return -ENOMEM;
-	r = tier_metadata_load_map(md, note_lost_pin, lost);
-	chunk = find_first_bit(lost->chunks, lost->nr_chunks);
-	while (!r && chunk < lost->nr_chunks)
-		r = forget_some_pins(md, lost, &chunk);
-	vfree(lost->chunks);
-	return r;
-}
-
 /* Pins to a tier that leaves are removed: another tier may get the same id. */
 static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, unsigned int nr)
 {
-	struct tier_meta_info info;
-	struct lost_pins lost = { };
+	struct lost_pins lost = { .nr_chunks = plan->info.nr_chunks };
 	bool dropping = false;
+	unsigned long chunk;
 	unsigned int i;
+	int r;
 
-	for (i = 0; i < nr; i++)
-		if (!plan->joining[i])
-			lost.kept[plan->tiers[i].id] = true;
-	for (i = 0; i < 256; i++)
+	for (i = 0; i < 256; i++) {
+		lost.kept[i] = tier_plan_has(plan, nr, i);
 		dropping |= plan->known[i] && !lost.kept[i];
+	}
 	if (!dropping)
 		return 0;
-	tier_metadata_get_info(md, &info);
-	lost.nr_chunks = info.nr_chunks;
-	return forget_lost_pins(md, &lost);
+	lost.chunks = vzalloc(BITS_TO_LONGS(lost.nr_chunks) * sizeof(long));
+	if (!lost.chunks)
+		return -ENOMEM;
+	r = tier_metadata_load_map(md, note_lost_pin, &lost);
+	chunk = find_first_bit(lost.chunks, lost.nr_chunks);
+	while (!r && chunk < lost.nr_chunks)
+		r = forget_some_pins(md, &lost, &chunk);
+	vfree(lost.chunks);
+	return r;
 }
 
 /*
@@ -855,31 +820,21 @@ static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, u
 static int announce_labels(struct tier_set *set, struct tier_target *tt,
 			   struct tier_plan *plan, u64 generation)
 {
-	struct recs *recs = kvzalloc(sizeof(*recs), GFP_KERNEL);
-	unsigned int i, rank;
-	int r;
+	unsigned int rank;
+	int r = 0;
 
-	if (!recs)
-		return -ENOMEM;
-	r = tier_metadata_load_tiers(set->metadata, &recs->tiers);
 	for (rank = 0; !r && rank < tt->nr_tiers; rank++) {
-		const struct tier_meta_tier *mine = &plan->tiers[rank];
-		struct tier_meta_tier *rec;
+		u8 id = plan->tiers[rank].id;
+		struct tier_meta_tier rec;
 
 		if (!tt->devs[rank] || plan->joining[rank])
 			continue;
-		rec = rec_of(recs, mine->id);
-		if (!rec) {
-			r = -EILSEQ;
-			break;
-		}
-		rec->next_generation = generation;
-		r = tier_metadata_set_tier(set->metadata, rec);
-		for (i = 0; i < set->nr_tiers; i++)
-			if (set->tiers[i]->rec.id == rec->id)
-				set->tiers[i]->rec.next_generation = generation;
+		rec = *rec_of(&plan->found, id);
+		rec.next_generation = generation;
+		r = tier_metadata_set_tier(set->metadata, &rec);
+		if (set->by_id[id])
+			set->by_id[id]->rec.next_generation = generation;
 	}
-	free_recs(recs);
 	return r;
 }
 
@@ -908,8 +863,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 		return refuse(plan, r, "Metadata %pg: cannot forget the pins to a tier that goes",
 			      tt->metadata->bdev);
 	tier_metadata_get_info(md, &info);
-	note_name(tt->md, &info);
-	strscpy(info.policy, tt->policy->name, sizeof(info.policy));
+	note_names(tt, &info);
 	info.next_generation++;
 	for (i = 0; i < tt->nr_tiers; i++) {
 		if (!plan->joining[i])

@@ -25,6 +25,7 @@ struct tier_plan {
 	u64 capacity;		/* chunks */
 	u64 reserve;		/* chunks */
 	struct tier_meta_info info;	/* as found, if not format */
+	struct tier_meta_tiers found;	/* the tiers as the running set or the metadata know them */
 	char reason[160];	/* why it was refused */
 };
 

@@ -102,12 +102,18 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 	return t;
 }
 
-static void destroy_tier(struct tier *t)
+static void drop_tier(struct tier_set *set, u8 id)
 {
+	struct tier *t = set->by_id[id];
+
+	if (!t)
+		return;
+	tier_drop_requests(set, t);
 	srcu_barrier(&t->readers);
 	cancel_work_sync(&t->flush_work);
 	tier_drop_births(t);
 	free_tier(t, ARRAY_SIZE(tier_rooms));
+	set->by_id[id] = NULL;
 }
 
 /* ---- the set object ---- */
@@ -123,14 +129,10 @@ static void deactivate(struct tier_set *set)
 	tier_forget_all_missed(set);
 	if (tier_forget_lost_ops(set))
 		__tier_flush_lose(set);
-	for (id = 0; id < ARRAY_SIZE(set->by_id); id++) {
-		if (!set->by_id[id])
-			continue;
-		destroy_tier(set->by_id[id]);
-		set->by_id[id] = NULL;
-	}
-	tier_free_copiers(set);
 	set->nr_tiers = 0;
+	for (id = 0; id < ARRAY_SIZE(set->by_id); id++)
+		drop_tier(set, id);
+	tier_free_copiers(set);
 	if (set->metadata)
 		tier_metadata_close(set->metadata);
 	set->metadata = NULL;
@@ -378,13 +380,9 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 	int r;
 
 	set->nr_tiers = 0;
-	for (i = 0; i < ARRAY_SIZE(set->by_id); i++) {
-		if (!set->by_id[i] || tier_plan_has(plan, tt->nr_tiers, i))
-			continue;
-		tier_drop_requests(set, set->by_id[i]);
-		destroy_tier(set->by_id[i]);
-		set->by_id[i] = NULL;
-	}
+	for (i = 0; i < ARRAY_SIZE(set->by_id); i++)
+		if (!tier_plan_has(plan, tt->nr_tiers, i))
+			drop_tier(set, i);
 	for (i = 0; i < tt->nr_tiers; i++) {
 		struct tier_meta_tier *rec = &plan->tiers[i];
 		struct tier *t = set->by_id[rec->id];
@@ -482,27 +480,20 @@ static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_
 	const char *reason;
 	int r = 0;
 
-	if (plan->format) {
-		r = tier_plan_format(tt, plan);
-		if (r)
-			return report(set, r, plan->reason);
-	} else {
-		if (!set->metadata)
-			set->metadata = tier_metadata_open(tt->metadata->bdev, !writes, &reason);
-		if (IS_ERR(set->metadata)) {
-			r = PTR_ERR(set->metadata);
-			set->metadata = NULL;
-			return report(set, r, reason);
-		}
-		if (writes) {
-			r = tier_metadata_adopt_size(set->metadata) ? :
-			    tier_plan_join(set, tt, plan);
-			if (r)
-				return report(set, r, plan->reason[0] ? plan->reason :
-					      "Metadata cannot be written");
-		}
+	if (!plan->format && !set->metadata)
+		set->metadata = tier_metadata_open(tt->metadata->bdev, !writes, &reason);
+	if (IS_ERR(set->metadata)) {
+		r = PTR_ERR(set->metadata);
+		set->metadata = NULL;
+		return report(set, r, reason);
 	}
-	return 0;
+	if (plan->format)
+		r = tier_plan_format(tt, plan);
+	else if (writes)
+		r = tier_metadata_adopt_size(set->metadata) ? : tier_plan_join(set, tt, plan);
+	if (r)
+		report(set, r, plan->reason[0] ? plan->reason : "Metadata cannot be written");
+	return r;
 }
 
 /* The plan has been written: loads everything into core. */
@@ -616,16 +607,14 @@ static int swap_policy(struct tier_set *set, struct tier_target *tt, bool fresh)
 void tier_set_leave_full(struct tier_set *set)
 {
 	mutex_lock(&set->commit);
-	if (!tier_set_full(set))
-		goto out;
-	if (!tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
+	if (tier_set_full(set) &&
+	    !tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
 	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
 		tier_set_recover(set, "the metadata has room again");
 		tier_watch_space(set);
 		tier_requeue_ops(set);
 		tier_kick_mover(set);
 	}
-out:
 	mutex_unlock(&set->commit);
 }
 

@@ -66,20 +66,15 @@ int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_in
 	void *block;
 	int r;
 
-	if (!tier_md_device_blocks(bdev)) {
-		*reason = "metadata device is too small";
-		return -EINVAL;
-	}
-	if (bdev_logical_block_size(bdev) > TIER_METADATA_BLOCK_SIZE) {
-		*reason = "metadata device has a logical block size above 4096";
-		return -EINVAL;
-	}
+	if (!tier_md_device_blocks(bdev))
+		return tier_refuse(reason, -EINVAL, "metadata device is too small");
+	if (bdev_logical_block_size(bdev) > TIER_METADATA_BLOCK_SIZE)
+		return tier_refuse(reason, -EINVAL,
+				   "metadata device has a logical block size above 4096");
 
 	block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
-	if (!block) {
-		*reason = "no memory to read the metadata superblock";
-		return -ENOMEM;
-	}
+	if (!block)
+		return tier_refuse(reason, -ENOMEM, "no memory to read the metadata superblock");
 
 	r = read_block0(bdev, block);
 	if (r) {
@@ -286,15 +281,11 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	if (r)
 		return r;
 	root = tier_md_sm_root(md);
-	if (!root.nr_blocks) {
-		*reason = "metadata has a space map of nothing";
-		return -EILSEQ;
-	}
+	if (!root.nr_blocks)
+		return tier_refuse(reason, -EILSEQ, "metadata has a space map of nothing");
 	/* The library would only find out when it reads beyond the end. */
-	if (le64_to_cpu(root.nr_blocks) > tier_md_device_blocks(md->bdev)) {
-		*reason = "metadata device is smaller than its metadata";
-		return -EINVAL;
-	}
+	if (le64_to_cpu(root.nr_blocks) > tier_md_device_blocks(md->bdev))
+		return tier_refuse(reason, -EINVAL, "metadata device is smaller than its metadata");
 
 	r = dm_tm_open_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, md->roots.space_map,
 			       sizeof(md->roots.space_map), &md->tm, &md->sm);
