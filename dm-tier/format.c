@@ -41,8 +41,7 @@ static void copy_text(void *dst, const void *src, size_t size)
 
 static bool chunk_sectors_valid(u64 chunk_sectors)
 {
-	return chunk_sectors >= TIER_CHUNK_SECTORS_MIN &&
-	       chunk_sectors <= TIER_CHUNK_SECTORS_MAX &&
+	return chunk_sectors >= TIER_CHUNK_SECTORS_MIN && chunk_sectors <= TIER_CHUNK_SECTORS_MAX &&
 	       power_of_two(chunk_sectors);
 }
 
@@ -203,13 +202,11 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	u64 first_place = le64_to_cpu(record->first_place);
 	u64 places = le64_to_cpu(record->places);
 
-	if (id > TIER_MAX_ID ||
-	    le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
+	if (id > TIER_MAX_ID || le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
 	    le32_to_cpu(record->landing) > 1 ||
 	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
 	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
-	    first_place > TIER_ENTRY_PLACE_MASK ||
-	    places > TIER_ENTRY_PLACE_MASK - first_place ||
+	    first_place > TIER_ENTRY_PLACE_MASK || places > TIER_ENTRY_PLACE_MASK - first_place ||
 	    !terminated(record->last_seen, sizeof(record->last_seen)))
 		return -EILSEQ;
 
@@ -291,11 +288,9 @@ static bool label_fields_valid(const struct tier_label *label)
 	u64 chunk_sectors = le64_to_cpu(label->chunk_sectors);
 	u64 area = le64_to_cpu(label->label_area);
 
-	return le32_to_cpu(label->id) <= TIER_MAX_ID &&
-	       chunk_sectors_valid(chunk_sectors) &&
+	return le32_to_cpu(label->id) <= TIER_MAX_ID && chunk_sectors_valid(chunk_sectors) &&
 	       area >= TIER_LABEL_AREA_MIN && area >= chunk_sectors &&
-	       area <= le64_to_cpu(label->size) &&
-	       terminated(label->name, sizeof(label->name));
+	       area <= le64_to_cpu(label->size) && terminated(label->name, sizeof(label->name));
 }
 
 static enum slot_state judge_slot(const void *slot)
@@ -338,8 +333,7 @@ static void label_to_info(const struct tier_label *label, struct tier_label_info
 static bool same_tier(const struct tier_label *a, const struct tier_label *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
-	       !memcmp(a->tier_uuid, b->tier_uuid, sizeof(a->tier_uuid)) &&
-	       a->id == b->id;
+	       !memcmp(a->tier_uuid, b->tier_uuid, sizeof(a->tier_uuid)) && a->id == b->id;
 }
 
 int tier_label_choose(const void *slot0, const void *slot1,

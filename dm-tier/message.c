@@ -50,8 +50,7 @@ static int parse_range(struct call *c)
 	if (c->argc == 2)
 		return 0;
 	if (tier_parse_u64(c->argv[2], U32_MAX, &nr) || !nr || nr > c->set->nr_chunks - first)
-		return refuse(c,
-			      "'%s' is not a number of chunks from there to the end of the set",
+		return refuse(c, "'%s' is not a number of chunks from there to the end of the set",
 			      c->argv[2]);
 	c->nr = nr;
 	return 0;
@@ -195,24 +194,22 @@ static int do_migrate(struct call *c)
 				      home ? TIER_REASON_HOME : TIER_REASON_MIGRATE);
 }
 
+static void change_pin(struct tier_set *set, u32 chunk, unsigned int pin)
+{
+	spin_lock_irq(&set->lock);
+	atomic64_add(!!pin - !!tier_word_pin(set->map[chunk]), &set->pinned);
+	__tier_change_word(set, chunk, TIER_WORD_PIN_MASK, tier_pin_bits(pin));
+	spin_unlock_irq(&set->lock);
+}
+
 /* Takes the pin of a chunk from the metadata again, after a failed commit. */
 static int restore_pin(void *context, u32 chunk, u64 entry)
 {
 	struct tier_set *set = context;
 	unsigned int pin = tier_word_pin(entry);
-	u64 word;
 
-	if (chunk >= set->nr_chunks)
-		return 0;
-	if (pin && !set->by_id[pin - 1])
-		pin = 0;
-	spin_lock_irq(&set->lock);
-	word = set->map[chunk];
-	if (tier_word_pin(word) != pin) {
-		atomic64_add(!!pin - !!tier_word_pin(word), &set->pinned);
-		WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) | tier_pin_bits(pin));
-	}
-	spin_unlock_irq(&set->lock);
+	if (chunk < set->nr_chunks)
+		change_pin(set, chunk, pin && set->by_id[pin - 1] ? pin : 0);
 	return 0;
 }
 
@@ -236,10 +233,7 @@ static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned in
 		r = tier_metadata_set_pin(set->metadata, i, pin);
 		if (r)
 			return r;
-		spin_lock_irq(&set->lock);
-		atomic64_add(!!pin - !!tier_word_pin(set->map[i]), &set->pinned);
-		WRITE_ONCE(set->map[i], (set->map[i] & ~TIER_WORD_PIN_MASK) | tier_pin_bits(pin));
-		spin_unlock_irq(&set->lock);
+		change_pin(set, i, pin);
 	}
 	return 0;
 }

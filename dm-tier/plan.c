@@ -128,17 +128,6 @@ int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan)
 	return r;
 }
 
-struct recs {
-	const struct tier_meta_tiers *found;
-	bool used[TIER_MAX_TIERS];	/* chunks lie on it */
-	u64 whole_chunks;		/* chunks that the new length keeps whole */
-	bool mapped_above;		/* a chunk beyond those is mapped */
-
-	/* While the set is not active: its metadata, and the places met in it. */
-	struct tier_metadata *md;
-	unsigned long *taken[TIER_MAX_TIERS];
-};
-
 static const struct tier_meta_tier *rec_of(const struct tier_meta_tiers *tiers, u8 id)
 {
 	unsigned int i;
@@ -152,22 +141,22 @@ static const struct tier_meta_tier *rec_of(const struct tier_meta_tiers *tiers, 
 static int note_entry(void *context, u32 chunk, u64 entry)
 {
 	const struct tier_meta_tier *rec;
-	struct recs *recs = context;
+	struct tier_plan *plan = context;
 	unsigned int i;
 	u64 place;
 
 	if (!(entry & TIER_ENTRY_MAPPED))
 		return 0;
-	if (chunk >= recs->whole_chunks)
-		recs->mapped_above = true;
-	rec = rec_of(recs->found, tier_word_id(entry));
+	if (chunk >= plan->whole_chunks)
+		plan->mapped_above = true;
+	rec = rec_of(&plan->found, tier_word_id(entry));
 	if (!rec || tier_word_place(entry) < rec->first_place)
 		return -EILSEQ;
 	place = tier_word_place(entry) - rec->first_place;
-	i = rec - recs->found->tier;
-	if (place >= rec->places || __test_and_set_bit(place, recs->taken[i]))
+	i = rec - plan->found.tier;
+	if (place >= rec->places || __test_and_set_bit(place, plan->taken[i]))
 		return -EILSEQ;
-	recs->used[i] = true;
+	plan->used[i] = true;
 	return 0;
 }
 
@@ -175,7 +164,7 @@ static int note_entry(void *context, u32 chunk, u64 entry)
  * Reads the whole map, to refuse damage before anything is written.  The tiers have been
  * checked: the record of a present tier claims no more places than its device has.
  */
-static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+static int look_at_map(struct tier_target *tt, struct tier_plan *plan)
 {
 	unsigned int i;
 	int r = 0;
@@ -192,13 +181,13 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan, struct re
 		 * NORETRY: the record of a missing tier may be damaged and claim any number
 		 * of places.
 		 */
-		recs->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
+		plan->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
 					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
-		if (!recs->taken[i])
+		if (!plan->taken[i])
 			r = -ENOMEM;
 	}
 	if (!r)
-		r = tier_metadata_load_map(recs->md, note_entry, recs);
+		r = tier_metadata_load_map(plan->md, note_entry, plan);
 	if (r == -ENOMEM)
 		return refuse(plan, r, "Out of memory");
 	if (r)
@@ -216,7 +205,7 @@ bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 	return false;
 }
 
-static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_set *set = tt->set;
 	const char *reason;
@@ -225,35 +214,22 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan, struct recs
 
 	if (set->active) {
 		for (i = 0; i < set->nr_tiers; i++) {
-			recs->used[i] = set->tiers[i]->used;
+			plan->used[i] = set->tiers[i]->used;
 			plan->found.tier[plan->found.nr++] = set->tiers[i]->rec;
 		}
-		for (i = min_t(u64, recs->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
+		for (i = min_t(u64, plan->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
 			if (tier_get_word(set, i) & TIER_ENTRY_MAPPED)
-				recs->mapped_above = true;
+				plan->mapped_above = true;
 		return 0;
 	}
-	recs->md = tier_metadata_open(tt->metadata->bdev, true, &reason);
-	if (IS_ERR(recs->md)) {
-		r = PTR_ERR(recs->md);
-		recs->md = NULL;
-		return refuse(plan, r, "Metadata %pg: %s", tt->metadata->bdev, reason);
-	}
-	r = tier_metadata_load_tiers(recs->md, &plan->found);
+	plan->md = tier_metadata_open(tt->metadata->bdev, true, &reason);
+	if (IS_ERR(plan->md))
+		return refuse(plan, PTR_ERR(plan->md), "Metadata %pg: %s", tt->metadata->bdev,
+			      reason);
+	r = tier_metadata_load_tiers(plan->md, &plan->found);
 	if (r)
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
 	return 0;
-}
-
-static void free_recs(struct recs *recs)
-{
-	unsigned int i;
-
-	if (recs->md)
-		tier_metadata_close(recs->md);
-	for (i = 0; i < TIER_MAX_TIERS; i++)
-		vfree(recs->taken[i]);
-	kvfree(recs);
 }
 
 /* A blank device becomes a new tier. */
@@ -367,7 +343,7 @@ static int look_at_missing(struct tier_plan *plan, unsigned int rank)
 	return 0;
 }
 
-static int check_list(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+static int check_list(struct tier_target *tt, struct tier_plan *plan)
 {
 	bool degraded = false, joins = false, dropped = false, moved = false;
 	unsigned int i;
@@ -389,7 +365,7 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan, struct rec
 			return refuse(plan, -EINVAL,
 				"Tier %u (last seen as %.31s) is not listed; evacuate it first, or put - in its place if it is missing",
 				      rec->rank, rec->last_seen);
-		if (recs->used[i])
+		if (plan->used[i])
 			return refuse(plan, -EINVAL,
 				"Tier %u (last seen as %.31s) is not listed but not yet empty",
 				      rec->rank, rec->last_seen);
@@ -409,7 +385,7 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan, struct rec
 	return 0;
 }
 
-static int check_length(struct tier_target *tt, struct tier_plan *plan, struct recs *recs)
+static int check_length(struct tier_target *tt, struct tier_plan *plan)
 {
 	u64 places = 0, needed, nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
 	unsigned int i;
@@ -430,7 +406,7 @@ static int check_length(struct tier_target *tt, struct tier_plan *plan, struct r
 		return refuse(plan, -EINVAL,
 			"The length of %llu sectors exceeds the capacity: at most %llu sectors fit",
 			      (u64)tt->ti->len, plan->capacity * tt->chunk_sectors);
-	if (!plan->format && recs->mapped_above)
+	if (!plan->format && plan->mapped_above)
 		return refuse(plan, -EINVAL,
 			"The length of %llu sectors cuts off chunks that hold data; the set is %llu sectors long",
 			      (u64)tt->ti->len, plan->info.length);
@@ -492,33 +468,32 @@ void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
 
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 {
-	struct recs *recs = kvzalloc(sizeof(*recs), GFP_KERNEL);
 	unsigned int i, missing = 0;
 	int r;
 
-	if (!recs)
-		return refuse(plan, -ENOMEM, "Out of memory");
-	recs->found = &plan->found;
 	r = check_devices(tt, plan) ? : look_at_metadata(tt, plan);
 	/* A shorter length may end within a chunk and cut off the rest of the chunk. */
-	recs->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
+	plan->whole_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
 	if (tt->ti->len < plan->info.length)
-		recs->whole_chunks = tt->ti->len >> ilog2(tt->chunk_sectors);
+		plan->whole_chunks = tt->ti->len >> ilog2(tt->chunk_sectors);
 	if (!r && !plan->format)
-		r = load_recs(tt, plan, recs);
+		r = load_recs(tt, plan);
 	for (i = 0; !r && i < tt->nr_tiers; i++) {
 		missing += !tt->devs[i];
 		r = tt->devs[i] ? look_at_tier(tt, plan, i) : look_at_missing(plan, i);
 	}
 	if (!r && missing == tt->nr_tiers)
 		r = refuse(plan, -EINVAL, "Every tier is missing");
-	if (!r && recs->md)
-		r = look_at_map(tt, plan, recs);
+	if (!r && plan->md)
+		r = look_at_map(tt, plan);
 	if (!r && !plan->format)
-		r = check_list(tt, plan, recs);
+		r = check_list(tt, plan);
 	if (!r)
-		r = check_length(tt, plan, recs);
-	free_recs(recs);
+		r = check_length(tt, plan);
+	if (!IS_ERR_OR_NULL(plan->md))
+		tier_metadata_close(plan->md);
+	for (i = 0; i < plan->found.nr; i++)
+		vfree(plan->taken[i]);
 	return r;
 }
 
@@ -529,11 +504,9 @@ static void choose_uuid(struct mapped_device *md, u8 *uuid)
 {
 	char name[DM_NAME_LEN], dm_uuid[DM_UUID_LEN] = "";
 
-	if (!dm_copy_name_and_uuid(md, name, dm_uuid) &&
-	    !strncmp(dm_uuid, "TIER-", 5) &&
+	if (!dm_copy_name_and_uuid(md, name, dm_uuid) && !strncmp(dm_uuid, "TIER-", 5) &&
 	    strspn(dm_uuid + 5, "0123456789abcdefABCDEF") == 2 * TIER_UUID_SIZE &&
-	    (!dm_uuid[37] || dm_uuid[37] == '-') &&
-	    !hex2bin(uuid, dm_uuid + 5, TIER_UUID_SIZE))
+	    (!dm_uuid[37] || dm_uuid[37] == '-') && !hex2bin(uuid, dm_uuid + 5, TIER_UUID_SIZE))
 		return;
 	generate_random_uuid(uuid);
 }
@@ -552,12 +525,9 @@ static int write_label(struct tier_target *tt, const struct tier_plan *plan,
 {
 	const struct tier_meta_tier *rec = &plan->tiers[rank];
 	struct tier_label_info label = {
-		.id = rec->id,
-		.size = rec->size,
-		.label_area = label_area(tt->chunk_sectors),
-		.chunk_sectors = tt->chunk_sectors,
+		.id = rec->id, .size = rec->size, .slot = slot,
+		.label_area = label_area(tt->chunk_sectors), .chunk_sectors = tt->chunk_sectors,
 		.generation = info->next_generation,
-		.slot = slot,
 	};
 
 	memcpy(label.set_uuid, info->uuid, TIER_UUID_SIZE);

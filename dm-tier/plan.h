@@ -26,6 +26,13 @@ struct tier_plan {
 	u64 reserve;		/* chunks */
 	struct tier_meta_info info;	/* as found, if not format */
 	struct tier_meta_tiers found;	/* the tiers as the running set or the metadata know them */
+	bool used[TIER_MAX_TIERS];	/* of those found: chunks lie on it */
+	u64 whole_chunks;		/* chunks that the new length keeps whole */
+	bool mapped_above;		/* a chunk beyond those is mapped */
+
+	/* While it is made for a set that is not active: its metadata, and the places met in it. */
+	struct tier_metadata *md;
+	unsigned long *taken[TIER_MAX_TIERS];
 	char reason[160];	/* why it was refused */
 };
 

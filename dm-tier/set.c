@@ -49,6 +49,14 @@ static void **room_of(void *owner, size_t pointer)
 	return owner + pointer;
 }
 
+static bool alloc_room(void *owner, size_t pointer, size_t size)
+{
+	void **room = room_of(owner, pointer);
+
+	*room = kzalloc(size, GFP_KERNEL);
+	return *room;
+}
+
 /* ---- tiers ---- */
 
 /* In the order of their init; they exit in reverse. */
@@ -57,13 +65,16 @@ static const struct tier_room *const tier_rooms[] = {
 	&tier_outbox_room,
 };
 
-/* The first nr rooms were made. */
-static void free_tier(struct tier *t, unsigned int nr)
+static void free_tier(struct tier *t)
 {
-	while (nr--) {
-		if (tier_rooms[nr]->exit)
-			tier_rooms[nr]->exit(t);
-		kfree(*room_of(t, tier_rooms[nr]->pointer));
+	unsigned int i;
+
+	for (i = ARRAY_SIZE(tier_rooms); i--; ) {
+		void *room = *room_of(t, tier_rooms[i]->pointer);
+
+		if (room && tier_rooms[i]->exit)
+			tier_rooms[i]->exit(t);
+		kfree(room);
 	}
 	tier_alloc_exit(t);
 	cleanup_srcu_struct(&t->readers);
@@ -75,7 +86,6 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 {
 	struct tier *t = kzalloc(sizeof(*t), GFP_KERNEL);
 	unsigned int i;
-	void **room;
 
 	if (!t)
 		return NULL;
@@ -88,16 +98,12 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 		return NULL;
 	}
 	for (i = 0; i < ARRAY_SIZE(tier_rooms); i++) {
-		room = room_of(t, tier_rooms[i]->pointer);
-		*room = kzalloc(tier_rooms[i]->size, GFP_KERNEL);
-		if (!*room)
-			break;
+		if (!alloc_room(t, tier_rooms[i]->pointer, tier_rooms[i]->size)) {
+			free_tier(t);
+			return NULL;
+		}
 		if (tier_rooms[i]->init)
 			tier_rooms[i]->init(t);
-	}
-	if (i < ARRAY_SIZE(tier_rooms)) {
-		free_tier(t, i);
-		return NULL;
 	}
 	return t;
 }
@@ -112,7 +118,7 @@ static void drop_tier(struct tier_set *set, u8 id)
 	srcu_barrier(&t->readers);
 	cancel_work_sync(&t->flush_work);
 	tier_drop_births(t);
-	free_tier(t, ARRAY_SIZE(tier_rooms));
+	free_tier(t);
 	set->by_id[id] = NULL;
 }
 
@@ -151,15 +157,18 @@ static const struct tier_set_room *const rooms[] = {
 	&tier_mover_room,
 };
 
-/* The first nr rooms were made. */
-static void free_set(struct tier_set *set, unsigned int nr)
+static void free_set(struct tier_set *set)
 {
+	unsigned int i;
+
 	if (set->wq)
 		destroy_workqueue(set->wq);
-	while (nr--) {
-		if (rooms[nr]->exit)
-			rooms[nr]->exit(set);
-		kfree(*room_of(set, rooms[nr]->pointer));
+	for (i = ARRAY_SIZE(rooms); i--; ) {
+		void *room = *room_of(set, rooms[i]->pointer);
+
+		if (room && rooms[i]->exit)
+			rooms[i]->exit(set);
+		kfree(room);
 	}
 	mutex_destroy(&set->config);
 	mutex_destroy(&set->commit);
@@ -171,7 +180,7 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 {
 	struct tier_set *set = kvzalloc(sizeof(*set), GFP_KERNEL);
 	unsigned int i;
-	int r = 0;
+	bool ok;
 
 	if (!set)
 		return NULL;
@@ -185,22 +194,14 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 	tier_health_init(set);
 	tier_deferred_init(set);
 	set->wq = alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!set->wq)
-		r = -ENOMEM;
-	for (i = 0; !r && i < ARRAY_SIZE(rooms); i++) {
-		void **room = room_of(set, rooms[i]->pointer);
-
-		*room = kzalloc(rooms[i]->size, GFP_KERNEL);
-		if (!*room)
-			break;
-		if (rooms[i]->init)
-			r = rooms[i]->init(set);
-	}
-	if (r || i < ARRAY_SIZE(rooms)) {
-		free_set(set, i);
-		return NULL;
-	}
-	return set;
+	ok = set->wq;
+	for (i = 0; ok && i < ARRAY_SIZE(rooms); i++)
+		ok = alloc_room(set, rooms[i]->pointer, rooms[i]->size) &&
+		     (!rooms[i]->init || !rooms[i]->init(set));
+	if (ok)
+		return set;
+	free_set(set);
+	return NULL;
 }
 
 static struct tier_set *get_set(struct mapped_device *md, dev_t metadata)
@@ -295,7 +296,7 @@ void tier_set_leave(struct tier_target *tt)
 	if (!--set->refs) {
 		list_del(&set->list);
 		deactivate(set);
-		free_set(set, ARRAY_SIZE(rooms));
+		free_set(set);
 	}
 	mutex_unlock(&tier_registry_lock);
 }
@@ -303,8 +304,7 @@ void tier_set_leave(struct tier_target *tt)
 /* A tier that the table gives as missing stays in the set. */
 static bool keeps(const struct tier_target *tt, const struct tier *t)
 {
-	return uses(tt, t->bdev->bd_dev) ||
-	       (t->rec.rank < tt->nr_tiers && !tt->devs[t->rec.rank]);
+	return uses(tt, t->bdev->bd_dev) || (t->rec.rank < tt->nr_tiers && !tt->devs[t->rec.rank]);
 }
 
 bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
@@ -768,10 +768,18 @@ static void settle_births(struct tier_set *set)
 	wait_quiet(set);
 }
 
-static int preresume(struct tier_target *tt)
+struct resume_work {
+	struct work_struct work;
+	struct tier_target *tt;
+	int r;
+};
+
+static void preresume(struct work_struct *work)
 {
+	struct resume_work *w = container_of(work, struct resume_work, work);
 	/* Reclaim must not wait for writes to this very device. */
 	unsigned int noio = memalloc_noio_save();
+	struct tier_target *tt = w->tt;
 	struct tier_set *set = tt->set;
 	int r;
 
@@ -788,20 +796,7 @@ static int preresume(struct tier_target *tt)
 		adopt_metadata_size(set);
 	mutex_unlock(&set->config);
 	memalloc_noio_restore(noio);
-	return r;
-}
-
-struct resume_work {
-	struct work_struct work;
-	struct tier_target *tt;
-	int r;
-};
-
-static void preresume_work(struct work_struct *work)
-{
-	struct resume_work *w = container_of(work, struct resume_work, work);
-
-	w->r = preresume(w->tt);
+	w->r = r;
 }
 
 /*
@@ -812,7 +807,7 @@ int tier_set_preresume(struct dm_target *ti)
 {
 	struct resume_work w = { .tt = ti->private };
 
-	INIT_WORK_ONSTACK(&w.work, preresume_work);
+	INIT_WORK_ONSTACK(&w.work, preresume);
 	queue_work(resume_wq, &w.work);
 	flush_work(&w.work);
 	destroy_work_on_stack(&w.work);

@@ -26,12 +26,14 @@ static void sum_stats(struct tier *t, u64 *reads, u64 *writes)
 	}
 }
 
-static unsigned int emit_features(struct tier_target *tt, char *result,
+/* Features, and the values in force. */
+static unsigned int emit_settings(struct tier_target *tt, char *result,
 				  unsigned int maxlen, unsigned int sz)
 {
 	struct tier_set *set = tt->set;
+	const struct tier_policy_type *type = set->bound->policy;
+	unsigned int i, rank, nr = 0;
 	bool on[TIER_NR_FEATURES];
-	unsigned int i, nr = 0;
 
 	memcpy(on, tt->features, sizeof(on));
 	on[TIER_FEATURE_PAUSED] &= set->table_paused || set->bound != tt;
@@ -41,13 +43,6 @@ static unsigned int emit_features(struct tier_target *tt, char *result,
 	for (i = 0; i < TIER_NR_FEATURES; i++)
 		if (on[i])
 			DMEMIT(" %s", tier_features[i]);
-	return sz;
-}
-
-static unsigned int emit_tunables(struct tier_set *set, char *result,
-				  unsigned int maxlen, unsigned int sz)
-{
-	unsigned int i, rank;
 
 	DMEMIT(" %u", 2 * (TIER_NR_TUNABLES + set->nr_tiers * TIER_NR_TIER_TUNABLES));
 	for (i = 0; i < TIER_NR_TUNABLES; i++)
@@ -56,15 +51,8 @@ static unsigned int emit_tunables(struct tier_set *set, char *result,
 		for (i = 0; i < TIER_NR_TIER_TUNABLES; i++)
 			DMEMIT(" tier%u.%s %llu", rank, tier_tier_keys[i].name,
 			       tier_tier_tunable(set, rank, i));
-	return sz;
-}
 
-static unsigned int emit_policy(struct tier_set *set, char *result,
-				unsigned int maxlen, unsigned int sz)
-{
-	const struct tier_policy_type *type = set->bound->policy;
-	unsigned int i, nr = tier_policy_nr_keys(type);
-
+	nr = tier_policy_nr_keys(type);
 	DMEMIT(" %s %u", type->name, 2 * nr);
 	for (i = 0; i < nr; i++)
 		DMEMIT(" %s %llu", type->keys[i].name, tier_policy_tunable(set, i));
@@ -82,8 +70,7 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 		DMEMIT("Fail");
 		return;
 	}
-	if (!set->active || !set->bound ||
-	    tier_metadata_get_space(set->metadata, &free, &total)) {
+	if (!set->active || !set->bound || tier_metadata_get_space(set->metadata, &free, &total)) {
 		DMEMIT("Error");
 		return;
 	}
@@ -108,9 +95,7 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 	DMEMIT(" %llu %llu %llu %llu %u %llu", set->promotions, set->demotions,
 	       set->aborted, set->failed, set->nr_migrations, set->migrated_sectors);
 	spin_unlock_irq(&set->lock);
-	sz = emit_features(tt, result, maxlen, sz);
-	sz = emit_tunables(set, result, maxlen, sz);
-	sz = emit_policy(set, result, maxlen, sz);
+	sz = emit_settings(tt, result, maxlen, sz);
 	DMEMIT(" %s %s %s", tier_set_frozen(set) ? "ro" : "rw",
 	       READ_ONCE(set->needs_check) ? "needs_check" : "-",
 	       tier_paused(set) ? "paused" : "running");

@@ -252,8 +252,8 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 
 #define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
 
-/* As many values to compare at a time are worth waiting for memory. */
-#define HEAT_WINDOW_ENOUGH (1024 * HEAT_PER_BLOCK)
+/* Values compared at a time: to get to a window costs a step for each block before it. */
+#define HEAT_WINDOW (16384 * HEAT_PER_BLOCK)
 
 struct save_heat {
 	const u32 *heat;
@@ -327,44 +327,23 @@ static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
 	return r;
 }
 
-/*
- * All of them at once if there is memory for a bit each: to get to a window costs a
- * step for each block before it.
- */
-static unsigned long alloc_changed(struct save_heat *save)
-{
-	const gfp_t optional = __GFP_NORETRY | __GFP_NOWARN;
-	unsigned long window = save->nr_chunks;
-	unsigned int noio = memalloc_noio_save();
-	bool last;
-
-	for (;; window = roundup(window / 2, HEAT_PER_BLOCK)) {
-		last = window <= HEAT_WINDOW_ENOUGH;
-		save->changed = __vmalloc(BITS_TO_LONGS(window) * sizeof(long),
-					  GFP_KERNEL | (last ? 0 : optional));
-		if (save->changed || last)
-			break;
-	}
-	memalloc_noio_restore(noio);
-	return window;
-}
-
 /* Compared in one go, but written block by block: the lock is dropped between them. */
 int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat)
 {
 	struct save_heat save = { .heat = heat };
+	unsigned int noio = memalloc_noio_save();
 	struct tier_meta_info info;
-	unsigned long window;
 	int r = 0;
 
 	tier_metadata_get_info(md, &info);
 	save.nr_chunks = info.nr_chunks;
-	window = alloc_changed(&save);
+	save.changed = vmalloc(BITS_TO_LONGS(min_t(u64, info.nr_chunks, HEAT_WINDOW)) *
+			       sizeof(long));
+	memalloc_noio_restore(noio);
 	if (!save.changed)
 		return -ENOMEM;
-
 	for (; !r && save.first < save.nr_chunks; save.first = save.end) {
-		save.end = min_t(u64, save.nr_chunks, save.first + window);
+		save.end = min_t(u64, save.nr_chunks, save.first + HEAT_WINDOW);
 		r = save_heat_window(md, &save);
 	}
 	vfree(save.changed);

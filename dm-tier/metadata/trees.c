@@ -465,8 +465,7 @@ static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 	return le32_to_cpu(cursor->ab->value_size) == size &&
 	       le32_to_cpu(cursor->ab->max_entries) == per_block &&
 	       !dm_btree_cursor_get_value(&cursor->cursor, &key, &block) &&
-	       parents_lead_here(&cursor->cursor, key) &&
-	       key < nr && key * per_block == index &&
+	       parents_lead_here(&cursor->cursor, key) && key < nr && key * per_block == index &&
 	       le32_to_cpu(cursor->ab->nr_entries) == min_t(u64, per_block, nr - index);
 }
 
