@@ -13,7 +13,7 @@
 #include "policy-type.h"
 
 #define TIER_OBSERVE_MS		20	/* from an access until the policy sees it */
-#define TIER_ENOUGH		8000	/* accesses a second that are enough for the policy */
+#define TIER_ENOUGH		8000	/* accesses a second of which none is passed over */
 #define TIER_LONGEST_REST_MS	100
 
 /* Accesses that one CPU notes in a window: a stream shows only in those that follow each other. */
@@ -31,10 +31,13 @@ static inline unsigned int tier_window_length(unsigned int cpus)
 	return share > TIER_SHORTEST_WINDOW ? share : TIER_SHORTEST_WINDOW;
 }
 
-/* How long after the last one the next window opens, if so many accesses were noted. */
+/*
+ * How long after the last one the next window opens, if so many accesses were noted: half of
+ * TIER_ENOUGH are noted where there are more.
+ */
 static inline unsigned int tier_window_rest_ms(unsigned int noted)
 {
-	unsigned int ms = noted / (TIER_ENOUGH / 1000);
+	unsigned int ms = 2 * noted / (TIER_ENOUGH / 1000);
 
 	return ms < TIER_LONGEST_REST_MS ? ms : TIER_LONGEST_REST_MS;
 }
