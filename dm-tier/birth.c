@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * First writes.  A birth takes a place for an unmapped chunk, puts zeroes there
- * (or the write itself, if it covers the chunk), publishes the chunk as NEW and
- * lets its writes go on.  The mapping enters the metadata after the tier has
- * been flushed.
+ * First writes.  A birth takes a place for an unmapped chunk and lets its writes go there at
+ * once.  Until each sector of the chunk was written or zeroed the chunk is partial: its I/O
+ * passes here, and reads of sectors that nobody has written give zeroes.  What was not written
+ * is zeroed ("completed") when something needs the chunk whole: a FLUSH or FUA write, a
+ * discard, a suspend, or a second without a write of further sectors.  A whole chunk is
+ * flushed with its tier and enters the metadata.
+ *
+ * No sector is zeroed while a write to it is in flight: completing waits for the writes under
+ * way, and holds those of sectors that are to be zeroed.
+ *
+ * Functions that are not inlined are those that the crash tests watch.
  */
 #include "birth.h"
 
+#include <linux/bitmap.h>
 #include <linux/hashtable.h>
 #include <linux/mempool.h>
 #include <linux/slab.h>
 
 #include "alloc.h"
-#include "copier.h"
 #include "flush.h"
 #include "health.h"
 #include "kick.h"
@@ -21,33 +28,44 @@
 #include "publish.h"
 
 #define MIN_BIRTHS 64
-#define MAX_BIRTHS 256		/* of a tier at once: enough to keep any device busy */
+#define MAX_PARTIAL_SECTORS (1U << 21)	/* 1 GiB of chunks: a FLUSH waits for their zeroing */
+#define MAX_IN_FLIGHT 256	/* of a tier: enough to keep any device busy */
 #define MAX_UNCOMMITTED 8192	/* of a tier: one half gathers while the other is committed */
+#define IDLE_TIME HZ		/* without a write of further sectors */
+#define MAX_AGE (30 * HZ)	/* of a partial chunk */
 
 struct tier_birth {
-	struct list_head list;
+	struct tier_guard guard;
+	struct list_head list;		/* in begun, partial or completing of struct tier_landing */
 	struct hlist_node hash;
 	struct tier_set *set;
-	u32 chunk;
 	struct tier *tier;
 	u64 place;
 	u64 before;			/* the word that an undone discard brings back, or 0 */
-	struct bio_list bios;		/* writes that wait for the zeroing */
-	struct bio *whole;		/* a write that covers the chunk, or NULL */
-	struct llist_node to_zero;
+	u32 chunk;
+
+	/* set->lock */
+	u32 uncovered;			/* sectors that were neither written nor zeroed */
+	unsigned int writers;		/* guarded writes in flight */
+	bool failed;			/* one of them failed */
+	bool completing;
+	bool zeroing;			/* no writer is left; the zeroes are on their way */
+	bool zero_failed;
+	bool for_zeroes;		/* to be mapped without a write */
 	bool by_command;		/* the zeroes were sent as WRITE ZEROES */
-	bool for_zeroes;		/* the chunk is to be mapped as zeroes, without a write */
-	bool fua;			/* REQ_FUA of `whole`: a tier without a cache clears it */
-	blk_status_t status;
+	u64 seq;			/* in the list of completing births, or 0 */
+	unsigned long begun, touched;	/* jiffies: first write, last write of new sectors */
+	unsigned long *covered;		/* a bit for each sector; NULL: no memory, all are zeroed */
+	struct bio_list held;		/* wait until the chunk is whole */
+	struct bio_list fua;		/* written, to be flushed and committed */
+	struct bio_list retry;		/* failed, for another tier if no sector is covered */
+
+	struct llist_node to_zero;
 	struct tier_op op;
 };
 
 struct tier_births {
-	/* set->lock */
-	struct list_head begun;		/* struct tier_birth in progress */
-	struct list_head born;		/* data on the tier */
-	DECLARE_HASHTABLE(hash, 10);	/* both, by chunk */
-
+	DECLARE_HASHTABLE(hash, 10);	/* partial chunks, by chunk; set->lock */
 	mempool_t pool;			/* of struct tier_birth */
 };
 
@@ -55,102 +73,66 @@ struct tier_births {
 struct tier_landing {
 	struct tier *tier;
 	/* set->lock */
-	unsigned int nr_uncommitted;	/* born, on their way to a commit */
-	u64 ended_ns;			/* when a birth ended last, or the first one began */
+	struct list_head begun;		/* struct tier_birth, no write has succeeded */
+	struct list_head partial;	/* the last one touched at the end */
+	struct list_head completing;	/* in the order of seq */
+	u64 last_seq;
+	struct list_head waiting;	/* struct tier_birth_wait, in the order of upto */
+	bool commit;			/* to be flushed once nothing is completing any more */
+	unsigned int nr_uncommitted;	/* whole, on their way to a commit */
+	unsigned int in_flight;		/* guarded writes, and zeroings */
+	unsigned long progress;		/* jiffies: when the last one ended or the first one began */
 	struct bio_list crowded;	/* first writes that wait for their turn */
 
-	struct llist_head to_zero;	/* births whose place is to be zeroed */
+	struct llist_head to_zero;	/* births to be zeroed */
 	struct work_struct zero_work;
 };
 
-/* The data or zeroes are on the tier, or could not be written. */
-static void birth_written(struct tier_birth *b, blk_status_t status)
-{
-	struct tier_set *set = b->set;
-	unsigned long flags;
+/* What is to be done once set->lock is released. */
+struct aftermath {
+	struct bio_list failed;		/* bios that end with an error */
+	blk_status_t status;
+	struct list_head waiters;
+};
 
-	b->status = status;
-	spin_lock_irqsave(&set->lock, flags);
-	list_move_tail(&b->list, &set->births->born);
-	/* With the lock held: the write may end at once, and then the set may be freed. */
-	queue_work(set->wq, &set->io_work);
-	spin_unlock_irqrestore(&set->lock, flags);
+static void init_aftermath(struct aftermath *a)
+{
+	bio_list_init(&a->failed);
+	a->status = BLK_STS_IOERR;
+	INIT_LIST_HEAD(&a->waiters);
 }
 
-/*
- * Each tier has a work that zeroes: zeroing may wait for memory that a hanging tier holds, and
- * births on the other tiers must not wait for that.
- */
-static void zero_birth(struct tier_birth *b)
+static void run_aftermath(struct aftermath *a)
 {
-	struct tier_set *set = b->set;
-	unsigned long flags;
+	struct tier_birth_wait *wait, *next;
+	struct bio *bio;
 
-	/* With the lock held: the birth, and then its tier, may be freed at once. */
-	spin_lock_irqsave(&set->lock, flags);
-	llist_add(&b->to_zero, &b->tier->landing->to_zero);
-	queue_work(set->wq, &b->tier->landing->zero_work);
-	spin_unlock_irqrestore(&set->lock, flags);
-}
-
-static void zeroed(int read_err, unsigned long write_err, void *context)
-{
-	struct tier_birth *b = context;
-
-	if (write_err && b->by_command)
-		zero_birth(b);
-	else
-		birth_written(b, write_err ? BLK_STS_IOERR : BLK_STS_OK);
-}
-
-/*
- * A device that fails WRITE ZEROES may take zeroes as data even though it still offers the
- * command.  A dm device does so if the device below it turned out not to know the command.
- */
-static void do_zero(struct work_struct *work)
-{
-	struct tier_landing *l = container_of(work, struct tier_landing, zero_work);
-	struct llist_node *list = llist_reverse_order(llist_del_all(&l->to_zero));
-	struct tier *t = l->tier;
-	struct tier_set *set = t->set;
-	struct tier_birth *b, *next;
-	int r;
-
-	llist_for_each_entry_safe(b, next, list, to_zero) {
-		struct dm_io_region where = {
-			.bdev = t->bdev,
-			.sector = tier_place_sector(set, b->place),
-			.count = set->chunk_sectors,
-		};
-
-		if (b->by_command) {
-			r = blkdev_issue_zeroout(where.bdev, where.sector, where.count, GFP_NOIO,
-						 0);
-			birth_written(b, errno_to_blk_status(r));
-		} else {
-			b->by_command = bdev_write_zeroes_sectors(where.bdev);
-			dm_kcopyd_zero(tier_copier(set, t, t), 1, &where, 0, zeroed, b);
-		}
+	while ((bio = bio_list_pop(&a->failed))) {
+		if (!bio->bi_status)
+			bio->bi_status = a->status;
+		bio_endio(bio);
 	}
+	/* A waiter may wait again, or be freed, at once. */
+	list_for_each_entry_safe(wait, next, &a->waiters, list)
+		wait->fn(wait, wait->status);
 }
 
-static void whole_endio(struct bio *bio)
+/* Of a tier: enough for bursts of random writes, little enough for memory and for a FLUSH. */
+static unsigned int max_partial(const struct tier_set *set)
 {
-	struct tier_birth *b = tier_bio_io(bio)->owner;
-
-	tier_unhook_bio(bio);
-	birth_written(b, bio->bi_status);
+	return clamp(MAX_PARTIAL_SECTORS >> set->chunk_shift, 4U, 8192U);
 }
 
 /*
- * Births may come faster than they can be flushed and committed.  Then the next first writes
- * wait, since each birth keeps memory until its commit, and a FLUSH waits for all births
+ * Births may come faster than they can be zeroed, flushed and committed.  Then the next first
+ * writes wait, since each birth keeps memory until its commit, and a FLUSH waits for all births
  * before it.  First writes do not wait for a tier whose flush fails.
  */
 static bool may_begin(const struct tier *t)
 {
-	return t->nr_births < MAX_BIRTHS &&
-	       (t->landing->nr_uncommitted < MAX_UNCOMMITTED || __tier_flush_fails(t));
+	return t->nr_births < max_partial(t->set) && t->landing->in_flight < MAX_IN_FLIGHT &&
+	       (t->nr_births + t->landing->nr_uncommitted < MAX_UNCOMMITTED ||
+		__tier_flush_fails(t));
 }
 
 /* Takes a place for a birth, or none yet if it may not begin; false if the tier is full. */
@@ -163,13 +145,14 @@ static bool take_place(struct tier *t, u64 *place)
 }
 
 /*
- * No birth may begin, and no birth, or the flush that births wait for, has ended for
- * TIER_STALL_NS.  A slow commit is not the tier's fault and does not count.
+ * For TIER_STALL_NS no first write or zeroing has ended that is in flight, or the flush has not
+ * that births wait for.  A slow commit is not the tier's fault and does not count.
  */
 static bool births_hang(const struct tier *t)
 {
-	if (t->nr_births >= MAX_BIRTHS)
-		return ktime_get_ns() - t->landing->ended_ns > TIER_STALL_NS;
+	if (t->landing->in_flight &&
+	    time_after(jiffies, t->landing->progress + nsecs_to_jiffies(TIER_STALL_NS)))
+		return true;
 	return !may_begin(t) && __tier_flush_hangs(t);
 }
 
@@ -216,12 +199,6 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 	return NULL;
 }
 
-/* Whether a move or discard may free a place. */
-static bool room_may_come(struct tier_set *set)
-{
-	return set->nr_migrations || set->freeing;
-}
-
 static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 {
 	struct tier_birth *b;
@@ -249,145 +226,68 @@ void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word)
 		map_again(set, chunk, word);
 }
 
-static void begin_birth(struct tier_set *set, struct tier_birth *b)
+static void __sent(struct tier_landing *l)
 {
-	lockdep_assert_held(&set->lock);
-	list_add_tail(&b->list, &set->births->begun);
-	hash_add(set->births->hash, &b->hash, b->chunk);
-	if (!b->tier->nr_births++)
-		b->tier->landing->ended_ns = ktime_get_ns();
+	if (!l->in_flight++)
+		l->progress = jiffies;
 }
 
-static void end_birth(struct tier_set *set, struct tier_birth *b)
+static void __ended(struct tier_landing *l)
 {
-	lockdep_assert_held(&set->lock);
-	list_del(&b->list);
-	hash_del(&b->hash);
-	b->tier->nr_births--;
-	b->tier->landing->ended_ns = ktime_get_ns();
+	struct tier_set *set = l->tier->set;
+
+	l->in_flight--;
+	l->progress = jiffies;
+	/* The next first writes may have their turn. */
+	if (!bio_list_empty(&l->crowded))
+		queue_work(set->wq, &set->io_work);
 }
 
-static bool covers_chunk(struct tier_set *set, struct bio *bio)
+static bool nothing_covered(const struct tier_birth *b)
 {
-	return bio_op(bio) == REQ_OP_WRITE &&
-	       bio_sectors(bio) == set->chunk_sectors;
+	return b->uncovered == b->set->chunk_sectors;
 }
 
-static void write_birth(struct tier_set *set, struct tier_birth *b)
+static void cover(struct tier_birth *b, u32 first, u32 end)
 {
-	if (b->whole) {
-		b->fua = b->whole->bi_opf & REQ_FUA;
-		tier_bio_io(b->whole)->iter = b->whole->bi_iter;
-		tier_hook_bio(b->whole, whole_endio, b);
-		tier_submit_to(set, b->whole, b->tier, b->place);
-	} else if (set->skip_zeroing && !b->for_zeroes) {
-		birth_written(b, BLK_STS_OK);
-	} else {
-		zero_birth(b);
+	u32 from, to = first;
+
+	/* Only a write of the whole chunk begins without bits. */
+	if (!b->covered) {
+		b->uncovered = 0;
+		return;
+	}
+	while ((from = find_next_zero_bit(b->covered, end, to)) < end) {
+		to = find_next_bit(b->covered, end, from);
+		bitmap_set(b->covered, from, to - from);
+		b->uncovered -= to - from;
 	}
 }
 
-enum tier_first_write tier_first_write(struct tier_set *set, struct bio *bio)
+/* ---- the chunk becomes whole, or does not ---- */
+
+/* The birth is no longer completing: tells those who waited for that. */
+static void __end_completing(struct tier_birth *b, blk_status_t status, struct aftermath *a)
 {
-	u32 chunk = tier_bio_chunk(set, bio);
-	struct tier_birth *b;
-	struct tier *t;
-	u64 place;
+	struct tier_landing *l = b->tier->landing;
+	struct tier_birth_wait *wait, *next;
+	struct tier_birth *first;
+	u64 done;
 
-	spin_lock_irq(&set->lock);
-	if ((set->map[chunk] & TIER_ENTRY_MAPPED) || tier_set_frozen(set)) {
-		/*
-		 * A discard has been undone, or a commit has failed.  After a failed commit
-		 * a free place may hold data of a chunk that is not decided.
-		 */
-		spin_unlock_irq(&set->lock);
-		return TIER_NOT_FIRST;
+	first = list_first_entry_or_null(&l->completing, struct tier_birth, list);
+	done = first ? first->seq - 1 : l->last_seq;
+	list_for_each_entry_safe(wait, next, &l->waiting, list) {
+		if (status && wait->upto >= b->seq)
+			wait->status = status;
+		if (wait->upto <= done)
+			list_move_tail(&wait->list, &a->waiters);
 	}
-	b = find_birth(set, chunk);
-	if (b) {
-		bio_list_add(&b->bios, bio);
-		spin_unlock_irq(&set->lock);
-		return TIER_FIRST_TAKEN;
+	if (!first && l->commit) {
+		l->commit = false;
+		__tier_flush_new(b->tier);
 	}
-	b = mempool_alloc(&set->births->pool, GFP_NOWAIT);
-	if (!b) {
-		bio_list_add(&set->deferred, bio);
-		spin_unlock_irq(&set->lock);
-		return TIER_FIRST_NO_MEMORY;
-	}
-	t = landing_tier(set, chunk, &place);
-	if (!t) {
-		bool starved = room_may_come(set);
-
-		mempool_free(b, &set->births->pool);
-		if (starved)
-			bio_list_add(&set->starved, bio);
-		spin_unlock_irq(&set->lock);
-		if (!starved) {
-			bio->bi_status = BLK_STS_NOSPC;
-			bio_endio(bio);
-		}
-		return TIER_FIRST_TAKEN;
-	}
-	if (place == TIER_NO_PLACE) {
-		mempool_free(b, &set->births->pool);
-		bio_list_add(&t->landing->crowded, bio);
-		set->crowded = true;
-		spin_unlock_irq(&set->lock);
-		tier_watch_stalls(set);
-		return TIER_FIRST_TAKEN;
-	}
-	memset(b, 0, sizeof(*b));
-	b->set = set;
-	b->chunk = chunk;
-	b->tier = t;
-	b->place = place;
-	if (covers_chunk(set, bio))
-		b->whole = bio;
-	else
-		bio_list_add(&b->bios, bio);
-	begin_birth(set, b);
-	spin_unlock_irq(&set->lock);
-	write_birth(set, b);
-	return TIER_FIRST_TAKEN;
-}
-
-int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
-{
-	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	struct tier_birth *b;
-	int r = 0;
-
-	b = mempool_alloc(&set->births->pool, GFP_NOWAIT);
-	if (!b)
-		return -ENOMEM;
-	memset(b, 0, sizeof(*b));
-	b->set = set;
-	b->chunk = chunk;
-	b->tier = t;
-	b->place = place;
-	b->for_zeroes = true;
-	bio_list_init(&b->bios);
-
-	spin_lock_irq(&set->lock);
-	if (set->map[chunk] & TIER_ENTRY_MAPPED)
-		r = -ENOENT;
-	else if (!tier_open(t))
-		r = -ENXIO;
-	else if (!set->running || tier_set_frozen(set) || t->nr_births >= depth ||
-		 !may_begin(t) || find_birth(set, chunk))
-		r = -EAGAIN;
-	else if (!tier_alloc_exactly(t, place))
-		r = -ENOSPC;
-	else
-		begin_birth(set, b);
-	spin_unlock_irq(&set->lock);
-
-	if (r)
-		mempool_free(b, &set->births->pool);
-	else
-		write_birth(set, b);
-	return r;
+	/* With the lock held: a quiet set may be freed. */
+	wake_up(&b->set->idle_wait);
 }
 
 static void birth_committed(struct tier_set *set, struct tier_op *op, bool committed)
@@ -417,14 +317,642 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 	spin_unlock_irq(&set->lock);
 }
 
+static void __forget(struct tier_birth *b)
+{
+	struct tier *t = b->tier;
+
+	hash_del(&b->hash);
+	list_del(&b->list);
+	t->nr_births--;
+	kfree(b->covered);
+	b->covered = NULL;
+}
+
+static noinline void __birth_whole(struct tier_birth *b, struct aftermath *a)
+{
+	struct tier_set *set = b->set;
+	struct tier *t = b->tier;
+
+	__forget(b);
+	__tier_change_word(set, b->chunk, TIER_WORD_HELD, 0);
+	__tier_defer_bios(set, &b->held);
+	__tier_flush_then_commit(t, &b->op);
+	/* So that the next first writes need not wait for the timer. */
+	if (!(++t->landing->nr_uncommitted % (MAX_UNCOMMITTED / 2)))
+		__tier_flush_new(t);
+	__tier_flush_births(t, &b->fua);
+	if (b->seq)
+		__end_completing(b, BLK_STS_OK, a);
+	if (set->home)
+		tier_kick_mover(set);
+}
+
+/* As if the write had never been sent. */
+static void restore(struct bio *bio)
+{
+	struct tier_io *io = tier_bio_io(bio);
+
+	bio->bi_iter = io->iter;
+	bio->bi_status = BLK_STS_OK;
+	/* A device that split the bio has counted it down to 0. */
+	atomic_set(&bio->__bi_remaining, 1);
+	if (io->fua)
+		bio->bi_opf |= REQ_FUA;
+}
+
+/* The tier took no data.  Another tier may: the chunk is unmapped again. */
+static noinline void __birth_undone(struct tier_birth *b, struct aftermath *a)
+{
+	struct tier_set *set = b->set;
+	struct bio *bio;
+
+	__forget(b);
+	__tier_free_place(b->tier, b->place);
+	set->mapped--;
+	WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & TIER_WORD_PIN_MASK);
+	if (b->before) {
+		/* Zeroes may have been acknowledged while the chunk was unmapped. */
+		map_again(set, b->chunk, b->before);
+		__tier_flush_lose(set);
+	}
+	bio_list_for_each(bio, &b->retry)
+		restore(bio);
+	bio_list_merge(&b->held, &b->retry);
+	__tier_defer_bios(set, &b->held);
+	/* Discards that waited for the commit of this chunk. */
+	__tier_defer_bios(set, &set->undecided);
+	__tier_wake_starved(set);
+	if (b->seq)
+		__end_completing(b, BLK_STS_OK, a);
+	mempool_free(b, &set->births->pool);
+}
+
+/*
+ * The rest of the chunk could not be zeroed.  What was written can be read and written again,
+ * but does not become durable: FLUSHes fail until zeroing or writes cover the rest.
+ */
+static void __stay_partial(struct tier_birth *b, blk_status_t status, struct aftermath *a)
+{
+	struct bio_list held = b->held;
+	struct tier_set *set = b->set;
+	struct bio *bio;
+
+	b->completing = false;
+	b->zero_failed = true;
+	b->touched = jiffies;
+	list_move_tail(&b->list, &b->tier->landing->partial);
+	a->status = status;
+	bio_list_init(&b->held);
+	while ((bio = bio_list_pop(&held)))
+		bio_list_add(bio_op(bio) == REQ_OP_DISCARD ? &a->failed : &b->held, bio);
+	__tier_defer_bios(set, &b->held);
+	bio_list_merge(&a->failed, &b->fua);
+	bio_list_init(&b->fua);
+	__tier_take_undecided(b->tier, &a->failed);
+	__end_completing(b, status, a);
+	b->seq = 0;
+}
+
+/* No write is in flight any more: zeroes the rest. */
+static void __zero(struct tier_birth *b)
+{
+	struct tier_landing *l = b->tier->landing;
+
+	b->zeroing = true;
+	__sent(l);
+	/* With the lock held: the birth, and then its tier, may be freed at once. */
+	llist_add(&b->to_zero, &l->to_zero);
+	queue_work(b->set->wq, &l->zero_work);
+}
+
+/* What follows once no write is in flight. */
+static void __settle(struct tier_birth *b, struct aftermath *a)
+{
+	lockdep_assert_held(&b->set->lock);
+	if (b->writers || b->zeroing)
+		return;
+	if (b->failed && nothing_covered(b)) {
+		__birth_undone(b, a);
+		return;
+	}
+	b->failed = false;
+	bio_list_merge(&a->failed, &b->retry);
+	bio_list_init(&b->retry);
+	if (!b->uncovered)
+		__birth_whole(b, a);
+	else if (b->completing)
+		__zero(b);
+}
+
+/*
+ * Lists the birth where it belongs.  A FLUSH does not wait for a chunk of which no write has
+ * succeeded: its tier may hang.
+ */
+static void __enlist(struct tier_birth *b)
+{
+	struct tier_landing *l = b->tier->landing;
+
+	if (!b->completing) {
+		list_move_tail(&b->list, &l->partial);
+	} else if (!b->seq) {
+		b->seq = ++l->last_seq;
+		list_move_tail(&b->list, &l->completing);
+	}
+}
+
+/* The chunk is wanted whole; __settle() or the caller zeroes the rest. */
+static void __want_whole(struct tier_birth *b)
+{
+	b->completing = true;
+	if (!b->writers || !nothing_covered(b))
+		__enlist(b);
+}
+
+static void __complete(struct tier_birth *b)
+{
+	if (b->completing)
+		return;
+	__want_whole(b);
+	if (!b->writers)
+		__zero(b);
+}
+
+static void __complete_all(struct tier *t)
+{
+	struct tier_birth *b, *next;
+
+	list_for_each_entry_safe(b, next, &t->landing->partial, list)
+		__complete(b);
+}
+
+bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait)
+{
+	struct tier_landing *l = t->landing;
+
+	lockdep_assert_held(&t->set->lock);
+	__complete_all(t);
+	if (list_empty(&l->completing))
+		return false;
+	wait->upto = l->last_seq;
+	wait->status = BLK_STS_OK;
+	list_add_tail(&wait->list, &l->waiting);
+	return true;
+}
+
+bool __tier_births_completing(struct tier *t)
+{
+	return !list_empty(&t->landing->completing);
+}
+
+/*
+ * Half of the partial chunks that a tier may have are in use: the one that was not written
+ * for the longest time makes room, so that first writes need not wait for that.
+ */
+static void __make_room(struct tier *t)
+{
+	struct tier_landing *l = t->landing;
+
+	if (t->nr_births > max_partial(t->set) / 2 && !list_empty(&l->partial))
+		__complete(list_first_entry(&l->partial, struct tier_birth, list));
+}
+
+/* ---- zeroes ---- */
+
+static noinline void birth_zeroed(struct tier_birth *b, blk_status_t status)
+{
+	struct tier_set *set = b->set;
+	struct aftermath a;
+	unsigned long flags;
+
+	init_aftermath(&a);
+	tier_mark_unflushed(b->tier);
+	/* Whatever status the device gave, it does not take plain writes. */
+	if (status)
+		tier_note_error(b->tier, true, BLK_STS_IOERR);
+	spin_lock_irqsave(&set->lock, flags);
+	b->zeroing = false;
+	__ended(b->tier->landing);
+	if (!status) {
+		b->uncovered = 0;
+		__birth_whole(b, &a);
+	} else if (nothing_covered(b)) {
+		__birth_undone(b, &a);
+	} else {
+		__stay_partial(b, status, &a);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	run_aftermath(&a);
+}
+
+static void zero_endio(struct bio *bio)
+{
+	struct tier_birth *b = bio->bi_private;
+	blk_status_t status = bio->bi_status;
+	struct tier_set *set = b->set;
+	unsigned long flags;
+
+	bio_put(bio);
+	if (!status || !b->by_command) {
+		birth_zeroed(b, status);
+		return;
+	}
+	spin_lock_irqsave(&set->lock, flags);
+	__ended(b->tier->landing);
+	__zero(b);
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+/*
+ * Zeroes what no write has covered.  A device that fails WRITE ZEROES may take zeroes as data
+ * even though it still offers the command.  A dm device does so if the device below it turned
+ * out not to know the command.
+ */
+static noinline void zero_rest(struct tier_birth *b)
+{
+	u32 size = b->set->chunk_sectors, from, to = 0;
+	sector_t place = tier_place_sector(b->set, b->place);
+	struct block_device *bdev = b->tier->bdev;
+	bool again = b->by_command;
+	struct bio *bio = NULL;
+	int r = 0;
+
+	b->by_command = bdev_write_zeroes_sectors(bdev);
+	while (!r && to < size) {
+		from = b->covered ? find_next_zero_bit(b->covered, size, to) : to;
+		to = b->covered ? find_next_bit(b->covered, size, from) : size;
+		if (from == size || (b->set->skip_zeroing && !b->for_zeroes))
+			break;
+		if (again)
+			r = blkdev_issue_zeroout(bdev, place + from, to - from, GFP_NOIO, 0);
+		else
+			r = __blkdev_issue_zeroout(bdev, place + from, to - from, GFP_NOIO, &bio, 0);
+	}
+	if (bio) {
+		if (r)
+			bio->bi_status = errno_to_blk_status(r);
+		bio->bi_private = b;
+		bio->bi_end_io = zero_endio;
+		submit_bio(bio);
+	} else {
+		birth_zeroed(b, errno_to_blk_status(r));
+	}
+}
+
+/*
+ * Each tier has a work that zeroes: zeroing may wait for memory that a hanging tier holds, and
+ * births on the other tiers must not wait for that.
+ */
+static void do_zero(struct work_struct *work)
+{
+	struct tier_landing *l = container_of(work, struct tier_landing, zero_work);
+	struct llist_node *list = llist_reverse_order(llist_del_all(&l->to_zero));
+	struct tier_birth *b, *next;
+
+	llist_for_each_entry_safe(b, next, list, to_zero)
+		zero_rest(b);
+}
+
+/* ---- I/O to partial chunks ---- */
+
+/* A guarded write has ended.  True: the bio was kept. */
+static bool write_ended(struct tier_set *set, struct tier_guard *guard, struct bio *bio,
+			blk_status_t status)
+{
+	struct tier_birth *b = container_of(guard, struct tier_birth, guard);
+	struct tier_io *io = tier_bio_io(bio);
+	struct tier *t = b->tier;
+	struct aftermath a;
+	unsigned long flags;
+	bool kept = false;
+
+	init_aftermath(&a);
+	spin_lock_irqsave(&set->lock, flags);
+	b->writers--;
+	__ended(t->landing);
+	if (!status) {
+		cover(b, io->first_sector, io->end_sector);
+		b->touched = jiffies;
+		__enlist(b);
+		if (io->fua)
+			bio_list_add(&b->fua, bio);
+		kept = io->fua;
+		if (io->fua || time_after(jiffies, b->begun + MAX_AGE))
+			__want_whole(b);
+	} else {
+		b->failed = true;
+		/* Unless the write itself is invalid, another tier may take it. */
+		kept = nothing_covered(b) && bio_op(bio) == REQ_OP_WRITE &&
+		       status != BLK_STS_INVAL && status != BLK_STS_AGAIN;
+		if (kept) {
+			bio->bi_status = status;
+			tier_put_aside(&b->retry, bio);
+			/* Whatever status the device gave, it does not take plain writes. */
+			if (!test_bit(TIER_FLAG_WRITE_FAILED, &t->flags))
+				tier_note_error(t, true, BLK_STS_IOERR);
+		}
+	}
+	__settle(b, &a);
+	if (!bio_list_empty(&t->landing->crowded))
+		__make_room(t);
+	spin_unlock_irqrestore(&set->lock, flags);
+	run_aftermath(&a);
+	return kept;
+}
+
+/* Whether a write may go on now; it is guarded if it covers sectors, or is to be durable. */
+static bool __admit_write(struct tier_birth *b, struct bio *bio, struct tier_io *io)
+{
+	u32 size = b->set->chunk_sectors;
+	u32 first = bio->bi_iter.bi_sector & (size - 1);
+	u32 end = first + bio_sectors(bio);
+	bool fua = bio->bi_opf & REQ_FUA, covered;
+
+	covered = b->covered && find_next_zero_bit(b->covered, end, first) >= end;
+	if (bio_op(bio) == REQ_OP_DISCARD || (!b->covered && end - first < size) ||
+	    (b->completing && (!covered || fua)))
+		return false;
+	if (covered && !fua)
+		return true;
+	b->writers++;
+	__sent(b->tier->landing);
+	io->guard = &b->guard;
+	io->first_sector = first;
+	io->end_sector = end;
+	io->iter = bio->bi_iter;
+	io->fua = fua;
+	return true;
+}
+
+/* Sends a write to the chunk's place, or has it wait until the chunk is whole; unlocks. */
+static enum tier_route write_partial(struct tier_birth *b, struct bio *bio, struct tier_io *io,
+				     unsigned long flags)
+{
+	struct tier_set *set = b->set;
+	u64 word = set->map[b->chunk];
+	bool again;
+
+	if (__admit_write(b, bio, io)) {
+		io->srcu_idx = tier_srcu_enter(&b->tier->readers);
+		spin_unlock_irqrestore(&set->lock, flags);
+		return tier_map_entered(set, bio, io, word);
+	}
+	again = tier_wants_again(set, bio);
+	if (!again)
+		tier_put_aside(&b->held, bio);
+	__complete(b);
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (again)
+		bio_wouldblock_error(bio);
+	return TIER_ENDED;
+}
+
+/* The part of a read that was written comes from the tier, the rest is zeroes. */
+static enum tier_route read_partial(struct tier_birth *b, struct bio *bio, struct tier_io *io,
+				    unsigned long flags)
+{
+	struct tier_set *set = b->set;
+	u32 first = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+	u32 nr = bio_sectors(bio), end = first + nr, to = end;
+	bool covered = b->covered ? test_bit(first, b->covered) : !b->uncovered;
+	u64 word = set->map[b->chunk];
+
+	if (b->covered)
+		to = covered ? find_next_zero_bit(b->covered, end, first) :
+			       find_next_bit(b->covered, end, first);
+	if (covered)
+		io->srcu_idx = tier_srcu_enter(&b->tier->readers);
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (to < end)
+		dm_accept_partial_bio(bio, to - first);
+	if (covered)
+		return tier_map_entered(set, bio, io, word);
+	zero_fill_bio(bio);
+	bio_endio(bio);
+	return TIER_ENDED;
+}
+
+enum tier_route tier_map_partial(struct tier_set *set, struct bio *bio, struct tier_io *io)
+{
+	struct tier_birth *b;
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	b = find_birth(set, tier_bio_chunk(set, bio));
+	if (b && op_is_write(bio_op(bio)))
+		return write_partial(b, bio, io, flags);
+	if (b)
+		return read_partial(b, bio, io, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
+	return TIER_AGAIN;
+}
+
+/* ---- begin ---- */
+
+static struct tier_birth *alloc_birth(struct tier_set *set, u32 chunk)
+{
+	struct tier_birth *b = mempool_alloc(&set->births->pool, GFP_NOWAIT);
+
+	if (!b)
+		return NULL;
+	memset(b, 0, sizeof(*b));
+	b->guard.write_ended = write_ended;
+	b->set = set;
+	b->chunk = chunk;
+	b->uncovered = set->chunk_sectors;
+	bio_list_init(&b->held);
+	bio_list_init(&b->fua);
+	bio_list_init(&b->retry);
+	return b;
+}
+
+static noinline void __birth_begun(struct tier_birth *b, struct tier *t, u64 place)
+{
+	struct tier_set *set = b->set;
+	unsigned int pin;
+
+	lockdep_assert_held(&set->lock);
+	b->tier = t;
+	b->place = place;
+	b->begun = jiffies;
+	b->touched = jiffies;
+	b->op.chunk = b->chunk;
+	b->op.entry = tier_word(place, t->rec.id);
+	b->op.done = birth_committed;
+	list_add_tail(&b->list, &t->landing->begun);
+	hash_add(set->births->hash, &b->hash, b->chunk);
+	t->nr_births++;
+	__tier_publish(set, b->chunk, b->op.entry | TIER_WORD_NEW | TIER_WORD_HELD |
+		       tier_reason_bits(TIER_REASON_FIRST_WRITE));
+	pin = tier_word_pin(set->map[b->chunk]);
+	if (pin && pin - 1 != t->rec.id)
+		__tier_mark_astray(set);
+	set->mapped++;
+	tier_forget_copy_failed(set, b->chunk);
+	__tier_arm_commit_timer(set);
+}
+
+/* Starts the commit of chunks that are whole now, or on their way to that. */
+static void __commit_births(struct tier *t)
+{
+	t->landing->commit = !list_empty(&t->landing->completing);
+	__tier_flush_new(t);
+}
+
+enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct tier_io *io)
+{
+	u32 chunk = tier_bio_chunk(set, bio);
+	bool again = tier_wants_again(set, bio);
+	struct bio_list *waits = NULL;
+	unsigned long flags;
+	struct tier_birth *b;
+	struct tier *t;
+	u64 place;
+
+	spin_lock_irqsave(&set->lock, flags);
+	if ((set->map[chunk] & TIER_ENTRY_MAPPED) || tier_set_frozen(set)) {
+		/*
+		 * The chunk was mapped meanwhile, or a commit has failed.  After a failed commit
+		 * a free place may hold data of a chunk that is not decided.
+		 */
+		spin_unlock_irqrestore(&set->lock, flags);
+		return TIER_AGAIN;
+	}
+	b = alloc_birth(set, chunk);
+	t = b ? landing_tier(set, chunk, &place) : NULL;
+	if (b && t && place != TIER_NO_PLACE) {
+		if (bio_sectors(bio) < set->chunk_sectors)
+			b->covered = bitmap_zalloc(set->chunk_sectors, GFP_NOWAIT | __GFP_NOWARN);
+		__birth_begun(b, t, place);
+		__make_room(t);
+		return write_partial(b, bio, io, flags);
+	}
+	if (!b) {
+		/* The commit of births frees memory, but their tier may hang. */
+		waits = &set->deferred;
+	} else if (t) {
+		waits = &t->landing->crowded;
+		set->crowded = true;
+		__make_room(t);
+		__commit_births(t);
+	} else if (set->nr_migrations || set->freeing) {
+		/* A move or discard may free a place. */
+		waits = &set->starved;
+	}
+	if (waits && !again)
+		tier_put_aside(waits, bio);
+	if (b)
+		mempool_free(b, &set->births->pool);
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (!b)
+		tier_commit_births(set);
+	if (waits)
+		tier_watch_stalls(set);
+	if (!waits || again) {
+		bio->bi_status = waits ? BLK_STS_AGAIN : BLK_STS_NOSPC;
+		bio_endio(bio);
+	}
+	return TIER_ENDED;
+}
+
+int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
+{
+	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
+	struct tier_birth *b = alloc_birth(set, chunk);
+	int r = 0;
+
+	if (!b)
+		return -ENOMEM;
+	b->for_zeroes = true;
+
+	spin_lock_irq(&set->lock);
+	if (set->map[chunk] & TIER_ENTRY_MAPPED)
+		r = -ENOENT;
+	else if (!tier_open(t))
+		r = -ENXIO;
+	else if (!set->running || tier_set_frozen(set) || t->landing->in_flight >= depth ||
+		 !may_begin(t))
+		r = -EAGAIN;
+	else if (!tier_alloc_exactly(t, place))
+		r = -ENOSPC;
+	if (r) {
+		mempool_free(b, &set->births->pool);
+	} else {
+		__birth_begun(b, t, place);
+		__complete(b);
+	}
+	spin_unlock_irq(&set->lock);
+	return r;
+}
+
+/* ---- commit ---- */
+
+void __tier_commit_chunk(struct tier_set *set, struct tier *t, u32 chunk)
+{
+	struct tier_birth *b = find_birth(set, chunk);
+
+	if (b) {
+		__complete(b);
+		t->landing->commit = true;
+	} else {
+		__tier_flush_new(t);
+	}
+}
+
+void tier_commit_births(struct tier_set *set)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&set->lock, flags);
+	for (i = 0; i < set->nr_tiers; i++) {
+		__complete_all(set->tiers[i]);
+		__commit_births(set->tiers[i]);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+}
+
+/* Chunks that nobody has written for a while become whole, and whole ones are committed. */
+static void do_commit_timer(struct work_struct *work)
+{
+	struct tier_set *set = container_of(work, struct tier_set, commit_timer.work);
+	struct tier_birth *b, *next;
+	unsigned int i;
+
+	spin_lock_irq(&set->lock);
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		list_for_each_entry_safe(b, next, &t->landing->partial, list) {
+			if (time_before(jiffies, b->touched + IDLE_TIME))
+				break;
+			/* A FLUSH tries again what could not be zeroed, or this after admit. */
+			if (!b->zero_failed || !test_bit(TIER_FLAG_WRITE_FAILED, &t->flags))
+				__complete(b);
+		}
+		__commit_births(t);
+	}
+	/* The resume arms the timer again; a suspend waits for the bios that wait. */
+	if ((set->running || set->crowded || !bio_list_empty(&set->undecided)) &&
+	    tier_births_unflushed(set))
+		__tier_arm_commit_timer(set);
+	spin_unlock_irq(&set->lock);
+}
+
 /* A program that keeps the set open hears of the loss by the next FLUSH. */
 void tier_drop_births(struct tier *t)
 {
 	struct tier_set *set = t->set;
+	struct tier_birth *b, *b_next;
 	struct tier_op *op, *next;
-	struct tier_birth *b;
 	LIST_HEAD(ops);
 
+	list_splice_init(&t->landing->begun, &t->landing->partial);
+	list_for_each_entry_safe(b, b_next, &t->landing->partial, list) {
+		if (!nothing_covered(b))
+			__tier_flush_lose(set);
+		__forget(b);
+		mempool_free(b, &set->births->pool);
+	}
 	tier_give_up_births(t, &ops);
 	tier_give_up_ops(set, &ops);
 	if (!list_empty(&ops))
@@ -433,101 +961,6 @@ void tier_drop_births(struct tier *t)
 		b = container_of(op, struct tier_birth, op);
 		b->tier->landing->nr_uncommitted--;
 		mempool_free(b, &set->births->pool);
-	}
-}
-
-/* The tier did not take the data.  Another tier may, unless the write itself is invalid. */
-static void birth_failed(struct tier_set *set, struct tier_birth *b)
-{
-	struct bio *bio = b->whole;
-	bool invalid = bio && b->status == BLK_STS_INVAL;
-
-	/* Whatever status the device gave, it does not take plain writes. */
-	if (!invalid)
-		tier_note_error(b->tier, true, BLK_STS_IOERR);
-	if (bio) {
-		bio->bi_iter = tier_bio_io(bio)->iter;
-		bio->bi_status = invalid ? b->status : BLK_STS_OK;
-		/* A device that split the bio has counted it down to 0. */
-		atomic_set(&bio->__bi_remaining, 1);
-		if (b->fua)
-			bio->bi_opf |= REQ_FUA;
-	}
-	spin_lock_irq(&set->lock);
-	end_birth(set, b);
-	__tier_free_place(b->tier, b->place);
-	if (b->before) {
-		/* Zeroes may have been acknowledged while the chunk was unmapped. */
-		map_again(set, b->chunk, b->before);
-		__tier_flush_lose(set);
-	}
-	__tier_wake_starved(set);
-	if (bio && !invalid)
-		bio_list_add(&set->deferred, bio);
-	bio_list_merge(&set->deferred, &b->bios);
-	spin_unlock_irq(&set->lock);
-	mempool_free(b, &set->births->pool);
-	queue_work(set->wq, &set->io_work);
-	if (invalid)
-		bio_endio(bio);
-}
-
-static void birth_succeeded(struct tier_set *set, struct tier_birth *b)
-{
-	struct bio_list bios = b->bios;
-	struct bio *whole = b->whole;
-	struct tier *t = b->tier;
-	bool fua = b->fua;
-	unsigned int pin;
-	bool strays;
-
-	tier_mark_unflushed(t);
-	b->op.chunk = b->chunk;
-	b->op.entry = tier_word(b->place, t->rec.id);
-	b->op.done = birth_committed;
-
-	spin_lock_irq(&set->lock);
-	__tier_publish(set, b->chunk, b->op.entry | TIER_WORD_NEW |
-		       tier_reason_bits(TIER_REASON_FIRST_WRITE));
-	pin = tier_word_pin(set->map[b->chunk]);
-	strays = pin && pin - 1 != t->rec.id;
-	set->mapped++;
-	tier_forget_copy_failed(set, b->chunk);
-	end_birth(set, b);
-	__tier_flush_then_commit(t, &b->op);
-	/* So that the next first writes need not wait for the timer. */
-	if (!(++t->landing->nr_uncommitted % (MAX_UNCOMMITTED / 2)))
-		queue_work(set->wq, &t->flush_work);
-	/* The chunk is mapped, and this very run of the io work looks them up. */
-	__tier_defer_bios(set, &bios);
-	spin_unlock_irq(&set->lock);
-
-	/* From here on the commit may free b. */
-	if (strays)
-		tier_mark_astray(set);
-	tier_arm_commit_timer(set);
-	if (strays || READ_ONCE(set->home))
-		tier_kick_mover(set);
-	if (fua)
-		tier_flush_births(t, whole);
-	else if (whole)
-		bio_endio(whole);
-}
-
-void tier_bring_up_births(struct tier_set *set)
-{
-	struct tier_birth *b;
-
-	for (;;) {
-		spin_lock_irq(&set->lock);
-		b = list_first_entry_or_null(&set->births->born, struct tier_birth, list);
-		spin_unlock_irq(&set->lock);
-		if (!b)
-			return;
-		if (b->status)
-			birth_failed(set, b);
-		else
-			birth_succeeded(set, b);
 	}
 }
 
@@ -543,7 +976,7 @@ bool tier_release_crowded(struct tier_set *set)
 		if (bio_list_empty(&t->landing->crowded))
 			continue;
 		crowded = true;
-		if (births_hang(t))
+		if (births_hang(t) || !tier_open(t))
 			__tier_defer_bios(set, &t->landing->crowded);
 	}
 	spin_unlock_irq(&set->lock);
@@ -561,7 +994,7 @@ struct bio *tier_next_crowded(struct tier_set *set)
 		struct tier *t = set->tiers[i];
 
 		/* In a frozen set no birth begins, and the writes have to fail. */
-		if (may_begin(t) || tier_set_frozen(set))
+		if (may_begin(t) || tier_set_frozen(set) || !tier_open(t))
 			bio = bio_list_pop(&t->landing->crowded);
 		crowded |= !bio_list_empty(&t->landing->crowded);
 	}
@@ -574,6 +1007,10 @@ struct bio *tier_next_crowded(struct tier_set *set)
 static void init_tier(struct tier *t)
 {
 	t->landing->tier = t;
+	INIT_LIST_HEAD(&t->landing->begun);
+	INIT_LIST_HEAD(&t->landing->partial);
+	INIT_LIST_HEAD(&t->landing->completing);
+	INIT_LIST_HEAD(&t->landing->waiting);
 	bio_list_init(&t->landing->crowded);
 	init_llist_head(&t->landing->to_zero);
 	INIT_WORK(&t->landing->zero_work, do_zero);
@@ -586,9 +1023,8 @@ static void release_tier(struct tier *t)
 
 static int init(struct tier_set *set)
 {
-	INIT_LIST_HEAD(&set->births->begun);
-	INIT_LIST_HEAD(&set->births->born);
 	hash_init(set->births->hash);
+	INIT_DELAYED_WORK(&set->commit_timer, do_commit_timer);
 	return mempool_init_kmalloc_pool(&set->births->pool, MIN_BIRTHS,
 					 sizeof(struct tier_birth));
 }

@@ -3,27 +3,41 @@
 #ifndef DM_TIER_BIRTH_H
 #define DM_TIER_BIRTH_H
 
-#include "core.h"
+#include "map.h"
 
 extern const struct tier_set_room tier_birth_room;
 extern const struct tier_room tier_landing_room;
 
-enum tier_first_write {
-	TIER_FIRST_TAKEN,
-	TIER_NOT_FIRST,		/* it finds its way by the map */
-	TIER_FIRST_NO_MEMORY,	/* it was deferred, to be tried again once there is some */
+/*
+ * A write of an unmapped chunk.  TIER_ENDED: it was completed or put aside; TIER_AGAIN: it
+ * finds its way by the map.  Any context of a map function, and the io work.
+ */
+enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct tier_io *io);
+/*
+ * I/O of a chunk that is not whole yet; likewise.  May cut a read short, for which the bio has
+ * to come from the map function.
+ */
+enum tier_route tier_map_partial(struct tier_set *set, struct bio *bio, struct tier_io *io);
+
+/* Waits until chunks are whole; fn: any context, without a lock.  status: zeroing failed. */
+struct tier_birth_wait {
+	struct list_head list;
+	u64 upto;
+	blk_status_t status;
+	void (*fn)(struct tier_birth_wait *wait, blk_status_t status);
 };
 
 /*
- * A write of an unmapped chunk; the only caller is the io work.  It must not wait
- * for memory: the births that hold it end by way of the same work.
+ * Has what no write has covered zeroed in the chunks of a tier that are not whole yet.  True:
+ * there are some, and wait->fn is called when they are.
  */
-enum tier_first_write tier_first_write(struct tier_set *set, struct bio *bio);
-/*
- * Ends the births whose data is on the tier, of the io work: their writes are deferred, to
- * find their way by the map.
- */
-void tier_bring_up_births(struct tier_set *set);
+bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait);
+/* Whether chunks of a tier are being completed. */
+bool __tier_births_completing(struct tier *t);
+/* Completes, flushes and commits a new chunk of that tier, without waiting. */
+void __tier_commit_chunk(struct tier_set *set, struct tier *t, u32 chunk);
+/* Completes, flushes and commits all new chunks, without waiting.  Any context. */
+void tier_commit_births(struct tier_set *set);
 /* A first write that waited for its turn, and whose turn it is, or NULL. */
 struct bio *tier_next_crowded(struct tier_set *set);
 /* First writes that wait for a tier that hangs may find another one.  True if some wait. */

@@ -69,7 +69,7 @@ struct tier {
 
 	/* set->lock */
 	u64 used;			/* places taken */
-	unsigned int nr_births;		/* of these, by first writes under way */
+	unsigned int nr_births;		/* of these, by chunks that are not whole yet */
 	u32 room_seq;			/* counts events after which chunks may leave */
 	u32 stuck_seq;			/* room_seq when no chunk could leave; of the mover */
 
@@ -143,8 +143,9 @@ struct tier_set {
 
 	/* Works that any room may queue; idle_wait is woken when something has ended. */
 	struct workqueue_struct *wq;
-	struct work_struct io_work;	/* births that end, deferred bios */
+	struct work_struct io_work;	/* deferred bios, discards that end */
 	struct work_struct commit_work;
+	struct delayed_work commit_timer;	/* new chunks become whole and durable */
 	struct delayed_work mover_work;
 	struct work_struct event_work;
 	wait_queue_head_t idle_wait;	/* migrations, births, ops, flushes ended */
@@ -210,9 +211,13 @@ struct tier_room {
 
 struct tier_io;
 
-/* The guard of a chunk is told when a write to the chunk has ended; any context. */
+/*
+ * The guard of a chunk is told when a write to the chunk has ended; any context.  True: it
+ * keeps the bio, which is not completed now.
+ */
 struct tier_guard {
-	void (*write_ended)(struct tier_set *set, struct tier_guard *guard, struct tier_io *io);
+	bool (*write_ended)(struct tier_set *set, struct tier_guard *guard, struct bio *bio,
+			    blk_status_t status);
 };
 
 /* Waits until the first upto ops are decided; see __tier_wait_for_ops(). */
@@ -229,7 +234,15 @@ struct tier_io {
 	bool sampled;			/* its latency is measured */
 	bool discards_chunk;		/* a discard of the whole chunk */
 	struct tier_guard *guard;	/* of this write, or NULL */
-	u32 first_piece, last_piece;	/* that it writes */
+	union {
+		struct {
+			u32 first_piece, last_piece;	/* that it writes while a chunk moves */
+		};
+		struct {
+			u32 first_sector, end_sector;	/* that it writes of a partial chunk */
+		};
+	};
+	bool fua;			/* REQ_FUA as it came: a tier without a cache clears it */
 	u64 start_ns;
 	struct bvec_iter iter;		/* as it came, for another try */
 	bio_end_io_t *end_io;		/* saved while hooked */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * FLUSH bios gather in cycles: a cycle flushes every tier that was written,
- * waits for the commit if the mapping changed, and completes the bios that it
+ * FLUSH bios gather in cycles: a cycle waits until new chunks are whole, flushes
+ * every tier that was written, waits for the commit if the mapping changed, and completes the bios that it
  * started with.  A bio that comes while a cycle is under way is served by the
  * next one.
  */
@@ -9,11 +9,14 @@
 
 #include <linux/slab.h>
 
+#include "birth.h"
 #include "flush.h"
 
 struct cycle_wait {
+	struct tier_birth_wait births;
 	struct tier_flush_wait flush;
 	struct tier_cycle *cycle;
+	struct tier *tier;
 };
 
 struct tier_cycle {
@@ -27,7 +30,7 @@ struct tier_cycle {
 	struct bio_list batch;		/* for the cycle that runs */
 
 	/* Of the cycle that runs. */
-	atomic_t pending;		/* flushes in flight, plus one until all are sent */
+	atomic_t pending;		/* tiers to be flushed, plus one until all are known */
 	blk_status_t status;
 	struct cycle_wait wait[TIER_MAX_TIERS];	/* by rank */
 	struct tier_commit_wait commit;
@@ -125,6 +128,27 @@ static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status
 	put_cycle(c);
 }
 
+/* All chunks of a tier that were new when the cycle began are whole, or one cannot be. */
+static void cycle_births_whole(struct tier_birth_wait *wait, blk_status_t status)
+{
+	struct cycle_wait *w = container_of(wait, struct cycle_wait, births);
+	struct tier_set *set = w->cycle->set;
+	bool idle = false, wait_for_flush;
+	unsigned long flags;
+
+	if (status) {
+		cycle_tier_flushed(&w->flush, status);
+		return;
+	}
+	spin_lock_irqsave(&set->lock, flags);
+	wait_for_flush = __tier_flush_cover(w->tier, &w->flush, &idle);
+	if (idle)
+		queue_work(set->wq, &w->tier->flush_work);
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (!wait_for_flush)
+		put_cycle(w->cycle);
+}
+
 /* Not inlined, as the crash tests watch it begin. */
 static noinline void run_cycle(struct tier_cycle *c)
 {
@@ -139,7 +163,14 @@ static noinline void run_cycle(struct tier_cycle *c)
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
-		if (!tier_present(t) || !__tier_flush_cover(t, &c->wait[i].flush, &idle))
+		if (!tier_present(t))
+			continue;
+		c->wait[i].tier = t;
+		if (__tier_complete_births(t, &c->wait[i].births)) {
+			atomic_inc(&c->pending);
+			continue;
+		}
+		if (!__tier_flush_cover(t, &c->wait[i].flush, &idle))
 			continue;
 		atomic_inc(&c->pending);
 		/* Sending may block, so only the last flush is sent from here. */
@@ -217,6 +248,7 @@ static int init(struct tier_set *set)
 	c->commit.fn = cycle_committed;
 	for (i = 0; i < TIER_MAX_TIERS; i++) {
 		c->wait[i].cycle = c;
+		c->wait[i].births.fn = cycle_births_whole;
 		c->wait[i].flush.fn = cycle_tier_flushed;
 	}
 	return 0;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The io work: ends births and discards, and sends bios on their way that could not be
+ * The io work: ends discards, and sends bios on their way that could not be
  * mapped at once, or were held back.
  */
 #include "deferred.h"
 
 #include "birth.h"
 #include "discard.h"
-#include "flush.h"
 #include "kick.h"
 #include "migrate.h"
 
@@ -20,6 +19,7 @@ static int would_block(struct bio *bio)
 int tier_act(struct tier_set *set, struct bio *bio, struct tier_io *io, enum tier_route route)
 {
 	for (;; route = tier_map_bio(set, bio, io)) {
+act:
 		switch (route) {
 		case TIER_REMAPPED:
 			return DM_MAPIO_REMAPPED;
@@ -27,9 +27,14 @@ int tier_act(struct tier_set *set, struct bio *bio, struct tier_io *io, enum tie
 			return DM_MAPIO_KILL;
 		case TIER_ENDED:
 			return DM_MAPIO_SUBMITTED;
-		case TIER_DEFER:
-			return tier_wants_again(set, bio) ? would_block(bio) :
-							    tier_defer_bio(set, bio);
+		case TIER_AGAIN:
+			continue;
+		case TIER_FIRST:
+			route = tier_first_write(set, bio, io);
+			goto act;
+		case TIER_PARTIAL:
+			route = tier_map_partial(set, bio, io);
+			goto act;
 		case TIER_GUARD:
 			break;
 		}
@@ -76,16 +81,8 @@ static bool discard(struct tier_set *set, struct bio *bio)
 /* False if it has to wait for memory. */
 static bool do_bio(struct tier_set *set, struct bio *bio)
 {
-	u64 word = tier_get_word(set, tier_bio_chunk(set, bio));
-
 	if (tier_bio_io(bio)->discards_chunk)
 		return discard(set, bio);
-	if (!(word & TIER_ENTRY_MAPPED) && !tier_set_frozen(set) && bio_op(bio) == REQ_OP_WRITE) {
-		enum tier_first_write r = tier_first_write(set, bio);
-
-		if (r != TIER_NOT_FIRST)
-			return r != TIER_FIRST_NO_MEMORY;
-	}
 	remap(set, bio);
 	return true;
 }
@@ -101,9 +98,8 @@ static void do_deferred(struct tier_set *set)
 	bio_list_init(&set->deferred);
 	spin_unlock_irq(&set->lock);
 
-	/* Births end in this work only, so it always comes by here afterwards. */
-	while (memory && (bio = tier_next_crowded(set)))
-		memory = do_bio(set, bio);
+	while ((bio = tier_next_crowded(set)))
+		remap(set, bio);
 	/* Some of them need no memory. */
 	while ((bio = bio_list_pop(&bios)))
 		memory &= do_bio(set, bio);
@@ -118,7 +114,6 @@ static void do_io(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, io_work);
 
-	tier_bring_up_births(set);
 	tier_pass_down_unmapped(set);
 	do_deferred(set);
 	wake_up(&set->idle_wait);

@@ -139,8 +139,8 @@ enum tier_discard tier_discard_chunk(struct tier_set *set, struct bio *bio)
 	if (word & TIER_WORD_NEW) {
 		/* The birth has to be committed before the chunk can be unmapped. */
 		bio_list_add(&set->undecided, bio);
+		__tier_commit_chunk(set, t, chunk);
 		spin_unlock_irq(&set->lock);
-		tier_commit_births(set);
 		return TIER_DISCARD_TAKEN;
 	}
 	if (word & (TIER_WORD_MOVING | TIER_WORD_HELD)) {

@@ -11,8 +11,7 @@
 #include <linux/slab.h>
 
 #include "health.h"
-
-#define COMMIT_TIMER_MS	1000
+#include "kick.h"
 
 /* Of one tier; set->lock. */
 struct tier_flusher {
@@ -34,10 +33,7 @@ struct tier_flusher {
 };
 
 struct tier_flushes {
-	struct tier_set *set;
 	bool lost;			/* the same, of tiers that are gone; set->lock */
-	bool timer_armed;		/* set->lock to write */
-	struct delayed_work timer;
 };
 
 /* True if the caller shall call send_flush(). */
@@ -61,8 +57,7 @@ static bool __flush_wanted(const struct tier_flusher *f)
 	return !list_empty(&f->waiting) || !bio_list_empty(&f->fua_waiting);
 }
 
-/* Takes the discards that wait until births of this tier are committed. */
-static void __take_undecided(struct tier *t, struct bio_list *failed)
+void __tier_take_undecided(struct tier *t, struct bio_list *bios)
 {
 	struct tier_set *set = t->set;
 	struct bio_list others = BIO_EMPTY_LIST;
@@ -71,7 +66,7 @@ static void __take_undecided(struct tier *t, struct bio_list *failed)
 	while ((bio = bio_list_pop(&set->undecided))) {
 		u64 word = set->map[tier_bio_chunk(set, bio)];
 
-		bio_list_add(tier_word_id(word) == t->rec.id ? failed : &others, bio);
+		bio_list_add(tier_word_id(word) == t->rec.id ? bios : &others, bio);
 	}
 	set->undecided = others;
 }
@@ -111,7 +106,7 @@ static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
 		__tier_arm_commit_timer(t->set);
 	bio_list_merge(failed, &f->fua_running);
 	bio_list_init(&f->fua_running);
-	__take_undecided(t, failed);
+	__tier_take_undecided(t, failed);
 	/* First writes do not wait for their turn on a tier that fails to flush. */
 	if (t->set->crowded)
 		queue_work(t->set->wq, &t->set->io_work);
@@ -284,24 +279,25 @@ void __tier_flush_then_commit(struct tier *t, struct tier_op *op)
 	list_add_tail(&op->list, &t->flusher->births);
 }
 
-static bool births_wait(struct tier_set *set)
+void __tier_flush_new(struct tier *t)
 {
-	unsigned int i;
-
-	for (i = 0; i < set->nr_tiers; i++)
-		if (!list_empty(&set->tiers[i]->flusher->births))
-			return true;
-	return false;
+	lockdep_assert_held(&t->set->lock);
+	if (!list_empty(&t->flusher->births))
+		queue_work(t->set->wq, &t->flush_work);
 }
 
 bool tier_births_unflushed(struct tier_set *set)
 {
 	unsigned int i;
 
-	for (i = 0; i < set->nr_tiers; i++)
-		if (!list_empty(&set->tiers[i]->flusher->births_flushing))
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		if (t->nr_births || !list_empty(&t->flusher->births) ||
+		    !list_empty(&t->flusher->births_flushing))
 			return true;
-	return births_wait(set);
+	}
+	return false;
 }
 
 bool tier_births_pending(struct tier_set *set)
@@ -314,7 +310,8 @@ bool __tier_births_stuck(struct tier *t)
 	struct tier_flusher *f = t->flusher;
 
 	lockdep_assert_held(&t->set->lock);
-	return f->failed && (!list_empty(&f->births) || !list_empty(&f->births_flushing));
+	return (f->failed && (!list_empty(&f->births) || !list_empty(&f->births_flushing))) ||
+	       (t->nr_births && test_bit(TIER_FLAG_WRITE_FAILED, &t->flags));
 }
 
 void tier_give_up_births(struct tier *t, struct list_head *ops)
@@ -322,68 +319,24 @@ void tier_give_up_births(struct tier *t, struct list_head *ops)
 	list_splice_tail_init(&t->flusher->births, ops);
 }
 
-/* The tier's flush carries its births on to the commit. */
-void tier_commit_births(struct tier_set *set)
+void __tier_flush_births(struct tier *t, struct bio_list *bios)
 {
-	unsigned int i;
-
-	for (i = 0; i < set->nr_tiers; i++) {
-		struct tier *t = set->tiers[i];
-
-		if (!list_empty_careful(&t->flusher->births))
-			queue_work(set->wq, &t->flush_work);
-	}
-}
-
-static void do_commit_timer(struct work_struct *work)
-{
-	struct tier_flushes *fs = container_of(work, struct tier_flushes, timer.work);
-	struct tier_set *set = fs->set;
-	bool again;
-
-	spin_lock_irq(&set->lock);
-	/* The resume arms the timer again. */
-	again = births_wait(set) && set->running;
-	fs->timer_armed = again;
-	spin_unlock_irq(&set->lock);
-
-	if (!again)
+	if (bio_list_empty(bios))
 		return;
-	tier_commit_births(set);
-	queue_delayed_work(set->wq, &fs->timer, msecs_to_jiffies(COMMIT_TIMER_MS));
-}
-
-void __tier_arm_commit_timer(struct tier_set *set)
-{
-	lockdep_assert_held(&set->lock);
-	set->flushes->timer_armed = true;
-	queue_delayed_work(set->wq, &set->flushes->timer, msecs_to_jiffies(COMMIT_TIMER_MS));
-}
-
-void tier_arm_commit_timer(struct tier_set *set)
-{
-	if (READ_ONCE(set->flushes->timer_armed))
-		return;
-	spin_lock_irq(&set->lock);
-	__tier_arm_commit_timer(set);
-	spin_unlock_irq(&set->lock);
-}
-
-void tier_stop_commit_timer(struct tier_set *set)
-{
-	cancel_delayed_work_sync(&set->flushes->timer);
-	set->flushes->timer_armed = false;
+	bio_list_merge(&t->flusher->fua_waiting, bios);
+	/* With the lock held: the bios may end at once, and then the set may be freed. */
+	queue_work(t->set->wq, &t->flush_work);
 }
 
 void tier_flush_births(struct tier *t, struct bio *bio)
 {
+	struct bio_list bios = BIO_EMPTY_LIST;
 	struct tier_set *set = t->set;
 	unsigned long flags;
 
+	bio_list_add(&bios, bio);
 	spin_lock_irqsave(&set->lock, flags);
-	bio_list_add(&t->flusher->fua_waiting, bio);
-	/* With the lock held: the bio may end at once, and then the set may be freed. */
-	queue_work(set->wq, &t->flush_work);
+	__tier_flush_births(t, &bios);
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
@@ -449,13 +402,6 @@ static void release_tier(struct tier *t)
 	t->set->flushes->lost |= t->flusher->lost;
 }
 
-static int init(struct tier_set *set)
-{
-	set->flushes->set = set;
-	INIT_DELAYED_WORK(&set->flushes->timer, do_commit_timer);
-	return 0;
-}
-
 const struct tier_room tier_flusher_room = {
 	.size = sizeof(struct tier_flusher),
 	.pointer = offsetof(struct tier, flusher),
@@ -466,5 +412,4 @@ const struct tier_room tier_flusher_room = {
 const struct tier_set_room tier_flush_room = {
 	.size = sizeof(struct tier_flushes),
 	.pointer = offsetof(struct tier_set, flushes),
-	.init = init,
 };

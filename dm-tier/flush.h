@@ -40,23 +40,21 @@ bool __tier_flushing(struct tier_set *set);
 
 /* The data of a first write is on the tier: queues the op after the next flush. */
 void __tier_flush_then_commit(struct tier *t, struct tier_op *op);
-/* New chunks are committed within a second of this. */
-void tier_arm_commit_timer(struct tier_set *set);
-void __tier_arm_commit_timer(struct tier_set *set);
-/* While suspended; the resume arms the timer again. */
-void tier_stop_commit_timer(struct tier_set *set);
-/* Starts the flushes that first writes wait for, and so their commit. */
-void tier_commit_births(struct tier_set *set);
-/* Whether first writes wait for a flush; set->lock held, or suspended. */
+/* Flushes the tier if first writes wait for that, and so starts their commit. */
+void __tier_flush_new(struct tier *t);
+/* Whether new chunks are not whole or wait for a flush; set->lock held, or suspended. */
 bool tier_births_unflushed(struct tier_set *set);
-/* Whether first writes wait for a flush or for metadata space; likewise. */
+/* The same, or wait for metadata space; likewise. */
 bool tier_births_pending(struct tier_set *set);
-/* Whether the last flush of the tier failed and first writes wait for the next one. */
+/* Whether first writes wait for a tier whose last flush, or the zeroing of a chunk, failed. */
 bool __tier_births_stuck(struct tier *t);
 /* Moves the ops that wait for a flush to the list: they are given up.  Suspended. */
 void tier_give_up_births(struct tier *t, struct list_head *ops);
-/* Completes a FUA write once the tier is flushed and its new chunks are committed.  Any context. */
+/* Completes FUA writes once the tier is flushed and its new chunks are committed.  Any context. */
 void tier_flush_births(struct tier *t, struct bio *bio);
+void __tier_flush_births(struct tier *t, struct bio_list *bios);
+/* Takes the discards that wait until births of this tier are committed. */
+void __tier_take_undecided(struct tier *t, struct bio_list *bios);
 
 /* The flush that ended last failed. */
 bool tier_flush_failed(const struct tier *t);

@@ -29,8 +29,10 @@ void tier_set_mode(struct tier_set *set, enum tier_mode mode, const char *why)
 	old = set->mode;
 	if (old < mode)
 		WRITE_ONCE(set->mode, mode);
-	/* First writes that wait for room get their answer. */
+	/* First writes that wait for room or their turn get their answer. */
 	__tier_wake_starved(set);
+	if (set->crowded)
+		queue_work(set->wq, &set->io_work);
 	spin_unlock_irq(&set->lock);
 	if (old >= mode)
 		return;

@@ -3,6 +3,7 @@
 #include "kick.h"
 
 #define STALL_LOOK_MS	1000
+#define COMMIT_TIMER_MS	1000
 
 int tier_defer_bio(struct tier_set *set, struct bio *bio)
 {
@@ -57,13 +58,24 @@ void __tier_chunks_may_go(struct tier_set *set)
 		set->tiers[rank]->room_seq++;
 }
 
+void __tier_arm_commit_timer(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	queue_delayed_work(set->wq, &set->commit_timer, msecs_to_jiffies(COMMIT_TIMER_MS));
+}
+
+void __tier_mark_astray(struct tier_set *set)
+{
+	set->astray = true;
+	set->astray_seq++;
+	__tier_chunks_may_go(set);
+}
+
 void tier_mark_astray(struct tier_set *set)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&set->lock, flags);
-	set->astray = true;
-	set->astray_seq++;
-	__tier_chunks_may_go(set);
+	__tier_mark_astray(set);
 	spin_unlock_irqrestore(&set->lock, flags);
 }

@@ -40,32 +40,33 @@ static enum tier_route map_unmapped(struct tier_set *set, struct bio *bio)
 	case REQ_OP_WRITE_ZEROES:
 		return end_bio(bio, BLK_STS_OK);
 	default:
-		return tier_set_frozen(set) ? TIER_KILL : TIER_DEFER;
+		return tier_set_frozen(set) ? TIER_KILL : TIER_FIRST;
 	}
 }
 
-void tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
+bool tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
 {
 	struct tier_io *io = tier_bio_io(bio);
+	struct tier_guard *guard = io->guard;
 	struct tier *t = io->tier;
 	bool write = op_is_write(bio_op(bio));
 
 	if (!t)
-		return;
+		return false;
 	if (write)
 		tier_mark_unflushed(t);
 	/* A failed readahead says nothing of the tier: a suspended dm device fails it. */
 	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio, status))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
-	if (io->guard)
-		io->guard->write_ended(set, io->guard, io);
 	if (unlikely(io->sampled)) {
 		/* Not by `+=`: an interrupt may end another bio in between. */
 		this_cpu_add(t->stats->sampled_ns, ktime_get_ns() - io->start_ns);
 		this_cpu_inc(t->stats->sampled);
 	}
-	tier_srcu_leave(&t->readers, io->srcu_idx);
 	io->tier = NULL;
+	io->guard = NULL;
+	tier_srcu_leave(&t->readers, io->srcu_idx);
+	return unlikely(guard) && guard->write_ended(set, guard, bio, status);
 }
 
 /*
@@ -78,6 +79,7 @@ static void fua_endio(struct bio *bio)
 	struct tier *t = tier_bio_io(bio)->tier;
 
 	tier_unhook_bio(bio);
+	/* It has no guard. */
 	tier_left(set, bio, bio->bi_status);
 	if (bio->bi_status)
 		bio_endio(bio);
@@ -168,7 +170,7 @@ send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io, struct 
 	io->tier = t;
 	if (unlikely(io->sampled))
 		io->start_ns = ktime_get_ns();
-	if (unlikely(op_is_write(bio_op(bio)) && (word & TIER_WORD_NEW) &&
+	if (unlikely(op_is_write(bio_op(bio)) && (word & TIER_WORD_NEW) && !io->guard &&
 		     (bio->bi_opf & REQ_FUA)))
 		tier_hook_bio(bio, fua_endio, set);
 	else if (unlikely(bio_op(bio) == REQ_OP_DISCARD))
@@ -200,8 +202,12 @@ again:
 	    (!set->discard_passdown || !bdev_max_discard_sectors(t->bdev)))
 		return end_bio(bio, BLK_STS_OK);
 
-	if (unlikely(write && (word & (TIER_WORD_MOVING | TIER_WORD_HELD))))
-		return TIER_GUARD;
+	if (unlikely(word & (TIER_WORD_MOVING | TIER_WORD_HELD))) {
+		if (tier_word_partial(word))
+			return TIER_PARTIAL;
+		if (write)
+			return TIER_GUARD;
+	}
 
 	io->srcu_idx = tier_srcu_enter(&t->readers);
 	now = tier_get_word(set, chunk);
@@ -223,16 +229,21 @@ again:
 	return send_to_place(set, bio, io, t, word);
 }
 
+enum tier_route tier_map_entered(struct tier_set *set, struct bio *bio, struct tier_io *io,
+				 u64 word)
+{
+	return send_to_place(set, bio, io, set->by_id[tier_word_id(word)], word);
+}
+
 /* A guarded write keeps its move from ending, so the word and the mode need no second look. */
 enum tier_route tier_map_guarded(struct tier_set *set, struct bio *bio, u64 word,
 				 struct tier_guard *guard)
 {
 	struct tier_io *io = tier_bio_io(bio);
-	struct tier *t = set->by_id[tier_word_id(word)];
 
 	io->guard = guard;
-	io->srcu_idx = tier_srcu_enter(&t->readers);
-	return send_to_place(set, bio, io, t, word);
+	io->srcu_idx = tier_srcu_enter(&set->by_id[tier_word_id(word)]->readers);
+	return tier_map_entered(set, bio, io, word);
 }
 
 static void init(struct tier *t)

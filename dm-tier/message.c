@@ -4,8 +4,8 @@
 
 #include <linux/mm.h>
 
+#include "birth.h"
 #include "commit.h"
-#include "flush.h"
 #include "health.h"
 #include "kick.h"
 #include "metadata/metadata.h"
@@ -454,8 +454,8 @@ static int do_chunk(struct call *c)
 		DMEMIT("rank - place -");
 	} else {
 		state = !tier_present(t) ? "missing" :
-			word & (TIER_WORD_MOVING | TIER_WORD_HELD) ? "migrating" :
-			word & TIER_WORD_NEW ? "new" : "mapped";
+			word & TIER_WORD_NEW ? "new" :
+			word & (TIER_WORD_MOVING | TIER_WORD_HELD) ? "migrating" : "mapped";
 		DMEMIT("rank %u place %llu", t->rec.rank, tier_word_place(word));
 	}
 	counters = READ_ONCE(set->heat[chunk]);

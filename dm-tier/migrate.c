@@ -129,16 +129,17 @@ static u32 pieces_of(const struct tier_io *io)
 	return io->last_piece - io->first_piece + 1;
 }
 
-static void guarded_write_end(struct tier_set *set, struct tier_guard *guard, struct tier_io *io)
+static bool guarded_write_end(struct tier_set *set, struct tier_guard *guard, struct bio *bio,
+			      blk_status_t status)
 {
 	struct tier_migration *m = container_of(guard, struct tier_migration, guard);
+	struct tier_io *io = tier_bio_io(bio);
 	unsigned long flags;
 	u32 piece;
 
 	/* Marked after the data is on the device: a copy that clears the bit sees it. */
 	for (piece = io->first_piece; piece <= io->last_piece; piece++)
 		set_bit(piece, m->dirty);
-	io->guard = NULL;
 	spin_lock_irqsave(&set->lock, flags);
 	m->writing -= pieces_of(io);
 	if (!--m->writers && m->waiting_for_writers) {
@@ -150,6 +151,7 @@ static void guarded_write_end(struct tier_set *set, struct tier_guard *guard, st
 		__tier_change_word(set, m->chunk, 0, TIER_WORD_HELD);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
+	return false;
 }
 
 enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
@@ -349,7 +351,6 @@ bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
 		if (!tier_open(t))
 			return false;
 		free += tier_free_places(t);
-		held += t->nr_births;
 	}
 	return !bio_list_empty(&set->starved) || free + held <= set->nr_chunks;
 }

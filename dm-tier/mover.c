@@ -289,11 +289,15 @@ static bool given_up(struct tier_set *set, u32 chunk)
 /* A chunk that its tier cannot flush cannot leave; the commit of the chunk takes the note away. */
 static void give_up_unflushed(struct tier_set *set, u32 chunk)
 {
+	struct tier *t;
 	u64 word;
 
 	spin_lock_irq(&set->lock);
 	word = set->map[chunk];
-	if ((word & TIER_WORD_NEW) && tier_flush_failed(set->by_id[tier_word_id(word)]) &&
+	t = set->by_id[tier_word_id(word)];
+	if ((word & TIER_WORD_NEW) &&
+	    (tier_flush_failed(t) || (tier_word_partial(word) &&
+				      test_bit(TIER_FLAG_WRITE_FAILED, &t->flags))) &&
 	    tier_note_copy_failed(set, chunk))
 		set->failed++;
 	spin_unlock_irq(&set->lock);

@@ -737,7 +737,7 @@ static bool quiet(struct tier_set *set)
 		!__tier_ops_pending(set) && !__tier_flushing(set) &&
 		bio_list_empty(&set->deferred);
 	for (i = 0; i < set->nr_tiers; i++)
-		quiet &= !set->tiers[i]->nr_births;
+		quiet &= !__tier_births_completing(set->tiers[i]);
 	spin_unlock_irq(&set->lock);
 	return quiet;
 }
@@ -756,6 +756,14 @@ static void wait_quiet(struct tier_set *set)
 	}
 }
 
+/* Flushes every tier, once its new chunks are whole. */
+static int flush_all(struct tier_set *set)
+{
+	tier_commit_births(set);
+	wait_quiet(set);
+	return tier_flush_all(set);
+}
+
 /*
  * Tries again to commit first writes that the suspend could not make durable: a table that
  * changes the tiers would be refused, and device-mapper drops the old table even then.
@@ -764,7 +772,7 @@ static void settle_births(struct tier_set *set)
 {
 	tier_set_leave_full(set);
 	if (!tier_set_frozen(set) && tier_births_pending(set))
-		tier_flush_all(set);
+		flush_all(set);
 	wait_quiet(set);
 }
 
@@ -883,11 +891,11 @@ void tier_set_postsuspend(struct dm_target *ti)
 	noio = memalloc_noio_save();
 	wait_quiet(set);
 	cancel_delayed_work_sync(&set->mover_work);
-	tier_stop_commit_timer(set);
+	cancel_delayed_work_sync(&set->commit_timer);
 	set->observe_armed = 0;
 	wait_quiet(set);
 	if (!set->no_writes) {
-		r = tier_flush_all(set);
+		r = flush_all(set);
 		if (r)
 			DMERR("%s: a tier cannot be flushed (%d)", dm_device_name(set->md), r);
 		wait_quiet(set);

@@ -186,8 +186,7 @@ static int tier_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *erro
 {
 	struct tier_target *tt = ti->private;
 
-	tier_left(tt->set, bio, *error);
-	return DM_ENDIO_DONE;
+	return tier_left(tt->set, bio, *error) ? DM_ENDIO_INCOMPLETE : DM_ENDIO_DONE;
 }
 
 static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)

@@ -56,6 +56,7 @@ static struct kind {
 	{ "discard", RUNNING, "tc_discard", 4, 6000, NO_CHANGE, 0, 0 },
 	{ "discard-committed", RUNNING, "tc_unmapped", 3, 2000, NO_CHANGE, 0, 0 },
 	{ "discard-passed-down", RUNNING, "tc_passed_down", 3, 0, NO_CHANGE, 0, 0 },
+	{ "partial", RUNNING, "tc_begun", 8, 8000, NO_CHANGE, 0, 0 },
 	{ "zeroing", RUNNING, "tc_zeroing", 8, 2000, NO_CHANGE, 0, 0 },
 	{ "first-write", RUNNING, "tc_born", 8, 4000, NO_CHANGE, 0, 0 },
 	{ "first-write-committed", RUNNING, "tc_born_committed", 8, 0, NO_CHANGE, 0, 0 },

@@ -274,13 +274,49 @@ first_write_and_zeroes()
 	hold_up fast writes
 	later io write "$dev" at="$(at_chunk 3)" len=4k seed=1
 	wait_for 10 held_up fast
-	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+	io check "$dev" at="$(at_chunk 3)" len=64k seed=0
 	go_on fast
 	wait "$pid"
 	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
 	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+	io check "$dev" at="$(at_chunk 4)" len=64k seed=0
 }
-test_case "a first write is not seen before the zeroes around it" first_write_and_zeroes
+test_case "a first write shows zeroes around it, and nothing before it ends" first_write_and_zeroes
+
+# A FLUSH has the rest of the chunk zeroed, while a write to it is still under way.
+zeroes_beside_write()
+{
+	make_dirty
+	io write "$dev" at="$(at_chunk 3)" len=4k seed=1
+	hold_up fast writes
+	later io write "$dev" at=$(($(at_chunk 3) + 8192)) len=4k seed=2
+	wait_for 10 held_up fast
+	background io sync "$dev"
+	nap 0.5
+	go_on fast
+	wait "$pid"
+	wait "$last_pid"
+	io check "$dev" at=$(($(at_chunk 3) + 8192)) len=4k seed=2
+	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=4k seed=0
+	io check "$dev" at=$(($(at_chunk 3) + 12288)) len=52k seed=0
+}
+test_case "the rest of a chunk is not zeroed beside a write" zeroes_beside_write
+
+# What a failed write was to cover reads as zeroes, before and after a commit.
+failed_part()
+{
+	make_dirty
+	io write "$dev" at="$(at_chunk 3)" len=4k seed=1
+	fail_writes fast
+	fails io write "$dev" at=$(($(at_chunk 3) + 8192)) len=4k seed=2
+	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
+	go_on fast
+	io sync "$dev"
+	io check "$dev" at=$(($(at_chunk 3) + 4096)) len=60k seed=0
+	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
+}
+test_case "a failed write to a new chunk shows zeroes" failed_part
 
 # Nobody sends a FLUSH: the set commits by itself after a second.
 first_write_and_flush()
@@ -341,6 +377,16 @@ flush_and_commit()
 	check_chunks 3 2 1
 }
 test_case "FLUSH waits for the commit of what was written before" flush_and_commit
+
+flush_of_part()
+{
+	make_small
+	hold_up meta writes
+	io write "$dev" at="$(at_chunk 3)" len=4k seed=1
+	waits_for_commit io sync "$dev"
+	io check "$dev" at="$(at_chunk 3)" len=4k seed=1
+}
+test_case "FLUSH waits for the commit of a chunk that was written in part" flush_of_part
 
 # Neither tier can be written: the chunk is as if it had never been written.
 failed_first_write()

@@ -121,7 +121,7 @@ add_leftover()
 	same "fast slow" "$(layout)"
 	still_data check
 	ctl_code 0 remove -y "$set" 0
-	matches "finishes what an earlier call left.*tier 0, call again" "$output"
+	matches "finished an earlier call that was interrupted.*tier 0, call again" "$output"
 	blank "$spare"
 	same "fast slow" "$(layout)"
 }
