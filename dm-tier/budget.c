@@ -29,12 +29,12 @@ static u64 __refill(struct tier_set *set)
 	u64 now = ktime_get_ns();
 	u64 dt = min_t(u64, now - b->stamp, NSEC_PER_SEC);
 	s64 cap = max_t(u64, rate, set->chunk_sectors);
-	u64 gain = div_u64(rate * div_u64(dt, NSEC_PER_USEC), USEC_PER_SEC);
+	u64 gain = mul_u64_u64_div_u64(rate, dt, NSEC_PER_SEC);
 
-	if (gain || !rate) {
-		b->sectors = min_t(s64, b->sectors + gain, cap);
-		b->stamp = now;
-	}
+	b->sectors = min_t(s64, b->sectors + gain, cap);
+	/* What did not make a sector yet is not lost. */
+	b->stamp = rate && dt < NSEC_PER_SEC ?
+		   b->stamp + div64_u64(gain * NSEC_PER_SEC, rate) : now;
 	return rate;
 }
 
