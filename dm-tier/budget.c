@@ -38,7 +38,7 @@ static u64 __refill(struct tier_set *set)
 	return rate;
 }
 
-unsigned long tier_budget_wait(struct tier_set *set)
+unsigned long tier_budget_wait(struct tier_set *set, u64 ahead)
 {
 	unsigned long wait = 0;
 	s64 sectors;
@@ -46,21 +46,21 @@ unsigned long tier_budget_wait(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	rate = __refill(set);
-	sectors = set->budget->sectors;
+	sectors = set->budget->sectors - ahead;
 	if (rate && sectors <= 0)
 		wait = 1 + div64_u64((u64)(1 - sectors) * HZ, rate);
 	spin_unlock_irq(&set->lock);
 	return wait;
 }
 
-void tier_budget_tokens(struct tier_set *set, u32 *tokens, u32 *cap)
+void tier_budget_tokens(struct tier_set *set, u64 ahead, u32 *tokens, u32 *cap)
 {
 	s64 sectors;
 	u64 rate;
 
 	spin_lock_irq(&set->lock);
 	rate = __refill(set);
-	sectors = set->budget->sectors;
+	sectors = set->budget->sectors - ahead;
 	spin_unlock_irq(&set->lock);
 	*tokens = sectors > 0 ? sectors >> set->chunk_shift : 0;
 	*cap = rate ? max_t(u64, rate >> set->chunk_shift, 1) : 0;

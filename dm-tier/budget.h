@@ -8,10 +8,16 @@
 extern const struct tier_set_room tier_budget_room;
 extern const struct tier_room tier_wear_room;
 
-/* How long to wait before copying, in jiffies. */
-unsigned long tier_budget_wait(struct tier_set *set);
-/* Chunks that may be copied now, and that may be saved up at most; *cap is 0 without a limit. */
-void tier_budget_tokens(struct tier_set *set, u32 *tokens, u32 *cap);
+/*
+ * How long to wait, in jiffies, before a copy, or before the start of a move that will be
+ * copied after those of `ahead` sectors.
+ */
+unsigned long tier_budget_wait(struct tier_set *set, u64 ahead);
+/*
+ * Chunks that may be copied after the `ahead` sectors, and that may be saved up at most; *cap
+ * is 0 without a limit.
+ */
+void tier_budget_tokens(struct tier_set *set, u64 ahead, u32 *tokens, u32 *cap);
 /* Charges sectors that are being copied. */
 void tier_budget_take(struct tier_set *set, u32 sectors);
 

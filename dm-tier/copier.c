@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What copies chunks from tier to tier: a kcopyd client for each pair that needs one. */
+/* What zeroes chunks: a kcopyd client for each tier. */
 #include "copier.h"
 
 #include <linux/sched/mm.h>

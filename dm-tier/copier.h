@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What copies chunks from tier to tier. */
+/* What zeroes chunks of a tier. */
 #ifndef DM_TIER_COPIER_H
 #define DM_TIER_COPIER_H
 

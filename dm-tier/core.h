@@ -82,6 +82,8 @@ struct tier {
 	struct tier_landing *landing;	/* birth */
 	struct tier_gauge *gauge;	/* gauge */
 	struct tier_wear *wear;		/* budget */
+	struct tier_courier *courier;	/* copy */
+	struct tier_arrivals *arrivals;	/* migrate */
 };
 
 #define TIER_UNFLUSHED		1	/* written since the last flush was sent */
@@ -183,6 +185,7 @@ struct tier_set {
 	struct tier_owners *owners;
 	struct tier_missed *missed;
 	struct tier_copiers *copiers;
+	struct tier_copies *copies;	/* copy */
 	struct tier_budget *budget;
 	struct tier_requests *requests;
 	struct tier_policies *policies;

@@ -79,12 +79,11 @@ static void average_copy(struct tier_gauge *g, u64 ns)
 	WRITE_ONCE(g->copied_ns, ktime_get_ns());
 }
 
-/* What it costs each of the two sides: the time is shared by them, and by the copies. */
-void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns, unsigned int sharing)
+/* What it costs each of the two sides, which share the time. */
+void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns)
 {
-	ns = div_u64(ns, 2 * sharing);
-	average_copy(from->gauge, ns);
-	average_copy(to->gauge, ns);
+	average_copy(from->gauge, ns / 2);
+	average_copy(to->gauge, ns / 2);
 }
 
 u32 tier_gauge_random_ns(const struct tier *t)

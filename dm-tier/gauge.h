@@ -12,8 +12,8 @@ extern const struct tier_room tier_gauge_room;
  * than latency_guard allows.
  */
 bool tier_gauge_look(struct tier_set *set);
-/* A chunk was copied in ns while `sharing` moves were in flight. */
-void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns, unsigned int sharing);
+/* A chunk was copied in ns; of the time that copies had in common, in its share. */
+void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns);
 
 /* Means; 0 = unknown. */
 u32 tier_gauge_random_ns(const struct tier *t);	/* of a small random read */

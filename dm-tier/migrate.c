@@ -6,10 +6,14 @@
  * every write to the chunk passes tier_guard_write().  Guarded writes go to the
  * source and mark the 64 KiB pieces they touched as dirty when they end.  The
  * copy takes dirty pieces (at first all are) a step at a time.  When few are
- * left, HELD stops further writes; the last pieces are copied once the writes
- * in flight have ended, the destination is flushed, the mapping committed, the
- * word switched, the held writes sent on, and the old place freed when its last
- * reader has left.
+ * left, HELD stops further writes, and the last pieces are copied once the writes
+ * in flight have ended.  Moves that are copied wait for a batch: one flush of the
+ * destination and one commit for all of them.  Then the word is switched, the held
+ * writes are sent on, and the old place is freed when its last reader has left.
+ * A batch is closed, its flush sent, at the latest when one of its chunks holds a write.
+ *
+ * Of the moves that are not copied yet, migration_depth are being copied; the next
+ * ones wait for readers or for their turn meanwhile.
  *
  * Each state is a function that the migration's work runs; whatever the state
  * waits for queues the work again.
@@ -22,7 +26,7 @@
 
 #include "alloc.h"
 #include "budget.h"
-#include "copier.h"
+#include "copy.h"
 #include "flush.h"
 #include "gauge.h"
 #include "health.h"
@@ -43,12 +47,42 @@
 /* Pieces that one write is charged for at most: a huge write must not stop all others. */
 #define MOST_CHARGED		(STEP_PIECES * PRESSING_SHARE)
 
-#define STEP_PIECES	16	/* copied at once: 1 MiB */
+#define STEP_PIECES	(TIER_COPY_SECTORS / TIER_PIECE_SECTORS)	/* copied at once */
+
+/* What shares a flush and a commit, and what waits for its turn to be copied. */
+#define BATCH_SECTORS	(SZ_16M >> SECTOR_SHIFT)
+#define MOST_IN_BATCH	256	/* chunks */
+#define BATCHES		4	/* under way at most: copied, flushed, committed, to be freed */
+#define BATCH_NS	(NSEC_PER_SEC / 4)	/* a batch waits no longer for more moves */
+
+enum tier_stage {
+	STAGE_AHEAD,	/* waits for readers or for its turn */
+	STAGE_COPY,
+	STAGE_COPIED,	/* waits for the flush of its batch to be sent */
+	STAGE_FLUSH,	/* and what follows */
+};
 
 struct tier_moves {
 	/* set->lock */
 	struct list_head list;		/* struct tier_migration */
-	DECLARE_HASHTABLE(hash, 6);	/* moves that guard their chunk, by chunk */
+	DECLARE_HASHTABLE(hash, 8);	/* moves that guard their chunk, by chunk */
+	struct list_head ready;		/* of STAGE_AHEAD, those that wait for their turn */
+	unsigned int nr_stuck;		/* moves with ->stuck */
+	unsigned int nr_ahead, nr_copying;	/* of these stages, without ->stuck */
+	DECLARE_BITMAP(hung, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* see pair_of() */
+};
+
+/* The moves to one tier; set->lock. */
+struct tier_arrivals {
+	struct tier *tier;
+	unsigned int coming;		/* moves that are not copied yet */
+	struct list_head copied;	/* STAGE_COPIED: the batch that gathers */
+	unsigned int nr_copied;
+	bool close;			/* the batch does not wait for more */
+	u64 since_ns;			/* when its first move came */
+	struct list_head flushing;	/* the batch whose flush is under way */
+	struct tier_flush_wait flush;
+	struct work_struct work;	/* sends the flush */
 };
 
 /* A migration under way. */
@@ -56,18 +90,21 @@ struct tier_migration {
 	struct tier_guard guard;
 	struct list_head list;
 	struct hlist_node hash;
+	struct list_head queue;		/* of its stage; set->lock */
 	struct tier_set *set;
 	struct tier *from, *to;
 	u64 from_place, to_place;
 	u32 chunk;
 	enum tier_reason reason;
 	bool proposed;			/* by the policy, which is told when the move ends */
-	struct dm_kcopyd_client *copier;
+	struct tier_copy *copy;		/* of STAGE_COPY */
 	struct tier_request *request;	/* that asked for the move, or NULL */
 	void (*step)(struct tier_migration *m);	/* what its work does next */
 	struct delayed_work work;
 
 	/* set->lock */
+	enum tier_stage stage;
+	bool stuck;			/* hangs, or is ahead of moves that hang */
 	struct bio_list held;
 	unsigned int writers;		/* guarded writes in flight */
 	unsigned int writing;		/* pieces that they write */
@@ -88,11 +125,11 @@ struct tier_migration {
 	u64 run_start_ns, copy_ns;	/* of the copy under way; of all so far */
 	u64 progress_ns;
 	struct rcu_head rcu;
-	struct tier_flush_wait flush;
 	struct tier_op op;
 	unsigned long dirty[];		/* a bit for each piece */
 };
 
+static bool shall_stop(struct tier_migration *m);
 static void step_copy(struct tier_migration *m);
 static void step_last(struct tier_migration *m);
 static void step_abort(struct tier_migration *m);
@@ -120,6 +157,90 @@ static struct tier_migration *find(struct tier_set *set, u32 chunk)
 		if (m->chunk == chunk)
 			return m;
 	return NULL;
+}
+
+/* ---- turns and batches ---- */
+
+static unsigned int batch_size(const struct tier_set *set)
+{
+	return clamp(BATCH_SECTORS >> set->chunk_shift, 1, MOST_IN_BATCH);
+}
+
+static unsigned int pair_of(const struct tier *from, const struct tier *to)
+{
+	return from->rec.rank * TIER_MAX_TIERS + to->rec.rank;
+}
+
+/* Ends the wait of a move that is ready. */
+static void __begin_copy(struct tier_migration *m)
+{
+	struct tier_moves *moves = m->set->moves;
+
+	list_del_init(&m->queue);
+	m->stage = STAGE_COPY;
+	moves->nr_ahead -= !m->stuck;
+	moves->nr_copying += !m->stuck;
+	WRITE_ONCE(m->progress_ns, ktime_get_ns());
+	next_step(m, step_copy);
+	if (moves->nr_ahead <= batch_size(m->set) / 2)
+		tier_kick_mover(m->set);
+}
+
+static void __begin_copies(struct tier_set *set)
+{
+	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
+	struct tier_moves *moves = set->moves;
+	struct tier_migration *m, *next;
+
+	lockdep_assert_held(&set->lock);
+	list_for_each_entry_safe(m, next, &moves->ready, queue) {
+		if (moves->nr_copying >= depth)
+			break;
+		if (!m->stuck)
+			__begin_copy(m);
+	}
+}
+
+static void __close_batch(struct tier_arrivals *a)
+{
+	a->close = true;
+	queue_work(a->tier->set->wq, &a->work);
+}
+
+/* The chunk's writes do not wait for other moves. */
+static void __hurry(struct tier_migration *m)
+{
+	if (m->stage == STAGE_COPIED)
+		__close_batch(m->to->arrivals);
+}
+
+static void __cancel(struct tier_migration *m)
+{
+	m->cancelled = true;
+	__hurry(m);
+	if (!list_empty(&m->queue) && m->stage == STAGE_AHEAD)
+		__begin_copy(m);
+}
+
+/* The move is copied, or was given up before. */
+static void __end_copy(struct tier_migration *m, enum tier_stage stage)
+{
+	struct tier_arrivals *a = m->to->arrivals;
+
+	lockdep_assert_held(&m->set->lock);
+	m->stage = stage;
+	if (m->copy)
+		__tier_copy_put(m->set, m->copy);
+	m->set->moves->nr_copying -= !m->stuck;
+	a->coming--;
+	if (stage == STAGE_COPIED) {
+		if (!a->nr_copied++)
+			a->since_ns = ktime_get_ns();
+		list_add_tail(&m->queue, &a->copied);
+	}
+	if (a->nr_copied && (!a->coming || a->nr_copied >= batch_size(m->set)))
+		__close_batch(a);
+	__begin_copies(m->set);
 }
 
 /* ---- guarded writes ---- */
@@ -173,8 +294,10 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
 	if ((word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0)) {
 		bool again = tier_wants_again(set, bio);
 
-		if (!again)
+		if (!again) {
 			tier_put_aside(&m->held, bio);
+			__hurry(m);
+		}
 		spin_unlock_irqrestore(&set->lock, flags);
 		return again ? TIER_GUARD_AGAIN : TIER_GUARD_HELD;
 	}
@@ -196,8 +319,8 @@ bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio)
 	spin_lock_irq(&set->lock);
 	m = find(set, chunk);
 	if (m) {
-		m->cancelled = true;
 		bio_list_add(&m->held, bio);
+		__cancel(m);
 	}
 	spin_unlock_irq(&set->lock);
 	return m;
@@ -209,8 +332,8 @@ void tier_cancel_migrations(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->moves->list, list) {
-		m->cancelled = true;
 		m->stopped = true;
+		__cancel(m);
 	}
 	spin_unlock_irq(&set->lock);
 }
@@ -227,86 +350,100 @@ static void release_held(struct tier_migration *m)
 
 static void quiesced(struct rcu_head *rcu)
 {
-	next_step(container_of(rcu, struct tier_migration, rcu), step_copy);
-}
-
-static void flushed(struct tier_flush_wait *wait, blk_status_t status)
-{
-	struct tier_migration *m = container_of(wait, struct tier_migration, flush);
+	struct tier_migration *m = container_of(rcu, struct tier_migration, rcu);
 	struct tier_set *set = m->set;
 	unsigned long flags;
-	bool go_on;
 
 	spin_lock_irqsave(&set->lock, flags);
-	/* After an earlier flush failed, the device may have dropped data of the copy. */
-	if (!status && tier_failed_flushes(m->to) != m->failed_flushes)
-		status = BLK_STS_IOERR;
-	m->error = blk_status_to_errno(status);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
-	go_on = !status && !m->cancelled && tier_open(m->to);
-	if (go_on) {
-		m->committing = true;
-		__tier_queue_op(set, &m->op);
-	}
+	list_add_tail(&m->queue, &set->moves->ready);
+	if (m->cancelled)
+		__begin_copy(m);
+	else
+		__begin_copies(set);
 	spin_unlock_irqrestore(&set->lock, flags);
-	/* Otherwise the commit may free m. */
-	if (!go_on)
-		next_step(m, step_abort);
 }
 
 static void decided(struct tier_set *set, struct tier_op *op, bool committed);
 
-static bool hangs(struct tier_migration *m)
+static bool hangs(const struct tier_migration *m, u64 now)
 {
-	s64 since = ktime_get_ns() - READ_ONCE(m->progress_ns);
+	/* What is ready waits for others. */
+	return list_empty(&m->queue) || m->stage != STAGE_AHEAD ?
+	       (s64)(now - READ_ONCE(m->progress_ns)) > (s64)TIER_STALL_NS : false;
+}
 
-	return since > (s64)TIER_STALL_NS;
+/* Finds the moves that hang, and those that would, as one between the same tiers does. */
+static void __find_stuck(struct tier_set *set, u64 now)
+{
+	struct tier_moves *moves = set->moves;
+	struct tier_migration *m;
+
+	bitmap_zero(moves->hung, TIER_MAX_TIERS * TIER_MAX_TIERS);
+	list_for_each_entry(m, &moves->list, list) {
+		m->stuck = hangs(m, now);
+		if (m->stuck)
+			__set_bit(pair_of(m->from, m->to), moves->hung);
+	}
+	moves->nr_stuck = 0;
+	moves->nr_ahead = 0;
+	moves->nr_copying = 0;
+	list_for_each_entry(m, &moves->list, list) {
+		m->stuck |= m->stage == STAGE_AHEAD &&
+			    test_bit(pair_of(m->from, m->to), moves->hung);
+		moves->nr_stuck += m->stuck;
+		moves->nr_ahead += !m->stuck && m->stage == STAGE_AHEAD;
+		moves->nr_copying += !m->stuck && m->stage == STAGE_COPY;
+	}
 }
 
 /*
  * Writes do not wait for a device that does not answer: the move is given up.  The place on
  * its destination stays taken until the device answers.
  */
-void tier_release_held(struct tier_set *set)
+static void __release_stuck(struct tier_migration *m)
+{
+	struct tier_set *set = m->set;
+
+	/* A move that has ended no longer guards the chunk. */
+	if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
+	    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD))
+		return;
+	WRITE_ONCE(m->pressing, false);
+	__tier_change_word(set, m->chunk, TIER_WORD_HELD, 0);
+	__tier_defer_bios(set, &m->held);
+	__cancel(m);
+}
+
+void tier_watch_migrations(struct tier_set *set)
 {
 	struct tier_migration *m;
+	u64 now = ktime_get_ns();
+	unsigned int rank;
+	bool quiet;
 
 	spin_lock_irq(&set->lock);
-	list_for_each_entry(m, &set->moves->list, list) {
-		/* A move that has ended no longer guards the chunk. */
-		if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
-		    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD) ||
-		    !hangs(m))
-			continue;
-		m->cancelled = true;
-		WRITE_ONCE(m->pressing, false);
-		__tier_change_word(set, m->chunk, TIER_WORD_HELD, 0);
-		__tier_defer_bios(set, &m->held);
+	__find_stuck(set, now);
+	list_for_each_entry(m, &set->moves->list, list)
+		if (m->stuck)
+			__release_stuck(m);
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier_arrivals *a = set->tiers[rank]->arrivals;
+
+		if (a->nr_copied && now - a->since_ns > BATCH_NS)
+			__close_batch(a);
 	}
+	__begin_copies(set);
+	quiet = !set->moves->nr_ahead && !set->moves->nr_copying;
 	spin_unlock_irq(&set->lock);
+	if (quiet)
+		tier_copy_shrink(set);
 }
 
 /* One of the two tiers may be dead: moves between other tiers go first. */
-static bool __pair_hangs(struct tier_set *set, const struct tier *from,
-			 const struct tier *to)
-{
-	struct tier_migration *m;
-
-	lockdep_assert_held(&set->lock);
-	list_for_each_entry(m, &set->moves->list, list)
-		if (m->from == from && m->to == to && hangs(m))
-			return true;
-	return false;
-}
-
 bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to)
 {
-	bool found;
-
-	spin_lock_irq(&set->lock);
-	found = __pair_hangs(set, from, to);
-	spin_unlock_irq(&set->lock);
-	return found;
+	return test_bit(pair_of(from, to), set->moves->hung);
 }
 
 bool tier_departures(struct tier_set *set, const struct tier *t)
@@ -316,34 +453,25 @@ bool tier_departures(struct tier_set *set, const struct tier *t)
 
 	spin_lock_irq(&set->lock);
 	list_for_each_entry(m, &set->moves->list, list)
-		found |= m->from == t && m->to != t && !hangs(m);
+		found |= m->from == t && m->to != t && !m->stuck;
 	spin_unlock_irq(&set->lock);
 	return found;
 }
 
-unsigned int __tier_busy_migrations(struct tier_set *set)
-{
-	struct tier_migration *m;
-	unsigned int busy = 0;
-
-	lockdep_assert_held(&set->lock);
-	list_for_each_entry(m, &set->moves->list, list)
-		busy += !hangs(m);
-	return busy;
-}
-
 /*
- * Moves may use the reserve only.  If a tier is not open, as it fails or is evacuated, there
- * may be too few places for all chunks anyway, and moves go on.  Neither a move that hangs
- * nor a place that a discard is about to free stops other moves.
+ * Whether one move more would take the place of a chunk that is not mapped yet: the first
+ * write of that would have to wait for moves to end.  Moves may use the reserve only.  If a
+ * tier is not open, as it fails or is evacuated, there may be too few places for all chunks
+ * anyway, and moves go on.  Neither a move that hangs nor a place that a discard is about to
+ * free stops other moves.
  */
-bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
+static bool __crowds_births(struct tier_set *set)
 {
-	u64 free = set->nr_migrations - busy, held = set->mapped + set->freeing;
+	u64 free = set->moves->nr_stuck, held = set->mapped + set->freeing;
 	unsigned int rank;
 
 	lockdep_assert_held(&set->lock);
-	if (!busy)
+	if (set->nr_migrations == set->moves->nr_stuck)
 		return false;
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		const struct tier *t = set->tiers[rank];
@@ -353,6 +481,21 @@ bool __tier_crowds_births(struct tier_set *set, unsigned int busy)
 		free += tier_free_places(t);
 	}
 	return !bio_list_empty(&set->starved) || free + held <= set->nr_chunks;
+}
+
+bool tier_may_migrate(struct tier_set *set, u64 *ahead)
+{
+	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH), batch = batch_size(set);
+	struct tier_moves *moves = set->moves;
+	bool may;
+
+	spin_lock_irq(&set->lock);
+	may = moves->nr_ahead + moves->nr_copying < depth + batch &&
+	      set->nr_migrations - moves->nr_stuck < depth + BATCHES * batch &&
+	      !__crowds_births(set);
+	*ahead = (u64)moves->nr_ahead << set->chunk_shift;
+	spin_unlock_irq(&set->lock);
+	return may;
 }
 
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
@@ -384,7 +527,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		goto out;
 	}
 	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
-	    __pair_hangs(set, m->from, to)) {
+	    tier_pair_hangs(set, m->from, to)) {
 		r = -EAGAIN;
 		goto out;
 	}
@@ -392,7 +535,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		r = -ENXIO;
 		goto out;
 	}
-	if (__tier_crowds_births(set, __tier_busy_migrations(set))) {
+	if (__crowds_births(set)) {
 		r = -EAGAIN;
 		goto out;
 	}
@@ -418,8 +561,8 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->progress_ns = ktime_get_ns();
 	bitmap_fill(m->dirty, nr_pieces);
 	bio_list_init(&m->held);
+	INIT_LIST_HEAD(&m->queue);
 	INIT_DELAYED_WORK(&m->work, do_step);
-	m->flush.fn = flushed;
 	m->op.chunk = chunk;
 	m->op.entry = tier_word(place, to->rec.id);
 	m->op.done = decided;
@@ -428,6 +571,8 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	list_add_tail(&m->list, &set->moves->list);
 	hash_add(set->moves->hash, &m->hash, chunk);
 	set->nr_migrations++;
+	set->moves->nr_ahead++;
+	to->arrivals->coming++;
 	__tier_forget_missed(set, chunk);
 	__tier_change_word(set, chunk, 0, TIER_WORD_MOVING);
 	trace_dm_tier_migrate_start(disk_devt(dm_disk(set->md)), chunk, m->from->rec.rank,
@@ -443,15 +588,17 @@ out:
 
 /* ---- copy ---- */
 
-static void copied(int read_err, unsigned long write_err, void *context)
+static void copied(void *context, struct tier *at, blk_status_t status)
 {
 	struct tier_migration *m = context;
 
-	if (read_err || write_err) {
-		tier_note_error(write_err ? m->to : m->from, write_err, BLK_STS_IOERR);
+	if (status) {
+		tier_note_error(at, at == m->to, BLK_STS_IOERR);
 		m->error = -EIO;
 	}
-	m->copy_ns += ktime_get_ns() - m->run_start_ns;
+	/* Copies at the same time share the devices. */
+	m->copy_ns += div_u64(ktime_get_ns() - m->run_start_ns,
+			      max(1U, READ_ONCE(m->set->moves->nr_copying)));
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	next_step(m, m->step);
 }
@@ -460,7 +607,7 @@ static void copied(int read_err, unsigned long write_err, void *context)
 static noinline void copy_pieces(struct tier_migration *m, unsigned int first, unsigned int end)
 {
 	struct tier_set *set = m->set;
-	struct dm_io_region from, to;
+	u32 count = (end - first) * TIER_PIECE_SECTORS;
 	unsigned int piece;
 
 	for (piece = first; piece < end; piece++)
@@ -468,20 +615,15 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	/* The bits are cleared before the copy reads; pairs with guarded_write_end(). */
 	smp_mb__after_atomic();
 
-	from.bdev = m->from->bdev;
-	from.sector = tier_place_sector(set, m->from_place) + first * TIER_PIECE_SECTORS;
-	from.count = (end - first) * TIER_PIECE_SECTORS;
-	to.bdev = m->to->bdev;
-	to.sector = tier_place_sector(set, m->to_place) + first * TIER_PIECE_SECTORS;
-	to.count = from.count;
 	m->last_run = end - first;
 	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
-	tier_budget_take(set, from.count);
+	tier_budget_take(set, count);
 	/* The first pass of a proposed move was charged when it started. */
 	if (!m->proposed || m->copied_pieces > m->nr_pieces)
-		tier_wear_take(set, m->to, from.count);
-	dm_kcopyd_copy(m->copier, &from, 1, &to, 0, copied, m);
+		tier_wear_take(set, m->to, count);
+	tier_copy(m->copy, m->from, m->from_place, m->to, m->to_place,
+		  first * TIER_PIECE_SECTORS, count, copied, m);
 }
 
 /* Copies the first run of dirty pieces at or after the cursor. */
@@ -499,11 +641,15 @@ static bool copy_run(struct tier_migration *m)
 	return true;
 }
 
-/* A move also stops if its destination is closed: the tier fails or is evacuated. */
+/*
+ * A move also stops if its destination is evacuated, or fails before all is copied.  Later the
+ * flush tells whether the copy is safe there.
+ */
 static bool shall_stop(struct tier_migration *m)
 {
 	return m->error || READ_ONCE(m->cancelled) || tier_set_frozen(m->set) ||
-	       !tier_open(m->to);
+	       (m->stage < STAGE_COPIED ? !tier_open(m->to) :
+		READ_ONCE(m->to->rec.flags) & TIER_RECORD_EVACUATE);
 }
 
 /*
@@ -545,19 +691,21 @@ static void step_copy(struct tier_migration *m)
 	bool empty, ready;
 
 	m->step = step_copy;
-	if (!m->copier)
-		m->copier = tier_copier(set, m->from, m->to);
-	if (!m->copier) {
-		/* Ends like a move that a suspend stopped: it will be asked for again. */
-		m->cancelled = true;
-		m->stopped = true;
-	}
 	if (shall_stop(m)) {
 		step_abort(m);
 		return;
 	}
+	if (!m->copy)
+		m->copy = tier_copy_get(set);
+	if (!m->copy) {
+		/* Ends like a move that a suspend stopped: it will be asked for again. */
+		m->cancelled = true;
+		m->stopped = true;
+		step_abort(m);
+		return;
+	}
 	/* A move that holds writes back does not wait for its budget; the next move does. */
-	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set);
+	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set, 0);
 	if (wait) {
 		/* A short wait, as a cancel is noticed only afterwards. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
@@ -613,7 +761,69 @@ static void step_last(struct tier_migration *m)
 	}
 	/* No sender was told that the copy is written. */
 	cmpxchg(&m->to->unflushed, 0, TIER_UNFLUSHED_TOLD);
-	tier_flush_tier(m->to, &m->flush);
+	spin_lock_irq(&m->set->lock);
+	__end_copy(m, STAGE_COPIED);
+	if (m->cancelled || !bio_list_empty(&m->held))
+		__hurry(m);
+	spin_unlock_irq(&m->set->lock);
+}
+
+/* ---- flush and commit ---- */
+
+/* Closes the batch that has gathered, unless the one before it is still being flushed. */
+static void do_batch(struct work_struct *work)
+{
+	struct tier_arrivals *a = container_of(work, struct tier_arrivals, work);
+	struct tier_set *set = a->tier->set;
+	struct tier_migration *m, *next;
+	bool send = false;
+
+	spin_lock_irq(&set->lock);
+	list_for_each_entry_safe(m, next, &a->copied, queue) {
+		if (shall_stop(m)) {
+			list_del_init(&m->queue);
+			next_step(m, step_abort);
+		} else if (a->close && (send || list_empty(&a->flushing))) {
+			send = true;
+			list_move_tail(&m->queue, &a->flushing);
+			WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		} else {
+			continue;
+		}
+		m->stage = STAGE_FLUSH;
+		a->nr_copied--;
+	}
+	if (!a->nr_copied)
+		a->close = false;
+	spin_unlock_irq(&set->lock);
+	if (send)
+		tier_flush_tier(a->tier, &a->flush);
+}
+
+static void flushed(struct tier_flush_wait *wait, blk_status_t status)
+{
+	struct tier_arrivals *a = container_of(wait, struct tier_arrivals, flush);
+	unsigned int failed = tier_failed_flushes(a->tier);
+	struct tier_set *set = a->tier->set;
+	struct tier_migration *m, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&set->lock, flags);
+	list_for_each_entry_safe(m, next, &a->flushing, queue) {
+		list_del_init(&m->queue);
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		/* After an earlier flush failed, the device may have dropped data of the copy. */
+		if (status || failed != m->failed_flushes)
+			m->error = -EIO;
+		m->committing = !shall_stop(m);
+		if (m->committing)
+			__tier_queue_op(set, &m->op);
+		else
+			next_step(m, step_abort);
+	}
+	if (a->close)
+		queue_work(set->wq, &a->work);
+	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 /* ---- end ---- */
@@ -649,19 +859,17 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 				  m->from_place, m->to->rec.rank, m->to_place, m->reason, 0);
 	release_held(m);
 	call_srcu(&m->from->readers, &m->rcu, old_place_quiet);
-	tier_kick_mover(set);
 }
 
 /* Tells the policy or the request that the move has ended. */
 static void tell_end(struct tier_migration *m, bool moved)
 {
-	unsigned int sharing = max(1U, READ_ONCE(m->set->nr_migrations));
 	struct tier_move move = { .chunk = m->chunk, .to = m->to->rec.rank };
 	struct tier_set *set = m->set;
 
 	if (moved)
 		tier_gauge_copy(m->from, m->to, div_u64(m->copy_ns * m->nr_pieces,
-							max(1U, m->copied_pieces)), sharing);
+							max(1U, m->copied_pieces)));
 	if (m->proposed)
 		tier_policy_done(set, &move, moved);
 	if (m->request)
@@ -681,6 +889,7 @@ static void finish(struct tier_migration *m, bool moved)
 	else
 		__tier_free_place(m->to, m->to_place);
 	set->nr_migrations--;
+	set->moves->nr_stuck -= m->stuck;
 	__tier_wake_starved(set);
 	tier_kick_mover(set);
 	/* With the lock held: a quiet set may be freed. */
@@ -712,9 +921,12 @@ static void step_abort(struct tier_migration *m)
 		spin_unlock_irq(&set->lock);
 		return;
 	}
+	if (m->stage == STAGE_COPY)
+		__end_copy(m, STAGE_FLUSH);
 	__tier_change_word(set, m->chunk, TIER_WORD_MOVING | TIER_WORD_HELD, 0);
 	hash_del(&m->hash);
-	if (m->error)
+	/* A requested chunk whose copy has not begun counts as if its move had not begun either. */
+	if (m->error || (m->request && !m->copied_pieces && !tier_open(m->to)))
 		set->failed++;
 	else
 		set->aborted++;
@@ -728,9 +940,33 @@ static void step_abort(struct tier_migration *m)
 	finish(m, false);
 }
 
+static void init_tier(struct tier *t)
+{
+	struct tier_arrivals *a = t->arrivals;
+
+	a->tier = t;
+	INIT_LIST_HEAD(&a->copied);
+	INIT_LIST_HEAD(&a->flushing);
+	INIT_WORK(&a->work, do_batch);
+	a->flush.fn = flushed;
+}
+
+static void release_tier(struct tier *t)
+{
+	cancel_work_sync(&t->arrivals->work);
+}
+
+const struct tier_room tier_arrivals_room = {
+	.size = sizeof(struct tier_arrivals),
+	.pointer = offsetof(struct tier, arrivals),
+	.init = init_tier,
+	.exit = release_tier,
+};
+
 static int init(struct tier_set *set)
 {
 	INIT_LIST_HEAD(&set->moves->list);
+	INIT_LIST_HEAD(&set->moves->ready);
 	hash_init(set->moves->hash);
 	return 0;
 }

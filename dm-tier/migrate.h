@@ -8,6 +8,7 @@
 struct tier_request;
 
 extern const struct tier_set_room tier_migrate_room;
+extern const struct tier_room tier_arrivals_room;
 
 /*
  * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or
@@ -31,17 +32,17 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio);
 /* Ends a migration early and keeps the bio until it has ended; false: there is none. */
 bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio);
 void tier_cancel_migrations(struct tier_set *set);
-/* Gives up the moves that hang while they hold writes back; sends these on. */
-void tier_release_held(struct tier_set *set);
-
-/* How many made progress within TIER_STALL_NS. */
-unsigned int __tier_busy_migrations(struct tier_set *set);
 /*
- * Whether one move more than these would take the place of a chunk that is not mapped yet:
- * the first write of that would have to wait for moves to end.
+ * Looks for moves that hang: they do not count for migration_depth, and those that hold writes
+ * back are given up.  To be called every second or so while chunks move.
  */
-bool __tier_crowds_births(struct tier_set *set, unsigned int busy);
-/* Whether a move between the two hangs; takes set->lock. */
+void tier_watch_migrations(struct tier_set *set);
+/*
+ * Whether one move more may begin, and would not take the place of a first write.  *ahead: of
+ * how many sectors the copy has not begun.
+ */
+bool tier_may_migrate(struct tier_set *set, u64 *ahead);
+/* Whether a move between the two hung when the moves were looked at last. */
 bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
 /* Whether a place of this tier is about to become free, as far as devices answer. */
 bool tier_departures(struct tier_set *set, const struct tier *t);

@@ -37,23 +37,6 @@ struct tier_mover {
 	struct tier_view views[TIER_MAX_TIERS];
 };
 
-/*
- * Whether fewer than migration_depth moves are busy and a move would not take the place of a
- * first write.  Moves that hang on a dead tier do not count: moves between other tiers go on.
- */
-static bool slot_free(struct tier_set *set)
-{
-	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	unsigned int busy;
-	bool is_free;
-
-	spin_lock_irq(&set->lock);
-	busy = __tier_busy_migrations(set);
-	is_free = busy < depth && !__tier_crowds_births(set, busy);
-	spin_unlock_irq(&set->lock);
-	return is_free;
-}
-
 /* ---- requests ---- */
 
 /* The tier for chunks that have to leave `from`: the nearest one with room that answers. */
@@ -386,14 +369,14 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 	return views;
 }
 
-static bool next_proposal(struct tier_set *set)
+static bool next_proposal(struct tier_set *set, u64 ahead)
 {
 	struct tier_move move;
 	u32 tokens, cap;
 	struct tier *to;
 	int r = -ENOENT;
 
-	tier_budget_tokens(set, &tokens, &cap);
+	tier_budget_tokens(set, ahead, &tokens, &cap);
 	if (cap && !tokens)
 		return false;
 	if (!tier_policy_next(set, tier_view_tiers(set), tokens, cap, &move))
@@ -419,6 +402,7 @@ static void start_moves(struct tier_set *set)
 {
 	bool started = true, again = false;
 	unsigned int ms = TIER_OBSERVE_MS;
+	u64 ahead;
 
 	if (tier_gauge_look(set))
 		set->mover->backoff_until = ktime_get_ns() + GUARD_BACKOFF_NS;
@@ -427,9 +411,9 @@ static void start_moves(struct tier_set *set)
 	if (tier_set_frozen(set))
 		return;
 	while (started && READ_ONCE(set->running)) {
-		if (!slot_free(set))
+		if (!tier_may_migrate(set, &ahead))
 			break;
-		if (tier_budget_wait(set)) {
+		if (tier_budget_wait(set, ahead)) {
 			again = true;
 			break;
 		}
@@ -439,7 +423,7 @@ static void start_moves(struct tier_set *set)
 		if (!started)
 			started = next_astray(set);
 		if (!started && !tier_paused(set) && ktime_get_ns() >= set->mover->backoff_until)
-			started = next_proposal(set);
+			started = next_proposal(set, ahead);
 	}
 	evacuation_progress(set);
 	/* Requests and pins may wait for room, a commit or their turn. */
@@ -465,7 +449,7 @@ static void do_mover(struct work_struct *work)
 
 	WRITE_ONCE(set->observe_armed, 0);
 	/* Before the search for moves, which may take long. */
-	tier_release_held(set);
+	tier_watch_migrations(set);
 	spin_lock_irq(&set->lock);
 	__tier_retry_deferred(set);
 	spin_unlock_irq(&set->lock);

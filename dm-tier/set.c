@@ -17,6 +17,7 @@
 #include "budget.h"
 #include "commit.h"
 #include "copier.h"
+#include "copy.h"
 #include "cycle.h"
 #include "deferred.h"
 #include "discard.h"
@@ -62,7 +63,7 @@ static bool alloc_room(void *owner, size_t pointer, size_t size)
 /* In the order of their init; they exit in reverse. */
 static const struct tier_room *const tier_rooms[] = {
 	&tier_flusher_room, &tier_wear_room, &tier_gauge_room, &tier_landing_room,
-	&tier_outbox_room,
+	&tier_outbox_room, &tier_courier_room, &tier_arrivals_room,
 };
 
 static void free_tier(struct tier *t)
@@ -152,9 +153,9 @@ static void deactivate(struct tier_set *set)
 /* In the order of their init; they exit in reverse. */
 static const struct tier_set_room *const rooms[] = {
 	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
-	&tier_missed_room, &tier_copier_room, &tier_budget_room, &tier_request_room,
-	&tier_policy_room, &tier_birth_room, &tier_discard_room, &tier_migrate_room,
-	&tier_mover_room,
+	&tier_missed_room, &tier_copier_room, &tier_copy_room, &tier_budget_room,
+	&tier_request_room, &tier_policy_room, &tier_birth_room, &tier_discard_room,
+	&tier_migrate_room, &tier_mover_room,
 };
 
 static void free_set(struct tier_set *set)

@@ -254,6 +254,55 @@ write_during_commit()
 }
 test_case "a write during the commit of a move is not lost" write_during_commit
 
+# Both chunks wait for a flush of slow, the second one for a flush that comes after its copy.
+joins_no_flush()
+{
+	local before
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	before=$(flushes_of slow)
+	hold_up slow flushes
+	msg migrate 0 1 1
+	wait_for 10 held_up slow
+	msg migrate 1 1 1
+	wait_for 10 same_on_slow 1
+	nap 0.5
+	go_on slow
+	wait_for 10 all_on_rank 0 2 1
+	same 2 "$(($(flushes_of slow) - before))" "flushes of slow for two moves, one after the other"
+	lose_power
+	check_chunks 0 4 1
+}
+# same_on_slow CHUNK: the copy of the chunk, written with seed 1, is at the second place of slow
+same_on_slow() { io check "$slow" at=$((17 * 65536)) len=64k seed=1 as="$(at_chunk "$1")"; }
+test_case "a move that ends during a flush waits for the next flush" joins_no_flush
+
+# The copy of chunk 1 takes as long as the case wants; chunk 0 has been copied.
+hurries()
+{
+	local d=$fast at rest
+	make_small
+	write_chunks 0 4 1
+	io sync "$dev"
+	at=$(sector_of 1)
+	rest=$((at + 128))
+	lower fast "0 $at linear $d 0" "$at 128 delay $d $at 600000 $d $at 0" \
+		"$rest $(($(sectors_of "$d") - rest)) linear $d $rest"
+	msg migrate 0 2 1
+	wait_for 10 held_up fast
+	later write_chunks 0 1 2
+	wait_for 5 ended
+	wait "$pid" || fail "the write failed"
+	held_up fast || fail "the other copy has ended"
+	wait_for 10 all_on_rank 0 1 1
+	go_on fast
+	wait_for 10 all_on_rank 0 2 1
+	check_chunks 0 1 2
+	check_chunks 1 3 1
+}
+test_case "a write to a copied chunk does not wait for other copies" hurries
+
 # ---- first writes
 
 # Fills every place with old data, on stable storage.
