@@ -28,7 +28,7 @@
 #include "publish.h"
 
 #define MIN_BIRTHS 64
-#define MAX_PARTIAL_SECTORS (1U << 21)	/* 1 GiB of chunks: a FLUSH waits for their zeroing */
+#define MAX_PARTIAL_SECTORS 2097152U	/* 1 GiB of chunks: a FLUSH waits for their zeroing */
 #define MAX_IN_FLIGHT 256	/* of a tier: enough to keep any device busy */
 #define MAX_UNCOMMITTED 8192	/* of a tier: one half gathers while the other is committed */
 #define IDLE_TIME HZ		/* without a write of further sectors */
@@ -81,7 +81,7 @@ struct tier_landing {
 	bool commit;			/* to be flushed once nothing is completing any more */
 	unsigned int nr_uncommitted;	/* whole, on their way to a commit */
 	unsigned int in_flight;		/* guarded writes, and zeroings */
-	unsigned long progress;		/* jiffies: when the last one ended or the first one began */
+	unsigned long progress;		/* jiffies: when one ended last or the first one began */
 	struct bio_list crowded;	/* first writes that wait for their turn */
 
 	struct llist_head to_zero;	/* births to be zeroed */
@@ -569,7 +569,7 @@ static void zero_endio(struct bio *bio)
  */
 static noinline void zero_rest(struct tier_birth *b)
 {
-	u32 size = b->set->chunk_sectors, from, to = 0;
+	u32 size = b->set->chunk_sectors, from, to = 0, nr;
 	sector_t place = tier_place_sector(b->set, b->place);
 	struct block_device *bdev = b->tier->bdev;
 	bool again = b->by_command;
@@ -582,10 +582,11 @@ static noinline void zero_rest(struct tier_birth *b)
 		to = b->covered ? find_next_bit(b->covered, size, from) : size;
 		if (from == size || (b->set->skip_zeroing && !b->for_zeroes))
 			break;
+		nr = to - from;
 		if (again)
-			r = blkdev_issue_zeroout(bdev, place + from, to - from, GFP_NOIO, 0);
+			r = blkdev_issue_zeroout(bdev, place + from, nr, GFP_NOIO, 0);
 		else
-			r = __blkdev_issue_zeroout(bdev, place + from, to - from, GFP_NOIO, &bio, 0);
+			r = __blkdev_issue_zeroout(bdev, place + from, nr, GFP_NOIO, &bio, 0);
 	}
 	if (bio) {
 		if (r)
@@ -784,8 +785,10 @@ static noinline void __birth_begun(struct tier_birth *b, struct tier *t, u64 pla
 	__tier_publish(set, b->chunk, b->op.entry | TIER_WORD_NEW | TIER_WORD_HELD |
 		       tier_reason_bits(TIER_REASON_FIRST_WRITE));
 	pin = tier_word_pin(set->map[b->chunk]);
-	if (pin && pin - 1 != t->rec.id)
+	if (pin && pin - 1 != t->rec.id) {
 		__tier_mark_astray(set);
+		tier_kick_mover(set);
+	}
 	set->mapped++;
 	tier_forget_copy_failed(set, b->chunk);
 	__tier_arm_commit_timer(set);

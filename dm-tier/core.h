@@ -184,7 +184,6 @@ struct tier_set {
 	struct tier_cycle *cycle;
 	struct tier_owners *owners;
 	struct tier_missed *missed;
-	struct tier_copiers *copiers;
 	struct tier_copies *copies;	/* copy */
 	struct tier_budget *budget;
 	struct tier_requests *requests;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * FLUSH bios gather in cycles: a cycle waits until new chunks are whole, flushes
- * every tier that was written, waits for the commit if the mapping changed, and completes the bios that it
- * started with.  A bio that comes while a cycle is under way is served by the
- * next one.
+ * every tier that was written, waits for the commit if the mapping changed, and
+ * completes the bios that it started with.  A bio that comes while a cycle is
+ * under way is served by the next one.
  */
 #include "cycle.h"
 

@@ -16,7 +16,6 @@
 #include "birth.h"
 #include "budget.h"
 #include "commit.h"
-#include "copier.h"
 #include "copy.h"
 #include "cycle.h"
 #include "deferred.h"
@@ -139,7 +138,6 @@ static void deactivate(struct tier_set *set)
 	set->nr_tiers = 0;
 	for (id = 0; id < ARRAY_SIZE(set->by_id); id++)
 		drop_tier(set, id);
-	tier_free_copiers(set);
 	if (set->metadata)
 		tier_metadata_close(set->metadata);
 	set->metadata = NULL;
@@ -153,7 +151,7 @@ static void deactivate(struct tier_set *set)
 /* In the order of their init; they exit in reverse. */
 static const struct tier_set_room *const rooms[] = {
 	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
-	&tier_missed_room, &tier_copier_room, &tier_copy_room, &tier_budget_room,
+	&tier_missed_room, &tier_copy_room, &tier_budget_room,
 	&tier_request_room, &tier_policy_room, &tier_birth_room, &tier_discard_room,
 	&tier_migrate_room, &tier_mover_room,
 };
@@ -401,9 +399,6 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		r = tier_alloc_init(t);
 		if (r)
 			return r;
-		/* First writes use it and must not fail for want of memory. */
-		if (!tier_copier(set, t, t))
-			return -ENOMEM;
 	}
 	set->nr_tiers = tt->nr_tiers;
 	return 0;
