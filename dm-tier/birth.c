@@ -660,8 +660,11 @@ static bool write_ended(struct tier_set *set, struct tier_guard *guard, struct b
 	return kept;
 }
 
-/* Whether a write may go on now; it is guarded if it covers sectors, or is to be durable. */
-static bool __admit_write(struct tier_birth *b, struct bio *bio, struct tier_io *io)
+/*
+ * TIER_REMAPPED: the write goes on, with a guard if it covers sectors or is to be durable.
+ * TIER_ENDED: it waits until the chunk is whole.  A frozen set takes no new sectors.
+ */
+static enum tier_route __admit_write(struct tier_birth *b, struct bio *bio, struct tier_io *io)
 {
 	u32 size = b->set->chunk_sectors;
 	u32 first = bio->bi_iter.bi_sector & (size - 1);
@@ -669,11 +672,14 @@ static bool __admit_write(struct tier_birth *b, struct bio *bio, struct tier_io 
 	bool fua = bio->bi_opf & REQ_FUA, covered;
 
 	covered = b->covered && find_next_zero_bit(b->covered, end, first) >= end;
-	if (bio_op(bio) == REQ_OP_DISCARD || (!b->covered && end - first < size) ||
-	    (b->completing && (!covered || fua)))
-		return false;
+	if (bio_op(bio) == REQ_OP_DISCARD)
+		return TIER_ENDED;
+	if (!covered && tier_set_frozen(b->set))
+		return TIER_KILL;
+	if ((!b->covered && end - first < size) || (b->completing && (!covered || fua)))
+		return TIER_ENDED;
 	if (covered && !fua)
-		return true;
+		return TIER_REMAPPED;
 	b->writers++;
 	__sent(b->tier->landing);
 	io->guard = &b->guard;
@@ -681,7 +687,7 @@ static bool __admit_write(struct tier_birth *b, struct bio *bio, struct tier_io 
 	io->end_sector = end;
 	io->iter = bio->bi_iter;
 	io->fua = fua;
-	return true;
+	return TIER_REMAPPED;
 }
 
 /* Sends a write to the chunk's place, or has it wait until the chunk is whole; unlocks. */
@@ -690,12 +696,15 @@ static enum tier_route write_partial(struct tier_birth *b, struct bio *bio, stru
 {
 	struct tier_set *set = b->set;
 	u64 word = set->map[b->chunk];
+	enum tier_route route;
 	bool again;
 
-	if (__admit_write(b, bio, io)) {
+	route = __admit_write(b, bio, io);
+	if (route == TIER_REMAPPED)
 		io->srcu_idx = tier_srcu_enter(&b->tier->readers);
+	if (route != TIER_ENDED) {
 		spin_unlock_irqrestore(&set->lock, flags);
-		return tier_map_entered(set, bio, io, word);
+		return route == TIER_REMAPPED ? tier_map_entered(set, bio, io, word) : route;
 	}
 	again = tier_wants_again(set, bio);
 	if (!again)

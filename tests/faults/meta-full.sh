@@ -381,8 +381,13 @@ last_batch()
 	for more in -1 0 1 2; do
 		msg reserve_metadata_snap
 		wanted=$((batch + 2 * (S[meta_total] / 16320 + 17) + 2 * 6 + more))
-		# Heat that changed everywhere is saved by a suspend, and takes some blocks.
-		take_spots 0 "$spots"
+		# Heat that changed everywhere is saved by a suspend, and takes some blocks. In
+		# parts, as of a burst of accesses the policy sees the beginning.
+		for next in 0 100 200 300; do
+			step=$((spots - next))
+			take_spots "$next" $((step < 100 ? step : 100))
+			nap 0.3
+		done
 		suspend
 		resume
 		within=$((within + 1)) next=0
