@@ -51,8 +51,11 @@ static void do_submit(struct work_struct *work)
 	bios = courier->bios;
 	bio_list_init(&courier->bios);
 	spin_unlock_irq(lock);
-	while ((bio = bio_list_pop(&bios)))
+	while ((bio = bio_list_pop(&bios))) {
+		/* Only now, as this charges the bio to the cgroup of the task that runs. */
+		bio_set_dev(bio, courier->tier->bdev);
 		submit_bio(bio);
+	}
 }
 
 static void copy_endio(struct bio *bio);
@@ -62,7 +65,7 @@ static void send(struct tier_copy *c, struct tier *t, blk_opf_t opf, sector_t se
 	struct tier_courier *courier = t->courier;
 	unsigned long flags;
 
-	bio_init(&c->bio, t->bdev, c->vecs, ARRAY_SIZE(c->vecs), opf);
+	bio_init(&c->bio, NULL, c->vecs, ARRAY_SIZE(c->vecs), opf);
 	c->bio.bi_vcnt = c->nr_vecs;
 	c->bio.bi_iter.bi_sector = sector;
 	c->bio.bi_iter.bi_size = c->bytes;
@@ -83,7 +86,7 @@ static void copy_endio(struct bio *bio)
 	if (read && !status)
 		send(c, c->to, REQ_OP_WRITE, c->to_sector);
 	else
-		c->fn(c->context, read ? c->from : c->to, status);
+		c->fn(c->context, !read, status);
 }
 
 void tier_copy(struct tier_copy *c, struct tier *from, u64 from_place, struct tier *to,

@@ -12,8 +12,8 @@ extern const struct tier_room tier_courier_room;
 
 struct tier_copy;
 
-/* In any context; failed: the tier that gave an error, or NULL. */
-typedef void (*tier_copied_fn)(void *context, struct tier *failed, blk_status_t status);
+/* In any context; write: an error is one of the destination. */
+typedef void (*tier_copied_fn)(void *context, bool write, blk_status_t status);
 
 /* What a copy needs; NULL: no memory.  Process context. */
 struct tier_copy *tier_copy_get(struct tier_set *set);

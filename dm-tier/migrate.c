@@ -178,6 +178,7 @@ static void __begin_copy(struct tier_migration *m)
 
 	list_del_init(&m->queue);
 	m->stage = STAGE_COPY;
+	m->failed_flushes = tier_failed_flushes(m->to);
 	moves->nr_ahead -= !m->stuck;
 	moves->nr_copying += !m->stuck;
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
@@ -294,10 +295,9 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
 	if ((word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0)) {
 		bool again = tier_wants_again(set, bio);
 
-		if (!again) {
+		if (!again)
 			tier_put_aside(&m->held, bio);
-			__hurry(m);
-		}
+		__hurry(m);
 		spin_unlock_irqrestore(&set->lock, flags);
 		return again ? TIER_GUARD_AGAIN : TIER_GUARD_HELD;
 	}
@@ -424,9 +424,16 @@ void tier_watch_migrations(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	__find_stuck(set, now);
-	list_for_each_entry(m, &set->moves->list, list)
-		if (m->stuck)
-			__release_stuck(m);
+	list_for_each_entry(m, &set->moves->list, list) {
+		if (!m->stuck)
+			continue;
+		__release_stuck(m);
+		/* A move that has not begun frees its place; it will be asked for again. */
+		if (m->stage == STAGE_AHEAD && !list_empty(&m->queue)) {
+			m->stopped = true;
+			__cancel(m);
+		}
+	}
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier_arrivals *a = set->tiers[rank]->arrivals;
 
@@ -557,7 +564,6 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->request = request;
 	m->proposed = proposed;
 	m->nr_pieces = nr_pieces;
-	m->failed_flushes = tier_failed_flushes(to);
 	m->progress_ns = ktime_get_ns();
 	bitmap_fill(m->dirty, nr_pieces);
 	bio_list_init(&m->held);
@@ -588,12 +594,12 @@ out:
 
 /* ---- copy ---- */
 
-static void copied(void *context, struct tier *at, blk_status_t status)
+static void copied(void *context, bool write, blk_status_t status)
 {
 	struct tier_migration *m = context;
 
 	if (status) {
-		tier_note_error(at, at == m->to, BLK_STS_IOERR);
+		tier_note_error(write ? m->to : m->from, write, BLK_STS_IOERR);
 		m->error = -EIO;
 	}
 	/* Copies at the same time share the devices. */
@@ -697,15 +703,8 @@ static void step_copy(struct tier_migration *m)
 	}
 	if (!m->copy)
 		m->copy = tier_copy_get(set);
-	if (!m->copy) {
-		/* Ends like a move that a suspend stopped: it will be asked for again. */
-		m->cancelled = true;
-		m->stopped = true;
-		step_abort(m);
-		return;
-	}
 	/* A move that holds writes back does not wait for its budget; the next move does. */
-	wait = READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set, 0);
+	wait = !m->copy ? HZ : READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set, 0);
 	if (wait) {
 		/* A short wait, as a cancel is noticed only afterwards. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
@@ -936,6 +935,8 @@ static void step_abort(struct tier_migration *m)
 	trace_dm_tier_migrate_abort(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				    m->from_place, m->to->rec.rank, m->to_place, m->reason,
 				    m->error);
+	if (m->proposed && !m->copied_pieces)
+		tier_wear_give_back(set, m->to);
 	release_held(m);
 	finish(m, false);
 }

@@ -400,6 +400,7 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 
 static void start_moves(struct tier_set *set)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(TIER_OBSERVE_MS);
 	bool started = true, again = false;
 	unsigned int ms = TIER_OBSERVE_MS;
 	u64 ahead;
@@ -413,7 +414,8 @@ static void start_moves(struct tier_set *set)
 	while (started && READ_ONCE(set->running)) {
 		if (!tier_may_migrate(set, &ahead))
 			break;
-		if (tier_budget_wait(set, ahead)) {
+		/* Moves under way have to be watched, too. */
+		if (tier_budget_wait(set, ahead) || time_after(jiffies, end)) {
 			again = true;
 			break;
 		}

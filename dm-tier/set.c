@@ -890,6 +890,7 @@ void tier_set_postsuspend(struct dm_target *ti)
 	cancel_delayed_work_sync(&set->commit_timer);
 	set->observe_armed = 0;
 	wait_quiet(set);
+	tier_copy_shrink(set);
 	if (!set->no_writes) {
 		r = flush_all(set);
 		if (r)
