@@ -308,7 +308,8 @@ static void look_at_tiers(struct heat_engine *e)
 	unsigned int rank;
 
 	e->nr_tiers = min_t(unsigned int, *e->env.nr_tiers, TIER_MAX_TIERS);
-	for (rank = 0; rank + 1 < e->nr_tiers; rank++)
+	/* All tiers but the slowest; of a single one, that one. */
+	for (rank = 0; !rank || rank + 1 < e->nr_tiers; rank++)
 		fast_places += view(e, rank)->places;
 	if (fast_places != e->fast_places) {
 		e->fast_places = fast_places;
