@@ -505,6 +505,14 @@ bool tier_may_migrate(struct tier_set *set, u64 *ahead)
 	return may;
 }
 
+unsigned int __tier_in_flight(struct tier_set *set)
+{
+	unsigned int nr = set->moves->nr_copying + set->moves->nr_stuck;
+
+	lockdep_assert_held(&set->lock);
+	return nr ? : !!set->nr_migrations;
+}
+
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 bool proposed)

@@ -3,6 +3,7 @@
 #include "status.h"
 
 #include "metadata/metadata.h"
+#include "migrate.h"
 #include "policy.h"
 
 static char state_letter(const struct tier *t)
@@ -93,7 +94,7 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 	}
 	spin_lock_irq(&set->lock);
 	DMEMIT(" %llu %llu %llu %llu %u %llu", set->promotions, set->demotions,
-	       set->aborted, set->failed, set->nr_migrations, set->migrated_sectors);
+	       set->aborted, set->failed, __tier_in_flight(set), set->migrated_sectors);
 	spin_unlock_irq(&set->lock);
 	sz = emit_settings(tt, result, maxlen, sz);
 	DMEMIT(" %s %s %s", tier_set_frozen(set) ? "ro" : "rw",
