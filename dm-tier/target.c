@@ -27,17 +27,18 @@
  */
 #define MAX_IO_OPT	SZ_1M
 
-static void free_target(struct tier_target *tt)
+static void tier_dtr(struct dm_target *ti)
 {
+	struct tier_target *tt = ti->private;
 	unsigned int i;
 
 	tier_set_leave(tt);
 	tier_policy_put(tt->policy);
 	for (i = 0; i < tt->nr_tiers; i++)
 		if (tt->devs[i])
-			dm_put_device(tt->ti, tt->devs[i]);
+			dm_put_device(ti, tt->devs[i]);
 	if (tt->metadata)
-		dm_put_device(tt->ti, tt->metadata);
+		dm_put_device(ti, tt->metadata);
 	kvfree(tt->args);
 	kfree(tt);
 }
@@ -77,6 +78,7 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "Out of memory";
 		return -ENOMEM;
 	}
+	ti->private = tt;
 	tt->ti = ti;
 	tt->md = dm_table_get_md(ti->table);
 	INIT_LIST_HEAD(&tt->list);
@@ -86,11 +88,10 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	    check_plan(tt, &ti->error) ? :
 	    dm_set_target_max_io_len(ti, tt->chunk_sectors);
 	if (r) {
-		free_target(tt);
+		tier_dtr(ti);
 		return r;
 	}
 
-	ti->private = tt;
 	ti->num_flush_bios = 1;
 	ti->flush_supported = true;
 	ti->num_discard_bios = 1;
@@ -100,11 +101,6 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->accounts_remapped_io = true;
 	ti->per_io_data_size = sizeof(struct tier_io);
 	return 0;
-}
-
-static void tier_dtr(struct dm_target *ti)
-{
-	free_target(ti->private);
 }
 
 static int map_flush(struct tier_set *set, struct bio *bio)

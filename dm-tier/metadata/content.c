@@ -272,21 +272,6 @@ static int compare_heat(void *context, u32 index, u64 value)
 	return 0;
 }
 
-static int find_changed_heat(struct tier_metadata *md, struct save_heat *save)
-{
-	int r = -EIO;
-
-	memset(save->changed, 0, BITS_TO_LONGS(save->end - save->first) * sizeof(long));
-	down_read(&md->lock);
-	if (md->read_only)
-		r = -EROFS;
-	else if (!md->failed)
-		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks,
-					 save->first, save->end, NULL, compare_heat, save);
-	up_read(&md->lock);
-	return r;
-}
-
 /* bit: the first changed value of a block that ends with bit end - 1. */
 static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
 			   unsigned long bit, unsigned long end)
@@ -311,11 +296,17 @@ static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
 
 static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
 {
-	unsigned long nr = save->end - save->first;
-	unsigned long bit, end;
-	int r;
+	unsigned long nr = save->end - save->first, bit, end;
+	int r = -EIO;
 
-	r = find_changed_heat(md, save);
+	memset(save->changed, 0, BITS_TO_LONGS(nr) * sizeof(long));
+	down_read(&md->lock);
+	if (md->read_only)
+		r = -EROFS;
+	else if (!md->failed)
+		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks,
+					 save->first, save->end, NULL, compare_heat, save);
+	up_read(&md->lock);
 	for (bit = 0; !r; bit = end) {
 		bit = find_next_bit(save->changed, nr, bit);
 		if (bit >= nr)
