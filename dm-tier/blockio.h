@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One block of 4 KiB, read or written by a bio of its own: past the page cache
- * and past dm-bufio.
+ * One block of 4 KiB, read or written by a bio of its own: past the page cache and past dm-bufio.
  */
 #ifndef DM_TIER_BLOCKIO_H
 #define DM_TIER_BLOCKIO_H

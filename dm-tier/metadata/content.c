@@ -2,14 +2,6 @@
 /* What the metadata stores: tiers, tunables, mapping and heat. */
 #include "metadata/internal.h"
 
-#include <linux/bitmap.h>
-#include <linux/device-mapper.h>
-#include <linux/sched.h>
-#include <linux/sched/mm.h>
-#include <linux/vmalloc.h>
-
-#define DM_MSG_PREFIX "tier metadata"
-
 /* A tier or a tunable costs a path of a small tree. */
 #define SMALL_CHANGE 2
 
@@ -258,8 +250,7 @@ int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 struct save_heat {
 	const u32 *heat;
 	u64 nr_chunks;
-	u64 first;		/* of the window */
-	u64 end;
+	u64 first, end;		/* of the window */
 	unsigned long *changed;	/* a bit for each value of the window */
 };
 

@@ -9,10 +9,16 @@
 #ifndef DM_TIER_METADATA_INTERNAL_H
 #define DM_TIER_METADATA_INTERNAL_H
 
+#include <linux/device-mapper.h>
 #include <linux/rwsem.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "compat/persistent-data.h"
 #include "metadata/metadata.h"
+
+#define DM_MSG_PREFIX "tier metadata"
 
 struct tier_metadata {
 	struct block_device *bdev;
@@ -25,10 +31,8 @@ struct tier_metadata {
 	/* Replaced by an abort; NULL after a failed one. */
 	struct dm_transaction_manager *tm;
 	struct dm_space_map *sm;
-	struct dm_array_info mapping_info;
-	struct dm_array_info heat_info;
-	struct dm_btree_info tiers_info;
-	struct dm_btree_info tunables_info;
+	struct dm_array_info mapping_info, heat_info;
+	struct dm_btree_info tiers_info, tunables_info;
 
 	/* Of the open transaction. */
 	struct tier_meta_info info;
@@ -46,8 +50,7 @@ struct tier_metadata {
 	bool read_only;
 
 	/* The superblock on disk, and the one of the last failed commit. */
-	struct tier_superblock committed;
-	struct tier_superblock attempted;
+	struct tier_superblock committed, attempted;
 	bool was_attempted;
 };
 

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The metadata's life cycle: format, open, commit, abort, close; the superblock
- * and the space left.
- */
+/* The metadata's life cycle: format, open, commit, abort, close; superblock and space left. */
 #include "metadata/internal.h"
 
 #include <linux/delay.h>
-#include <linux/device-mapper.h>
-#include <linux/err.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 
 #include "blockio.h"
-
-#define DM_MSG_PREFIX "tier metadata"
 
 /* A cursor holds a path and a block, the change of an entry two paths. */
 #define MAX_CONCURRENT_LOCKS 8
@@ -76,13 +67,9 @@ int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_in
 	if (!block)
 		return tier_refuse(reason, -ENOMEM, "no memory to read the metadata superblock");
 
-	r = read_block0(bdev, block);
-	if (r) {
-		*reason = "metadata superblock cannot be read";
-		r = -EIO;
-	} else {
-		r = tier_superblock_unpack(block, info, reason);
-	}
+	r = read_block0(bdev, block) ?
+	    tier_refuse(reason, -EIO, "metadata superblock cannot be read") :
+	    tier_superblock_unpack(block, info, reason);
 	kfree(block);
 	return r;
 }
@@ -268,10 +255,8 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	int r;
 
 	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
-	if (r) {
-		*reason = "metadata superblock cannot be read";
-		return r;
-	}
+	if (r)
+		return tier_refuse(reason, r, "metadata superblock cannot be read");
 	r = tier_superblock_unpack(dm_block_data(sblock), &md->info, reason);
 	if (!r) {
 		tier_superblock_unpack_roots(dm_block_data(sblock), &md->roots);
@@ -292,8 +277,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	if (r) {
 		md->tm = NULL;
 		md->sm = NULL;
-		*reason = "space map of the metadata cannot be read";
-		return r;
+		return tier_refuse(reason, r, "space map of the metadata cannot be read");
 	}
 
 	tier_md_init_infos(md);
@@ -345,6 +329,8 @@ static struct tier_metadata *alloc_metadata(struct block_device *bdev, const cha
 
 void tier_metadata_close(struct tier_metadata *md)
 {
+	if (!md)
+		return;
 	__close_tm(md);
 	mutex_lock(&bm_mutex);
 	dm_block_manager_destroy(md->bm);
@@ -363,10 +349,9 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 	r = tier_metadata_read_superblock(bdev, &info, reason);
 	if (r)
 		return ERR_PTR(r);
-	if (!read_only && tier_features_read_only(info.compat_ro_flags)) {
-		*reason = "metadata has features that allow reading only";
-		return ERR_PTR(-EROFS);
-	}
+	if (!read_only && tier_features_read_only(info.compat_ro_flags))
+		return ERR_PTR(tier_refuse(reason, -EROFS,
+					   "metadata has features that allow reading only"));
 
 	md = alloc_metadata(bdev, reason);
 	if (IS_ERR(md))
@@ -389,9 +374,9 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 
 /* ---- committing ---- */
 
-/* create: block 0 holds no superblock yet. */
-static int __write_superblock(struct tier_metadata *md,
-			      const struct tier_meta_info *next, bool create)
+/* lock: dm_bm_write_lock(), or dm_bm_write_lock_zero() if block 0 holds no superblock yet. */
+static int __write_superblock(struct tier_metadata *md, const struct tier_meta_info *next,
+			      typeof(dm_bm_write_lock) *lock)
 {
 	struct dm_block *sblock;
 	int r;
@@ -401,17 +386,9 @@ static int __write_superblock(struct tier_metadata *md,
 		return -EINVAL;
 
 	/* All blocks but the superblock are on stable storage after this. */
-	r = dm_tm_pre_commit(md->tm);
-	if (r)
-		return r;
-	r = md->sm->copy_root(md->sm, md->roots.space_map, sizeof(md->roots.space_map));
-	if (r)
-		return r;
-
-	r = create ? dm_bm_write_lock_zero(md->bm, TIER_SUPERBLOCK_LOCATION,
-					   &tier_md_sb_validator, &sblock) :
-		     dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION,
-				      &tier_md_sb_validator, &sblock);
+	r = dm_tm_pre_commit(md->tm) ? :
+	    md->sm->copy_root(md->sm, md->roots.space_map, sizeof(md->roots.space_map)) ? :
+	    lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
 	if (r)
 		return r;
 
@@ -437,7 +414,7 @@ int __tier_md_commit(struct tier_metadata *md, bool clean)
 
 	next.trans_id++;
 	next.flags = (next.flags & ~TIER_SB_CLEAN) | (clean ? TIER_SB_CLEAN : 0);
-	r = __write_superblock(md, &next, false);
+	r = __write_superblock(md, &next, dm_bm_write_lock);
 	if (r) {
 		DMERR_LIMIT("%pg: commit failed: %d", md->bdev, r);
 		md->doomed = true;
@@ -469,12 +446,10 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 	int r;
 
 	/* Once more, just before it is written over. */
-	r = tier_metadata_read_superblock(bdev, &found, reason);
-	if (r != -ENODATA) {
-		if (!r)
-			*reason = "metadata device is formatted already";
-		return ERR_PTR(r ? r : -EEXIST);
-	}
+	r = tier_metadata_read_superblock(bdev, &found, reason) ? :
+	    tier_refuse(reason, -EEXIST, "metadata device is formatted already");
+	if (r != -ENODATA)
+		return ERR_PTR(r);
 
 	md = alloc_metadata(bdev, reason);
 	if (IS_ERR(md))
@@ -487,7 +462,8 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 		md->sm = NULL;
 	} else {
 		tier_md_init_infos(md);
-		r = __tier_md_create_content(md) ? : __write_superblock(md, info, true);
+		r = __tier_md_create_content(md) ? :
+		    __write_superblock(md, info, dm_bm_write_lock_zero);
 	}
 	if (!r)
 		return md;
@@ -619,8 +595,7 @@ void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_inf
 
 	tier_md_lock(md);
 	/* These have functions of their own. */
-	next.flags = (info->flags & TIER_SB_PAUSED) |
-		     (md->info.flags & ~TIER_SB_PAUSED);
+	next.flags = (info->flags & TIER_SB_PAUSED) | (md->info.flags & ~TIER_SB_PAUSED);
 	next.compat_flags = md->info.compat_flags;
 	next.compat_ro_flags = md->info.compat_ro_flags;
 	next.nr_chunks = md->info.nr_chunks;

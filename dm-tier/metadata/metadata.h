@@ -20,10 +20,8 @@
 struct tier_metadata;
 
 /*
- * Reads block 0 without opening the metadata.  0: *info is a valid superblock of this version.
- * -ENODATA: the block is all zeroes.  Otherwise *reason says what is wrong, in words for
- * ti->error: -EINVAL foreign content, wrong version, unknown incompat feature; -EILSEQ a damaged
- * superblock; -EIO.  Needs no tier_metadata, writes nothing.
+ * Reads block 0 without opening the metadata: tier_superblock_unpack().  Also -EIO, and -EINVAL
+ * for a device that cannot hold metadata; *reason is in words for ti->error.
  */
 int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_info *info,
 				  const char **reason);
@@ -43,7 +41,7 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 					   const struct tier_meta_info *info, const char **reason);
 
-/* Drops what is not committed. */
+/* Drops what is not committed.  md: may be NULL. */
 void tier_metadata_close(struct tier_metadata *md);
 
 /*

@@ -2,12 +2,6 @@
 /* The metadata snapshot that tools read, and growth of the metadata device. */
 #include "metadata/internal.h"
 
-#include <linux/device-mapper.h>
-#include <linux/kernel.h>
-#include <linux/string.h>
-
-#define DM_MSG_PREFIX "tier metadata"
-
 /* Growth of the device is adopted in steps of at least this many blocks. */
 #define MIN_GROWTH 16
 
@@ -35,10 +29,8 @@ static int __hold_superblock(struct tier_metadata *md)
 	int r, inc;
 
 	/* Shadowing takes a reference away that the superblock needs. */
-	r = md->sm->inc_blocks(md->sm, TIER_SUPERBLOCK_LOCATION, TIER_SUPERBLOCK_LOCATION + 1);
-	if (r)
-		return r;
-	r = dm_tm_shadow_block(md->tm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
+	r = md->sm->inc_blocks(md->sm, TIER_SUPERBLOCK_LOCATION, TIER_SUPERBLOCK_LOCATION + 1) ? :
+	    dm_tm_shadow_block(md->tm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator,
 			       &copy, &inc);
 	if (r)
 		return r;
@@ -53,24 +45,18 @@ static int __hold_superblock(struct tier_metadata *md)
 
 static int __reserve_snap(struct tier_metadata *md)
 {
-	int r;
+	int r = 0;
 
 	if (md->info.held_root)
 		return -EBUSY;
 	if (!__tier_md_has_room(md, 0))
 		return -ENOSPC;
-	if (__tier_md_must_commit(md, false)) {
+	if (__tier_md_must_commit(md, false))
 		r = __tier_md_commit(md, false);
-		if (r)
-			return r;
-		if (!__tier_md_has_room(md, 0))
-			return -ENOSPC;
-	}
-	r = __tier_md_warm(md);
-	if (r)
-		return r;
-
-	return __tier_md_end(md, __hold_superblock(md) ? : __inc_roots(md)) ? :
+	if (!r && !__tier_md_has_room(md, 0))
+		r = -ENOSPC;
+	return r ? : __tier_md_warm(md) ? :
+	       __tier_md_end(md, __hold_superblock(md) ? : __inc_roots(md)) ? :
 	       __tier_md_commit(md, false);
 }
 
@@ -101,8 +87,7 @@ static int __meet_held(struct tier_metadata *md, const struct tier_meta_roots *h
 	struct tier_md_census live, c = { 0 };
 	int r;
 
-	r = __tier_md_census_begin(md, &live) ? :
-	    __tier_md_meet_live(&live) ? :
+	r = __tier_md_census_begin(md, &live) ? : __tier_md_meet_live(&live) ? :
 	    __tier_md_census_begin(md, &c);
 	c.live = live.met;
 	r = r ? : __tier_md_meet(&c, md->info.held_root) ? :
@@ -121,8 +106,7 @@ static int __judge_held(struct tier_metadata *md, struct tier_meta_roots *held)
 	u64 nr_chunks;
 	int r;
 
-	r = __read_held(md, held, &nr_chunks) ? :
-	    __tier_md_judge_nodes(md, held) ? :
+	r = __read_held(md, held, &nr_chunks) ? : __tier_md_judge_nodes(md, held) ? :
 	    __meet_held(md, held, nr_chunks);
 	if (!r || r == -ENOMEM || r == -EIO)
 		return r;
@@ -147,17 +131,14 @@ static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *h
 static int __release_snap(struct tier_metadata *md)
 {
 	struct tier_meta_roots held;
-	int r;
 
 	if (!md->info.held_root)
 		return -EINVAL;
 	/* It gives space back: the last of the room is there for it. */
 	if (__tier_md_free(md) < __tier_md_commit_room(md))
 		return -ENOSPC;
-	r = __tier_md_warm(md) ? : __judge_held(md, &held);
-	if (r)
-		return r;
-	return __tier_md_end(md, __drop_held(md, &held)) ? : __tier_md_commit(md, false);
+	return __tier_md_warm(md) ? : __judge_held(md, &held) ? :
+	       __tier_md_end(md, __drop_held(md, &held)) ? : __tier_md_commit(md, false);
 }
 
 int tier_metadata_release_snap(struct tier_metadata *md)

@@ -5,14 +5,7 @@
  */
 #include "metadata/internal.h"
 
-#include <linux/device-mapper.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
-
 #include "blockio.h"
-
-#define DM_MSG_PREFIX "tier metadata"
 
 static void init_btree(struct dm_btree_info *info, struct dm_transaction_manager *tm, u32 size)
 {
@@ -236,9 +229,7 @@ int __tier_md_take_census(struct tier_metadata *md)
 	struct tier_md_census c;
 	int r;
 
-	r = __tier_md_census_begin(md, &c) ? :
-	    __meet_space_map(&c) ? :
-	    __tier_md_meet_live(&c);
+	r = __tier_md_census_begin(md, &c) ? : __meet_space_map(&c) ? : __tier_md_meet_live(&c);
 	tier_md_census_end(&c);
 	return r;
 }
