@@ -23,9 +23,11 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include "compat/compat.h"
@@ -45,8 +47,7 @@ enum tier_mode {
 };
 
 struct tier_stats {
-	u64 reads;
-	u64 writes;
+	u64 reads, writes;
 	u64 sampled_ns;		/* service time of the sampled small accesses */
 	u64 sampled;
 };
@@ -119,8 +120,7 @@ struct tier_set {
 	unsigned int chunk_shift;
 	u32 chunk_sectors;
 	bool no_writes;			/* read-only table or feature */
-	bool discard_passdown;
-	bool skip_zeroing;
+	bool discard_passdown, skip_zeroing;
 	bool observing;			/* accesses are noted now, see sampling.h */
 	int observe_armed;		/* the mover will look at the rings soon */
 	u32 nr_chunks;
@@ -237,12 +237,8 @@ struct tier_io {
 	bool discards_chunk;		/* a discard of the whole chunk */
 	struct tier_guard *guard;	/* of this write, or NULL */
 	union {
-		struct {
-			u32 first_piece, last_piece;	/* that it writes while a chunk moves */
-		};
-		struct {
-			u32 first_sector, end_sector;	/* that it writes of a partial chunk */
-		};
+		struct { u32 first_piece, last_piece; };	/* written while a chunk moves */
+		struct { u32 first_sector, end_sector; };	/* written of a partial chunk */
 	};
 	bool fua;			/* REQ_FUA as it came: a tier without a cache clears it */
 	u64 start_ns;

@@ -23,25 +23,20 @@ struct tier_meta_info {
 	char policy[TIER_POLICY_NAME_SIZE];
 	u32 state;		/* enum tier_set_state */
 	u32 flags;		/* TIER_SB_* */
-	u32 compat_flags;
-	u32 compat_ro_flags;	/* see tier_features_read_only() */
+	u32 compat_flags, compat_ro_flags;	/* see tier_features_read_only() */
 	u32 logical_block_size;	/* bytes */
 	u64 chunk_sectors;
 	u64 nr_chunks;
 	u64 length;		/* sectors */
 	u64 reserve;		/* chunks */
-	u64 generation;
-	u64 next_generation;
+	u64 generation, next_generation;
 	u64 trans_id;
 	u64 held_root;		/* block, 0 = none */
 };
 
 /* The superblock's pointers into the rest of the metadata. */
 struct tier_meta_roots {
-	u64 mapping;
-	u64 heat;
-	u64 tiers;
-	u64 tunables;
+	u64 mapping, heat, tiers, tunables;
 	u32 nr_tunables;
 	u8 space_map[TIER_SPACE_MAP_ROOT_SIZE];
 };
@@ -51,8 +46,7 @@ struct tier_meta_tier {
 	u8 id;
 	u8 uuid[TIER_UUID_SIZE];
 	u64 size;		/* of the device when adopted, sectors */
-	u64 first_place;
-	u64 places;
+	u64 first_place, places;
 	u64 generation;		/* what its label says */
 	u64 next_generation;	/* it may say any up to this; 0 = no other */
 	u32 flags;		/* TIER_RECORD_* */
@@ -65,12 +59,10 @@ struct tier_meta_tier {
 
 /* Twin of struct tier_label. */
 struct tier_label_info {
-	u8 set_uuid[TIER_UUID_SIZE];
-	u8 tier_uuid[TIER_UUID_SIZE];
+	u8 set_uuid[TIER_UUID_SIZE], tier_uuid[TIER_UUID_SIZE];
 	char name[TIER_NAME_SIZE];	/* of the set */
 	u8 id;
-	u32 compat_flags;
-	u32 compat_ro_flags;	/* see tier_features_read_only() */
+	u32 compat_flags, compat_ro_flags;	/* see tier_features_read_only() */
 	u64 size;		/* of the device, sectors */
 	u64 label_area;		/* sectors */
 	u64 chunk_sectors;

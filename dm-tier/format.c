@@ -20,11 +20,6 @@ bool tier_all_zero(const void *data, size_t len)
 	return true;
 }
 
-static bool terminated(const void *text, size_t size)
-{
-	return memchr(text, 0, size);
-}
-
 static bool power_of_two(u64 n)
 {
 	return n && !(n & (n - 1));
@@ -66,12 +61,10 @@ int tier_superblock_verify(const void *block, u64 blocknr, const char **reason)
 	const struct tier_superblock *sb = block;
 	const struct tier_label *label = block;
 
-	if (le64_to_cpu(sb->magic) != TIER_SUPERBLOCK_MAGIC) {
-		*reason = le64_to_cpu(label->magic) == TIER_LABEL_MAGIC ?
-			  "metadata device is a tier, not metadata" :
-			  "metadata device holds something that is not tier metadata";
-		return -EINVAL;
-	}
+	if (le64_to_cpu(sb->magic) != TIER_SUPERBLOCK_MAGIC)
+		return tier_refuse(reason, -EINVAL, le64_to_cpu(label->magic) == TIER_LABEL_MAGIC ?
+				   "metadata device is a tier, not metadata" :
+				   "metadata device holds something that is not tier metadata");
 	if (le32_to_cpu(sb->csum) != superblock_csum(block))
 		return tier_refuse(reason, -EILSEQ, "metadata superblock is damaged: checksum");
 	if (le64_to_cpu(sb->blocknr) != blocknr)
@@ -90,8 +83,8 @@ bool tier_meta_info_valid(const struct tier_meta_info *info)
 	       info->logical_block_size <= TIER_METADATA_BLOCK_SIZE &&
 	       power_of_two(info->logical_block_size) &&
 	       info->next_generation >= info->generation &&
-	       terminated(info->policy, sizeof(info->policy)) &&
-	       terminated(info->name, sizeof(info->name));
+	       memchr(info->policy, 0, sizeof(info->policy)) &&
+	       memchr(info->name, 0, sizeof(info->name));
 }
 
 static bool superblock_roots_valid(const struct tier_superblock *sb)
@@ -207,7 +200,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
 	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
 	    first_place > TIER_ENTRY_PLACE_MASK || places > TIER_ENTRY_PLACE_MASK - first_place ||
-	    !terminated(record->last_seen, sizeof(record->last_seen)))
+	    !memchr(record->last_seen, 0, sizeof(record->last_seen)))
 		return -EILSEQ;
 
 	memset(tier, 0, sizeof(*tier));
@@ -290,7 +283,7 @@ static bool label_fields_valid(const struct tier_label *label)
 
 	return le32_to_cpu(label->id) <= TIER_MAX_ID && chunk_sectors_valid(chunk_sectors) &&
 	       area >= TIER_LABEL_AREA_MIN && area >= chunk_sectors &&
-	       area <= le64_to_cpu(label->size) && terminated(label->name, sizeof(label->name));
+	       area <= le64_to_cpu(label->size) && memchr(label->name, 0, sizeof(label->name));
 }
 
 static enum slot_state judge_slot(const void *slot)
@@ -310,9 +303,7 @@ static enum slot_state judge_slot(const void *slot)
 	if (le32_to_cpu(label->version) != TIER_FORMAT_VERSION ||
 	    le32_to_cpu(label->incompat_flags) & ~TIER_FEATURES_INCOMPAT)
 		return SLOT_UNKNOWN;
-	if (!label_fields_valid(label))
-		return SLOT_DAMAGED;
-	return SLOT_VALID;
+	return label_fields_valid(label) ? SLOT_VALID : SLOT_DAMAGED;
 }
 
 static void label_to_info(const struct tier_label *label, struct tier_label_info *info)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Errors of tiers, the mode of the set, and the event that tells user space of both. */
 #include "health.h"
 
 #include "kick.h"
+
+#define CREATE_TRACE_POINTS
 #include "trace.h"
 
 static void do_event(struct work_struct *work)
@@ -85,21 +86,18 @@ bool tier_rejected(struct tier *t, struct bio *bio, blk_status_t status)
 
 void tier_note_error(struct tier *t, bool write, blk_status_t status)
 {
-	bool event = false;
+	bool event;
 
 	if (!blames_device(status))
 		return;
 	atomic64_inc(&t->errors);
-	if (write && !test_and_set_bit(TIER_FLAG_WRITE_FAILED, &t->flags))
-		event = true;
-	if (!test_and_set_bit(TIER_FLAG_ERRORS, &t->flags))
-		event = true;
-	if (event) {
-		DMERR_LIMIT("%s: tier %u (%pg): %s error; see the status",
-			    dm_device_name(t->set->md), t->rec.rank, t->bdev,
-			    write ? "write" : "I/O");
-		tier_set_event(t->set);
-	}
+	event = write && !test_and_set_bit(TIER_FLAG_WRITE_FAILED, &t->flags);
+	event |= !test_and_set_bit(TIER_FLAG_ERRORS, &t->flags);
+	if (!event)
+		return;
+	DMERR_LIMIT("%s: tier %u (%pg): %s error; see the status", dm_device_name(t->set->md),
+		    t->rec.rank, t->bdev, write ? "write" : "I/O");
+	tier_set_event(t->set);
 }
 
 void tier_health_init(struct tier_set *set)

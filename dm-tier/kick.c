@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What wakes the works of a set. */
 #include "kick.h"
 
 #define STALL_LOOK_MS	1000

@@ -12,8 +12,7 @@ static sector_t slot_sector(unsigned int slot)
 
 int tier_label_read(struct block_device *bdev, struct tier_label_info *info, const char **reason)
 {
-	void *slots[TIER_LABEL_SLOTS], *readable[TIER_LABEL_SLOTS];
-	u8 *buffer;
+	void *buffer, *slots[TIER_LABEL_SLOTS];
 	unsigned int i;
 	int r;
 
@@ -29,11 +28,10 @@ int tier_label_read(struct block_device *bdev, struct tier_label_info *info, con
 
 	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
 		slots[i] = buffer + i * TIER_LABEL_SLOT_SIZE;
-		r = tier_blockio(bdev, REQ_OP_READ, slot_sector(i), slots[i]);
-		readable[i] = r ? NULL : slots[i];
+		if (tier_blockio(bdev, REQ_OP_READ, slot_sector(i), slots[i]))
+			slots[i] = NULL;
 	}
-
-	r = tier_label_choose(readable[0], readable[1], info, reason);
+	r = tier_label_choose(slots[0], slots[1], info, reason);
 	kfree(buffer);
 	return r;
 }
@@ -45,18 +43,14 @@ int tier_label_write(struct block_device *bdev, const struct tier_label_info *in
 
 	if (!slot)
 		return -ENOMEM;
-
 	tier_label_pack(slot, info);
-	r = tier_blockio(bdev, REQ_OP_WRITE, slot_sector(info->slot), slot);
-	if (!r)
-		r = blkdev_issue_flush(bdev);
+	r = tier_blockio(bdev, REQ_OP_WRITE, slot_sector(info->slot), slot) ? :
+	    blkdev_issue_flush(bdev);
 	kfree(slot);
 	return r;
 }
 
 int tier_label_wipe_area(struct block_device *bdev, u64 sectors)
 {
-	int r = blkdev_issue_zeroout(bdev, 0, sectors, GFP_NOIO, 0);
-
-	return r ? r : blkdev_issue_flush(bdev);
+	return blkdev_issue_zeroout(bdev, 0, sectors, GFP_NOIO, 0) ? : blkdev_issue_flush(bdev);
 }

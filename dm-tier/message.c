@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages: record the intent, commit, return. */
-#include "message.h"
-
-#include <linux/mm.h>
+#include "table.h"
 
 #include "birth.h"
 #include "commit.h"
@@ -14,6 +12,7 @@
 #include "policy.h"
 #include "request.h"
 #include "set.h"
+#include "trace.h"
 
 #define MAX_BUCKETS 4096
 
@@ -41,17 +40,15 @@ static __printf(2, 3) int refuse(struct call *c, const char *fmt, ...)
 
 static int parse_range(struct call *c)
 {
-	u64 first, nr;
+	u64 first, nr = 1;
 
 	if (tier_parse_u64(c->argv[1], U32_MAX, &first) || first >= c->set->nr_chunks)
 		return refuse(c, "'%s' is not a chunk of the set", c->argv[1]);
-	c->first = first;
-	c->nr = 1;
-	if (c->argc == 2)
-		return 0;
-	if (tier_parse_u64(c->argv[2], U32_MAX, &nr) || !nr || nr > c->set->nr_chunks - first)
+	if (c->argc > 2 && (tier_parse_u64(c->argv[2], U32_MAX, &nr) || !nr ||
+			    nr > c->set->nr_chunks - first))
 		return refuse(c, "'%s' is not a number of chunks from there to the end of the set",
 			      c->argv[2]);
+	c->first = first;
 	c->nr = nr;
 	return 0;
 }
@@ -86,12 +83,16 @@ static int commit_change(struct tier_set *set, int r)
 	return r ? tier_settle_error(set, r) : tier_commit_now(set);
 }
 
-static int write_record(struct tier_set *set, const struct tier_meta_tier *rec)
+/* Stores the record of a tier or, if rec is NULL, a tunable of the set. */
+static int store(struct tier_set *set, const struct tier_meta_tier *rec,
+		 const char *name, u64 value)
 {
 	int r;
 
 	mutex_lock(&set->commit);
-	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tier(set->metadata, rec);
+	r = tier_set_frozen(set) ? -EROFS :
+	    rec ? tier_metadata_set_tier(set->metadata, rec) :
+		  tier_metadata_set_tunable(set->metadata, name, value);
 	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
 	return r;
@@ -125,17 +126,6 @@ static int do_pause_or_resume(struct call *c)
 	return 0;
 }
 
-static int set_tunable(struct tier_set *set, const char *name, u64 value)
-{
-	int r;
-
-	mutex_lock(&set->commit);
-	r = tier_set_frozen(set) ? -EROFS : tier_metadata_set_tunable(set->metadata, name, value);
-	r = commit_change(set, r);
-	mutex_unlock(&set->commit);
-	return r;
-}
-
 static int do_set(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -159,10 +149,8 @@ static int do_set(struct call *c)
 			return refuse(c,
 				"the tier is missing, and nothing of it changes while it is away");
 		WRITE_ONCE(*ref.stored, value);
-		r = write_record(set, &t->rec);
-	} else {
-		r = set_tunable(set, c->argv[1], value);
 	}
+	r = store(set, t ? &t->rec : NULL, c->argv[1], value);
 	WRITE_ONCE(*ref.stored, r ? old : value);
 	if (r)
 		return r;
@@ -248,8 +236,7 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 		batch = min_t(u32, nr - done, TIER_SMALL_BATCH);
 		/* Between batches other commits get their turn. */
 		mutex_lock(&set->commit);
-		r = tier_set_frozen(set) ? -EROFS :
-		    change_pin_batch(set, first + done, batch, pin);
+		r = tier_set_frozen(set) ? -EROFS : change_pin_batch(set, first + done, batch, pin);
 		done += batch;
 		if (r || done == nr)
 			r = commit_change(set, r);
@@ -264,12 +251,9 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 
 static int do_pin(struct call *c)
 {
-	int r;
-
 	if (!tier_present(c->t))
 		return refuse(c, "the tier is missing");
-	r = change_pins(c->set, c->first, c->nr, c->t->rec.id + 1);
-	return r ? : look_at_all(c->set);
+	return change_pins(c->set, c->first, c->nr, c->t->rec.id + 1) ? : look_at_all(c->set);
 }
 
 static int do_unpin(struct call *c)
@@ -306,7 +290,7 @@ static int do_evacuate(struct call *c)
 		return -ENOSPC;
 	}
 	WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
-	r = write_record(set, &t->rec);
+	r = store(set, &t->rec, NULL, 0);
 	if (r) {
 		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
 		return r;
@@ -360,7 +344,7 @@ static int do_admit(struct call *c)
 		/* No chunk is placed there before the commit. */
 		rec = t->rec;
 		rec.flags &= ~TIER_RECORD_EVACUATE;
-		r = write_record(set, &rec);
+		r = store(set, &rec, NULL, 0);
 		if (r)
 			return r;
 		WRITE_ONCE(t->rec.flags, rec.flags);
@@ -418,17 +402,8 @@ static int do_heat(struct call *c)
 	return 1;
 }
 
-static const char *const reasons[] = {
-	[TIER_REASON_UNMAPPED] = "unmapped",
-	[TIER_REASON_LOADED] = "loaded",
-	[TIER_REASON_FIRST_WRITE] = "first_write",
-	[TIER_REASON_POLICY] = "policy",
-	[TIER_REASON_MIGRATE] = "migrate",
-	[TIER_REASON_PIN] = "pin",
-	[TIER_REASON_EVACUATE] = "evacuate",
-	[TIER_REASON_HOME] = "home",
-	[TIER_REASON_MAKE_ROOM] = "make_room",
-};
+/* In the order of the enum. */
+static const struct trace_print_flags reasons[] = { TIER_REASON_NAMES };
 
 static int do_chunk(struct call *c)
 {
@@ -447,7 +422,7 @@ static int do_chunk(struct call *c)
 	missed = __tier_missed(set, chunk);
 	spin_unlock_irq(&set->lock);
 
-	reason = missed ? missed : reasons[word >> TIER_WORD_REASON_SHIFT];
+	reason = missed ? missed : reasons[word >> TIER_WORD_REASON_SHIFT].name;
 	t = set->by_id[tier_word_id(word)];
 	if (!(word & TIER_ENTRY_MAPPED)) {
 		state = "unmapped";
@@ -480,10 +455,8 @@ static int do_reserve_snap(struct call *c)
 	tier_commit_births(set);
 	mutex_lock(&set->commit);
 	/* If the heat cannot be read, nothing was changed. */
-	r = tier_metadata_save_heat(set->metadata, set->heat);
-	if (!r)
-		r = tier_metadata_reserve_snap(set->metadata);
-	r = tier_settle_error(set, r);
+	r = tier_settle_error(set, tier_metadata_save_heat(set->metadata, set->heat) ? :
+				   tier_metadata_reserve_snap(set->metadata));
 	if (!r)
 		tier_watch_space(set);
 	mutex_unlock(&set->commit);

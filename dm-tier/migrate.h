@@ -11,14 +11,12 @@ extern const struct tier_set_room tier_migrate_room;
 extern const struct tier_room tier_arrivals_room;
 
 /*
- * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or
- * NULL.  proposed: by the policy, which is told the end.  0, or -EAGAIN if the chunk cannot
- * be moved now, -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is
- * nothing to move.
+ * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or NULL.
+ * proposed: by the policy, which is told the end.  0, or -EAGAIN if the chunk cannot be moved now,
+ * -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is nothing to move.
  */
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
-		 enum tier_reason reason, struct tier_request *request,
-		 bool proposed);
+		 enum tier_reason reason, struct tier_request *request, bool proposed);
 
 enum tier_guarded {
 	TIER_GUARDED,		/* the write points at its place, as after TIER_REMAPPED */

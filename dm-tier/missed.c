@@ -2,7 +2,6 @@
 /* Why chunks were not moved lately: the last few of any kind, all whose copy failed. */
 #include "missed.h"
 
-#include <linux/slab.h>
 #include <linux/xarray.h>
 
 #define RING 64
@@ -59,11 +58,8 @@ void __tier_forget_missed(struct tier_set *set, u32 chunk)
 
 void tier_forget_all_missed(struct tier_set *set)
 {
-	unsigned int i;
-
 	spin_lock_irq(&set->lock);
-	for (i = 0; i < RING; i++)
-		set->missed->ring[i].why = NULL;
+	memset(set->missed->ring, 0, sizeof(set->missed->ring));
 	spin_unlock_irq(&set->lock);
 	xa_destroy(&set->missed->copy_failed);
 }

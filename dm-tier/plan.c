@@ -7,9 +7,7 @@
 #include "plan.h"
 
 #include <linux/log2.h>
-#include <linux/slab.h>
 #include <linux/uuid.h>
-#include <linux/vmalloc.h>
 
 #include "policy-type.h"
 
@@ -177,10 +175,7 @@ static int look_at_map(struct tier_target *tt, struct tier_plan *plan)
 			r = -EILSEQ;
 			break;
 		}
-		/*
-		 * NORETRY: the record of a missing tier may be damaged and claim any number
-		 * of places.
-		 */
+		/* NORETRY: the record of a missing tier may be damaged and claim any number. */
 		plan->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
 					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
 		if (!plan->taken[i])
@@ -268,8 +263,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned 
 			      rank, bdev);
 	if (tier_plan_has(plan, rank, label->id))
 		return refuse(plan, -EINVAL,
-			"Tier %u (%pg) is a copy of a tier that is listed before it",
-			      rank, bdev);
+			"Tier %u (%pg) is a copy of a tier that is listed before it", rank, bdev);
 	if (!tier_label_current(rec->generation, rec->next_generation, label->generation)) {
 		bool older = label->generation < rec->generation;
 
@@ -284,8 +278,7 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned 
 	}
 	*mine = *rec;
 	plan->label_slot[rank] = label->slot;
-	r = check_size(plan, rank, bdev, rec) ? :
-	    check_blocks(plan, rank, bdev, false) ? :
+	r = check_size(plan, rank, bdev, rec) ? : check_blocks(plan, rank, bdev, false) ? :
 	    size_tier(tt, plan, rank, mine);
 	if (r)
 		return r;
@@ -337,30 +330,24 @@ static int look_at_missing(struct tier_plan *plan, unsigned int rank)
 	/* Before a format there are none. */
 	if (i == plan->found.nr)
 		return refuse(plan, -EINVAL,
-			"Tier %u is given as missing, but the set has no tier of that rank",
-			      rank);
+			"Tier %u is given as missing, but the set has no tier of that rank", rank);
 	plan->tiers[rank] = plan->found.tier[i];
 	return 0;
 }
 
 static int check_list(struct tier_target *tt, struct tier_plan *plan)
 {
-	bool degraded = false, joins = false, dropped = false, moved = false;
+	bool degraded = false;
 	unsigned int i;
 
-	for (i = 0; i < tt->nr_tiers; i++) {
+	for (i = 0; i < tt->nr_tiers; i++)
 		degraded |= !tt->devs[i];
-		joins |= plan->joining[i];
-	}
 	for (i = 0; i < plan->found.nr; i++) {
 		struct tier_meta_tier *rec = &plan->found.tier[i];
 
 		plan->known[rec->id] = true;
-		if (tier_plan_has(plan, tt->nr_tiers, rec->id)) {
-			if (rec->rank >= tt->nr_tiers || plan->tiers[rec->rank].id != rec->id)
-				moved = true;
+		if (tier_plan_has(plan, tt->nr_tiers, rec->id))
 			continue;
-		}
 		if (!(rec->flags & TIER_RECORD_EVACUATE))
 			return refuse(plan, -EINVAL,
 				"Tier %u (last seen as %.31s) is not listed; evacuate it first, or put - in its place if it is missing",
@@ -369,10 +356,9 @@ static int check_list(struct tier_target *tt, struct tier_plan *plan)
 			return refuse(plan, -EINVAL,
 				"Tier %u (last seen as %.31s) is not listed but not yet empty",
 				      rec->rank, rec->last_seen);
-		dropped = true;
 		plan->changes_list = true;
 	}
-	if (!joins && !dropped && !moved)
+	if (!plan->changes_list)
 		return 0;
 	if (!tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL, "A read-only table cannot change the list of tiers");
@@ -443,12 +429,10 @@ static int look_at_metadata(struct tier_target *tt, struct tier_plan *plan)
 		return refuse(plan, r, "Metadata %pg: %s", bdev, reason);
 	if (tier_features_read_only(plan->info.compat_ro_flags) && tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL,
-			"Metadata %pg has features that only allow a read-only activation",
-			      bdev);
+			"Metadata %pg has features that only allow a read-only activation", bdev);
 	if (plan->info.state != TIER_STATE_LIVE)
 		return refuse(plan, -EINVAL,
-			"The set on metadata %pg is being converted or was retired",
-			      bdev);
+			"The set on metadata %pg is being converted or was retired", bdev);
 	if (plan->info.chunk_sectors != tt->chunk_sectors)
 		return refuse(plan, -EINVAL, "The set's chunks are %llu sectors, not %llu",
 			      plan->info.chunk_sectors, tt->chunk_sectors);
@@ -490,7 +474,7 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 		r = check_list(tt, plan);
 	if (!r)
 		r = check_length(tt, plan);
-	if (!IS_ERR_OR_NULL(plan->md))
+	if (!IS_ERR(plan->md))
 		tier_metadata_close(plan->md);
 	for (i = 0; i < plan->found.nr; i++)
 		vfree(plan->taken[i]);
@@ -584,11 +568,9 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 
 		if (!tt->devs[i])
 			continue;
-		r = 0;
-		if (plan->joining[i])
-			r = tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors));
-		if (!r)
-			r = write_label(tt, plan, info, i, !plan->label_slot[i]);
+		r = plan->joining[i] ?
+		    tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors)) : 0;
+		r = r ? : write_label(tt, plan, info, i, !plan->label_slot[i]);
 		if (r && (plan->joining[i] || plan->grown[i]))
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
 				      tt->devs[i]->bdev);
@@ -656,12 +638,9 @@ static int find_metadata_twin(struct tier_target *tt, struct tier_plan *plan, co
 int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_meta_info info = {
-		.state = TIER_STATE_FORMATTING,
-		.chunk_sectors = tt->chunk_sectors,
+		.state = TIER_STATE_FORMATTING, .chunk_sectors = tt->chunk_sectors,
 		.nr_chunks = dm_sector_div_up(tt->ti->len, tt->chunk_sectors),
-		.length = tt->ti->len,
-		.reserve = plan->reserve,
-		.next_generation = 1,
+		.length = tt->ti->len, .reserve = plan->reserve, .next_generation = 1,
 	};
 	struct tier_metadata *md;
 	const char *reason;
@@ -856,8 +835,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	for (i = 0; !r && i < 256; i++)
 		if (plan->known[i] && !tier_plan_has(plan, tt->nr_tiers, i))
 			r = tier_metadata_remove_tier(md, i);
-	if (!r)
-		r = write_recs(tt, plan, md);
+	r = r ? : write_recs(tt, plan, md);
 	if (!r && info.nr_chunks != nr_chunks)
 		r = tier_metadata_resize(md, nr_chunks);
 	if (r)

@@ -22,8 +22,7 @@ struct tier_plan {
 	bool unlabelled[TIER_MAX_TIERS];	/* its label could not be written anew */
 	struct tier_meta_tier tiers[TIER_MAX_TIERS];	/* by rank, as they shall be */
 	bool known[256];	/* ids of the set before */
-	u64 capacity;		/* chunks */
-	u64 reserve;		/* chunks */
+	u64 capacity, reserve;	/* chunks */
 	struct tier_meta_info info;	/* as found, if not format */
 	struct tier_meta_tiers found;	/* the tiers as the running set or the metadata know them */
 	bool used[TIER_MAX_TIERS];	/* of those found: chunks lie on it */

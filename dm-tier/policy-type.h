@@ -2,10 +2,9 @@
 /*
  * What the target and a policy module say to each other.
  *
- * The target tells the policy which chunks were accessed; the policy proposes
- * moves.  It never sees a bio and never waits for a move.  All calls into one
- * policy object come from one worker at a time, in process context, and must
- * not sleep for long.
+ * The target tells the policy which chunks were accessed; the policy proposes moves.  It never sees
+ * a bio and never waits for a move.  All calls into one policy object come from one worker at a
+ * time, in process context, and must not sleep for long.
  */
 #ifndef DM_TIER_POLICY_TYPE_H
 #define DM_TIER_POLICY_TYPE_H
@@ -73,28 +72,23 @@ struct tier_policy_type {
 	const struct tier_key *keys;	/* ends with a NULL name */
 
 	/*
-	 * heat[nr_chunks] is the target's array of counters (low 16 bits reads,
-	 * high 16 bits writes, see TIER_HEAT_*): the policy keeps the counts in
-	 * it, the target persists them.  When the array moves, or the number of
-	 * chunks or the tiers change, the target makes a new policy of the old
-	 * one's heat.  -ENOMEM returns an ERR_PTR.
+	 * heat[nr_chunks] is the target's array of counters (low 16 bits reads, high 16 bits
+	 * writes, see TIER_HEAT_*): the policy keeps the counts in it, the target persists them.
+	 * When the array moves, or the number of chunks or the tiers change, the target makes a new
+	 * policy of the old one's heat.  -ENOMEM returns an ERR_PTR.
 	 */
-	struct tier_policy *(*create)(const struct tier_policy_env *env,
-				      u32 *heat, u32 nr_chunks);
+	struct tier_policy *(*create)(const struct tier_policy_env *env, u32 *heat, u32 nr_chunks);
 	void (*destroy)(struct tier_policy *p);
 	/* Accesses since the last call, each CPU's in order. */
-	void (*observe)(struct tier_policy *p, const struct tier_access *a,
-			unsigned int nr);
+	void (*observe)(struct tier_policy *p, const struct tier_access *a, unsigned int nr);
 	/*
 	 * The best move now, false if none is worth it.  tokens/cap is how much
 	 * of the migration budget is unspent, in chunks (cap 0 = no limit).
 	 * A proposed move is not proposed again until done() is called for it.
 	 */
-	bool (*next)(struct tier_policy *p, u32 tokens, u32 cap,
-		     struct tier_move *move);
+	bool (*next)(struct tier_policy *p, u32 tokens, u32 cap, struct tier_move *move);
 	/* A proposed move ended; moved is false if the chunk stayed. */
-	void (*done)(struct tier_policy *p, const struct tier_move *move,
-		     bool moved);
+	void (*done)(struct tier_policy *p, const struct tier_move *move, bool moved);
 	/* The chunk that rank can best spare; false if it finds none. */
 	bool (*victim)(struct tier_policy *p, unsigned int rank, u32 *chunk);
 	/* Heat of a chunk on the scale the policy compares, for users to read. */

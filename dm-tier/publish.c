@@ -2,11 +2,6 @@
 /* Publishes the new place of a chunk: in its word, and in the table of who lies where. */
 #include "publish.h"
 
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
-
 #define OWNER_SCAN	256	/* chunks, with the lock held */
 
 /* set->lock */
@@ -38,23 +33,17 @@ void __tier_publish(struct tier_set *set, u32 chunk, u64 word)
 }
 
 /* Replaces the table of who lies where. */
-static void keep_owners(struct tier_set *set, u32 *chunk, u8 id, u32 places)
+static void keep_owners(struct tier_set *set, struct tier_owners owners)
 {
-	struct tier_owners *o = set->owners;
-	u32 *old;
-
 	spin_lock_irq(&set->lock);
-	old = o->chunk;
-	o->chunk = chunk;
-	o->id = id;
-	o->places = places;
+	swap(*set->owners, owners);
 	spin_unlock_irq(&set->lock);
-	vfree(old);
+	vfree(owners.chunk);
 }
 
 void tier_drop_owners(struct tier_set *set)
 {
-	keep_owners(set, NULL, 0, 0);
+	keep_owners(set, (struct tier_owners){ });
 }
 
 /*
@@ -63,18 +52,19 @@ void tier_drop_owners(struct tier_set *set)
  */
 static bool find_owners(struct tier_set *set, struct tier *t)
 {
-	u32 places = min_t(u64, t->rec.places, set->nr_chunks - t->rec.first_place);
-	u32 i = 0, end, *owners;
+	struct tier_owners owners = { .id = t->rec.id };
 	unsigned int noio;
+	u32 i = 0, end;
 
 	/* A suspend blocks writes, so reclaim must not wait for them here. */
 	noio = memalloc_noio_save();
-	owners = vmalloc(array_size(places, sizeof(u32)));
+	owners.places = min_t(u64, t->rec.places, set->nr_chunks - t->rec.first_place);
+	owners.chunk = vmalloc(array_size(owners.places, sizeof(u32)));
 	memalloc_noio_restore(noio);
-	if (!owners)
+	if (!owners.chunk)
 		return false;
-	memset(owners, 0xff, array_size(places, sizeof(u32)));
-	keep_owners(set, owners, t->rec.id, places);
+	memset(owners.chunk, 0xff, array_size(owners.places, sizeof(u32)));
+	keep_owners(set, owners);
 	while (i < set->nr_chunks && READ_ONCE(set->running)) {
 		end = min(i + OWNER_SCAN, set->nr_chunks);
 		spin_lock_irq(&set->lock);
@@ -84,11 +74,10 @@ static bool find_owners(struct tier_set *set, struct tier *t)
 		spin_unlock_irq(&set->lock);
 		cond_resched();
 	}
-	if (i < set->nr_chunks) {
-		tier_drop_owners(set);
-		return false;
-	}
-	return true;
+	if (i == set->nr_chunks)
+		return true;
+	tier_drop_owners(set);
+	return false;
 }
 
 bool tier_place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *chunk)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Chunks that messages asked to move. */
 #include "request.h"
-
-#include <linux/slab.h>
 
 #include "kick.h"
 #include "missed.h"
@@ -75,11 +72,9 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 		kfree(rest);
 		return -ENOMEM;
 	}
-	q->first = first;
-	q->low = first;
-	q->end = first + nr;
-	q->id = to->rec.id;
-	q->reason = reason;
+	*q = (struct tier_request){
+		.first = first, .low = first, .end = first + nr, .id = to->rec.id, .reason = reason,
+	};
 	spin_lock_irq(&set->lock);
 	supersede(set, first, q->end, &rest);
 	list_add_tail(&q->list, &set->requests->list);

@@ -6,11 +6,7 @@
 #include "set.h"
 
 #include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <linux/suspend.h>
-#include <linux/vmalloc.h>
 
 #include "alloc.h"
 #include "birth.h"
@@ -86,26 +82,25 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 {
 	struct tier *t = kzalloc(sizeof(*t), GFP_KERNEL);
 	unsigned int i;
+	bool ok;
 
-	if (!t)
-		return NULL;
-	t->set = set;
-	t->rec = *rec;
-	t->stats = alloc_percpu(struct tier_stats);
-	if (!t->stats || init_srcu_struct(&t->readers)) {
-		free_percpu(t->stats);
+	if (!t || init_srcu_struct(&t->readers)) {
 		kfree(t);
 		return NULL;
 	}
-	for (i = 0; i < ARRAY_SIZE(tier_rooms); i++) {
-		if (!alloc_room(t, tier_rooms[i]->pointer, tier_rooms[i]->size)) {
-			free_tier(t);
-			return NULL;
-		}
-		if (tier_rooms[i]->init)
+	t->set = set;
+	t->rec = *rec;
+	t->stats = alloc_percpu(struct tier_stats);
+	ok = t->stats;
+	for (i = 0; ok && i < ARRAY_SIZE(tier_rooms); i++) {
+		ok = alloc_room(t, tier_rooms[i]->pointer, tier_rooms[i]->size);
+		if (ok && tier_rooms[i]->init)
 			tier_rooms[i]->init(t);
 	}
-	return t;
+	if (ok)
+		return t;
+	free_tier(t);
+	return NULL;
 }
 
 static void drop_tier(struct tier_set *set, u8 id)
@@ -138,8 +133,7 @@ static void deactivate(struct tier_set *set)
 	set->nr_tiers = 0;
 	for (id = 0; id < ARRAY_SIZE(set->by_id); id++)
 		drop_tier(set, id);
-	if (set->metadata)
-		tier_metadata_close(set->metadata);
+	tier_metadata_close(set->metadata);
 	set->metadata = NULL;
 	vfree(set->map);
 	set->map = NULL;
@@ -438,8 +432,7 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 		set->home = NULL;
 	r = adopt_tiers(set, tt, plan) ? :
 	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
-	    tier_metadata_load_heat(set->metadata, set->heat) ? :
-	    load_tunables(set);
+	    tier_metadata_load_heat(set->metadata, set->heat) ? : load_tunables(set);
 	if (r)
 		return r;
 	for (i = 0; i < set->nr_tiers; i++) {
@@ -495,7 +488,6 @@ static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_
 /* The plan has been written: loads everything into core. */
 static int activate(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
-	bool writes = plan_writes(tt, plan);
 	unsigned int i;
 	int r;
 
@@ -508,10 +500,10 @@ static int activate(struct tier_set *set, struct tier_target *tt, struct tier_pl
 	for (i = 0; i < set->nr_tiers; i++)
 		if (plan->unlabelled[i])
 			tier_note_error(set->tiers[i], true, BLK_STS_IOERR);
-	set->read_only_activation = !writes;
+	set->read_only_activation = !plan_writes(tt, plan);
 	/* The same mapped device may have held a set that failed. */
 	tier_set_recover(set, "activated");
-	if (!writes && tier_writes_wanted(tt))
+	if (set->read_only_activation && tier_writes_wanted(tt))
 		tier_set_mode(set, TIER_MODE_RO, "the metadata needs a check");
 	return 0;
 }
@@ -730,8 +722,7 @@ static bool quiet(struct tier_set *set)
 
 	spin_lock_irq(&set->lock);
 	quiet = !set->nr_migrations && !set->freeing && !__tier_cycle_running(set) &&
-		!__tier_ops_pending(set) && !__tier_flushing(set) &&
-		bio_list_empty(&set->deferred);
+		!__tier_ops_pending(set) && !__tier_flushing(set) && bio_list_empty(&set->deferred);
 	for (i = 0; i < set->nr_tiers; i++)
 		quiet &= !__tier_births_completing(set->tiers[i]);
 	spin_unlock_irq(&set->lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a set says of itself: INFO, TABLE and IMA. */
-#include "status.h"
+#include "table.h"
 
 #include "metadata/metadata.h"
 #include "migrate.h"
@@ -13,18 +13,6 @@ static char state_letter(const struct tier *t)
 	if (t->rec.flags & TIER_RECORD_EVACUATE)
 		return 'E';
 	return test_bit(TIER_FLAG_ERRORS, &t->flags) ? 'F' : 'A';
-}
-
-static void sum_stats(struct tier *t, u64 *reads, u64 *writes)
-{
-	int cpu;
-
-	*reads = 0;
-	*writes = 0;
-	for_each_possible_cpu(cpu) {
-		*reads += READ_ONCE(per_cpu_ptr(t->stats, cpu)->reads);
-		*writes += READ_ONCE(per_cpu_ptr(t->stats, cpu)->writes);
-	}
 }
 
 /* Features, and the values in force. */
@@ -85,9 +73,13 @@ static void emit_info(struct tier_target *tt, char *result, unsigned int maxlen)
 	       set->nr_chunks, (s64)atomic64_read(&set->pinned), set->nr_tiers);
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
-		u64 reads, writes;
+		u64 reads = 0, writes = 0;
+		int cpu;
 
-		sum_stats(t, &reads, &writes);
+		for_each_possible_cpu(cpu) {
+			reads += READ_ONCE(per_cpu_ptr(t->stats, cpu)->reads);
+			writes += READ_ONCE(per_cpu_ptr(t->stats, cpu)->writes);
+		}
 		DMEMIT(" %u %c %llu/%llu %llu %llu %lld", t->rec.id, state_letter(t),
 		       READ_ONCE(t->used), t->rec.places, reads, writes,
 		       (s64)atomic64_read(&t->errors));

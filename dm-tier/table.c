@@ -2,8 +2,6 @@
 /* The words of a table line, checked one by one. */
 #include "table.h"
 
-#include <linux/slab.h>
-
 #include "plan.h"
 #include "policy.h"
 

@@ -4,19 +4,15 @@
  * one, and the chunks that are hot live on the fast ones.  See dm-tier.rst.
  */
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 
 #include "cycle.h"
 #include "deferred.h"
 #include "kick.h"
 #include "map.h"
-#include "message.h"
 #include "plan.h"
 #include "policy.h"
 #include "set.h"
-#include "status.h"
 #include "table.h"
 
 #define MAX_DISCARD_SECTORS (16ULL * SZ_1G >> SECTOR_SHIFT)	/* cut at chunks by map() */
@@ -70,10 +66,9 @@ static int check_plan(struct tier_target *tt, char **error)
 
 static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
-	struct tier_target *tt;
+	struct tier_target *tt = kzalloc(sizeof(*tt), GFP_KERNEL);
 	int r;
 
-	tt = kzalloc(sizeof(*tt), GFP_KERNEL);
 	if (!tt) {
 		ti->error = "Out of memory";
 		return -ENOMEM;
@@ -83,10 +78,8 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	tt->md = dm_table_get_md(ti->table);
 	INIT_LIST_HEAD(&tt->list);
 
-	r = tier_table_parse(tt, argc, argv, &ti->error) ? :
-	    tier_set_join(tt, &ti->error) ? :
-	    check_plan(tt, &ti->error) ? :
-	    dm_set_target_max_io_len(ti, tt->chunk_sectors);
+	r = tier_table_parse(tt, argc, argv, &ti->error) ? : tier_set_join(tt, &ti->error) ? :
+	    check_plan(tt, &ti->error) ? : dm_set_target_max_io_len(ti, tt->chunk_sectors);
 	if (r) {
 		tier_dtr(ti);
 		return r;
@@ -105,16 +98,13 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 
 static int map_flush(struct tier_set *set, struct bio *bio)
 {
-	if (READ_ONCE(set->mode) == TIER_MODE_FAIL)
-		return DM_MAPIO_KILL;
-	if (!set->no_writes) {
-		tier_cycle_flush(set, bio);
-		return DM_MAPIO_SUBMITTED;
-	}
 	/* Under another table writes may have been acknowledged that are not durable. */
-	if (tier_cycle_lost(set))
+	if (READ_ONCE(set->mode) == TIER_MODE_FAIL || (set->no_writes && tier_cycle_lost(set)))
 		return DM_MAPIO_KILL;
-	bio_endio(bio);
+	if (set->no_writes)
+		bio_endio(bio);
+	else
+		tier_cycle_flush(set, bio);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -193,9 +183,8 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 
 	for (i = 0; !r && i < tt->nr_tiers; i++)
 		if (tt->devs[i])
-			r = fn(ti, tt->devs[i], 0,
-			       round_down(bdev_nr_sectors(tt->devs[i]->bdev),
-					  tt->chunk_sectors), data);
+			r = fn(ti, tt->devs[i], 0, round_down(bdev_nr_sectors(tt->devs[i]->bdev),
+							      tt->chunk_sectors), data);
 	return r;
 }
 

@@ -10,11 +10,9 @@
 
 /* The numbers are those of enum tier_reason and enum tier_mode. */
 #define TIER_REASON_NAMES \
-	{ 0, "unmapped" }, { 1, "loaded" }, { 2, "first_write" }, \
-	{ 3, "policy" }, { 4, "migrate" }, { 5, "pin" }, { 6, "evacuate" }, \
-	{ 7, "home" }, { 8, "make_room" }
-#define TIER_MODE_NAMES \
-	{ 0, "rw" }, { 1, "ro" }, { 2, "fail" }
+	{ 0, "unmapped" }, { 1, "loaded" }, { 2, "first_write" }, { 3, "policy" }, \
+	{ 4, "migrate" }, { 5, "pin" }, { 6, "evacuate" }, { 7, "home" }, { 8, "make_room" }
+#define TIER_MODE_NAMES { 0, "rw" }, { 1, "ro" }, { 2, "fail" }
 
 DECLARE_EVENT_CLASS(dm_tier_migration,
 	TP_PROTO(dev_t dev, u32 chunk, unsigned int from, u64 from_place,
