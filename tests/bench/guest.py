@@ -366,15 +366,17 @@ def fsync(b):
 
 
 def empty(b):
-    mib = 128
+    mib = 320
     # The set has to fit the slow disk.
-    b.make(slow=512, core=("migration_bandwidth", 0), length=2 * mib * 2048)
+    b.make(slow=512, core=("migration_bandwidth", 0), length=mib * 2048)
     b.fill(mib)
 
     def evacuate():
+        end = written(b.disks["slow"]) + mib * MIB
         b.message("evacuate", 0)
-        while int(b.status()[12].split("/")[0]):
-            time.sleep(0.02)
+        # A look at the status costs an emulated guest as much as many moves.
+        while written(b.disks["slow"]) < end or int(b.status()[12].split("/")[0]):
+            time.sleep(0.01)
 
     def dd():
         said = run("dd", f"if={b.disks['fast'].dev}", f"of={b.disks['slow'].dev}", "bs=1M",
