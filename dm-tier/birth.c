@@ -324,7 +324,7 @@ static void __forget(struct tier_birth *b)
 	hash_del(&b->hash);
 	list_del(&b->list);
 	t->nr_births--;
-	kfree(b->covered);
+	bitmap_free(b->covered);
 	b->covered = NULL;
 }
 

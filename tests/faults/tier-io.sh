@@ -132,8 +132,8 @@ write_error_activation()
 }
 test_case "F lasts over a reload, not over an activation" write_error_activation
 
-# first_write BYTES: the first place that would be taken is bad
-first_write()
+# The place that the next first write takes, of chunk 4, has bad sectors at 8 KiB.
+make_bad_place()
 {
 	make_set
 	write_chunks 0 4 1
@@ -141,6 +141,12 @@ first_write()
 	chunk_info 3
 	bad=$(((C[place] + 1) * chunk + 16)) bad_disk=$fast
 	bad_sectors "$fast" "$bad" 8
+}
+
+# first_write BYTES
+first_write()
+{
+	make_bad_place
 	io write "$dev" at="$(at_chunk 4)" len="$1" seed=2
 	io sync "$dev"
 	all_on_rank 4 1 1 || fail "the first write did not go to the other tier"
@@ -158,12 +164,7 @@ test_case "a first write of a whole chunk tries another tier" first_write 64k
 # The rest of a new chunk cannot be zeroed: what was written stays, but is not durable.
 zeroing_fails()
 {
-	make_set
-	write_chunks 0 4 1
-	io sync "$dev"
-	chunk_info 3
-	bad=$(((C[place] + 1) * chunk + 16)) bad_disk=$fast
-	bad_sectors "$fast" "$bad" 8
+	make_bad_place
 	io write "$dev" at="$(at_chunk 4)" len=4k seed=2
 	io_fails 5 io sync "$dev"
 	same F "$(info state0)" "state"
