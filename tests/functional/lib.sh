@@ -35,7 +35,6 @@ dev=/dev/mapper/$set
 
 # On a slow machine dmsetup spends most of its time loading libraries. With udevd (see
 # ci/guest/run-tests) cookies are needed, which only dmsetup can wait for.
-# udevd (see ci/guest/run-tests), there are cookies for it, and only dmsetup knows of these.
 if [ -n "${DM_DISABLE_UDEV:-}" ] && [ -x "$here/quickdm" ]; then
 	dmsetup() { "$here/quickdm" "$@"; }
 fi
