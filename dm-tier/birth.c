@@ -1046,16 +1046,6 @@ static void release(struct tier_set *set)
 	mempool_exit(&set->births->pool);
 }
 
-const struct tier_room tier_landing_room = {
-	.size = sizeof(struct tier_landing),
-	.pointer = offsetof(struct tier, landing),
-	.init = init_tier,
-	.exit = release_tier,
-};
+const struct tier_room tier_landing_room = TIER_ROOM(landing, init_tier, release_tier);
 
-const struct tier_set_room tier_birth_room = {
-	.size = sizeof(struct tier_births),
-	.pointer = offsetof(struct tier_set, births),
-	.init = init,
-	.exit = release,
-};
+const struct tier_set_room tier_birth_room = TIER_SET_ROOM(births, init, release);

@@ -5,9 +5,6 @@
 
 #include "map.h"
 
-extern const struct tier_set_room tier_birth_room;
-extern const struct tier_room tier_landing_room;
-
 /*
  * A write of an unmapped chunk.  TIER_ENDED: it was completed or put aside; TIER_AGAIN: it
  * finds its way by the map.  Any context of a map function, and the io work.

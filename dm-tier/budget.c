@@ -144,12 +144,6 @@ void tier_wear_restart(struct tier_set *set, struct tier *t)
 	spin_unlock_irq(&set->lock);
 }
 
-const struct tier_set_room tier_budget_room = {
-	.size = sizeof(struct tier_budget),
-	.pointer = offsetof(struct tier_set, budget),
-};
+const struct tier_set_room tier_budget_room = TIER_SET_ROOM(budget, NULL, NULL);
 
-const struct tier_room tier_wear_room = {
-	.size = sizeof(struct tier_wear),
-	.pointer = offsetof(struct tier, wear),
-};
+const struct tier_room tier_wear_room = TIER_ROOM(wear, NULL, NULL);

@@ -5,9 +5,6 @@
 
 #include "core.h"
 
-extern const struct tier_set_room tier_budget_room;
-extern const struct tier_room tier_wear_room;
-
 /*
  * How long to wait, in jiffies, before a copy, or before the start of a move that will be
  * copied after those of `ahead` sectors.

@@ -302,8 +302,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_commit_room = {
-	.size = sizeof(struct tier_commits),
-	.pointer = offsetof(struct tier_set, commits),
-	.init = init,
-};
+const struct tier_set_room tier_commit_room = TIER_SET_ROOM(commits, init, NULL);

@@ -14,8 +14,6 @@ struct tier_op {
 	void (*done)(struct tier_set *set, struct tier_op *op, bool committed);
 };
 
-extern const struct tier_set_room tier_commit_room;
-
 void __tier_queue_op(struct tier_set *set, struct tier_op *op);
 /* Whether ops are queued or being decided. */
 bool __tier_ops_pending(struct tier_set *set);

@@ -171,12 +171,7 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_copy_room = {
-	.size = sizeof(struct tier_copies),
-	.pointer = offsetof(struct tier_set, copies),
-	.init = init,
-	.exit = tier_copy_shrink,
-};
+const struct tier_set_room tier_copy_room = TIER_SET_ROOM(copies, init, tier_copy_shrink);
 
 static void init_tier(struct tier *t)
 {
@@ -190,9 +185,4 @@ static void release_tier(struct tier *t)
 	cancel_work_sync(&t->courier->work);
 }
 
-const struct tier_room tier_courier_room = {
-	.size = sizeof(struct tier_courier),
-	.pointer = offsetof(struct tier, courier),
-	.init = init_tier,
-	.exit = release_tier,
-};
+const struct tier_room tier_courier_room = TIER_ROOM(courier, init_tier, release_tier);

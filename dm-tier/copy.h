@@ -7,9 +7,6 @@
 
 #define TIER_COPY_SECTORS	(SZ_1M >> SECTOR_SHIFT)	/* copied at once at most */
 
-extern const struct tier_set_room tier_copy_room;
-extern const struct tier_room tier_courier_room;
-
 struct tier_copy;
 
 /* In any context; write: an error is one of the destination. */

@@ -211,6 +211,22 @@ struct tier_room {
 	void (*exit)(struct tier *t);
 };
 
+/* The room keeps a struct tier_MEMBER. */
+#define TIER_ROOM_OF(owner, member, begin, end) {	\
+	.size = sizeof(struct tier_##member),		\
+	.pointer = offsetof(owner, member),		\
+	.init = begin, .exit = end,			\
+}
+
+#define TIER_SET_ROOM(member, init, exit) TIER_ROOM_OF(struct tier_set, member, init, exit)
+#define TIER_ROOM(member, init, exit) TIER_ROOM_OF(struct tier, member, init, exit)
+
+extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_room,
+	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
+	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room;
+extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
+	tier_landing_room, tier_outbox_room, tier_courier_room, tier_arrivals_room;
+
 struct tier_io;
 
 /*

@@ -254,8 +254,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_cycle_room = {
-	.size = sizeof(struct tier_cycle),
-	.pointer = offsetof(struct tier_set, cycle),
-	.init = init,
-};
+const struct tier_set_room tier_cycle_room = TIER_SET_ROOM(cycle, init, NULL);

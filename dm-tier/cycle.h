@@ -5,8 +5,6 @@
 
 #include "core.h"
 
-extern const struct tier_set_room tier_cycle_room;
-
 /* Completes the bio once all that completed before it is durable and reachable. */
 void tier_cycle_flush(struct tier_set *set, struct bio *bio);
 bool __tier_cycle_running(struct tier_set *set);

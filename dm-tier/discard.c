@@ -188,9 +188,4 @@ static void release(struct tier_set *set)
 	mempool_exit(&set->discards->pool);
 }
 
-const struct tier_set_room tier_discard_room = {
-	.size = sizeof(struct tier_discards),
-	.pointer = offsetof(struct tier_set, discards),
-	.init = init,
-	.exit = release,
-};
+const struct tier_set_room tier_discard_room = TIER_SET_ROOM(discards, init, release);

@@ -5,8 +5,6 @@
 
 #include "core.h"
 
-extern const struct tier_set_room tier_discard_room;
-
 enum tier_discard {
 	TIER_DISCARD_TAKEN,
 	TIER_DISCARD_MOVING,	/* the chunk moves: the move is to be cancelled before */

@@ -402,14 +402,6 @@ static void release_tier(struct tier *t)
 	t->set->flushes->lost |= t->flusher->lost;
 }
 
-const struct tier_room tier_flusher_room = {
-	.size = sizeof(struct tier_flusher),
-	.pointer = offsetof(struct tier, flusher),
-	.init = init_tier,
-	.exit = release_tier,
-};
+const struct tier_room tier_flusher_room = TIER_ROOM(flusher, init_tier, release_tier);
 
-const struct tier_set_room tier_flush_room = {
-	.size = sizeof(struct tier_flushes),
-	.pointer = offsetof(struct tier_set, flushes),
-};
+const struct tier_set_room tier_flush_room = TIER_SET_ROOM(flushes, NULL, NULL);

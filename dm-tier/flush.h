@@ -5,9 +5,6 @@
 
 #include "commit.h"
 
-extern const struct tier_set_room tier_flush_room;
-extern const struct tier_room tier_flusher_room;
-
 /*
  * A write to the tier has ended.  Pairs with the exchange in send_flush(): a write that
  * ended before the mark is taken off is covered by the flush sent after that.

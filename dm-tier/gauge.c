@@ -96,7 +96,4 @@ u32 tier_gauge_chunk_ns(const struct tier *t)
 	return READ_ONCE(t->gauge->chunk_ns);
 }
 
-const struct tier_room tier_gauge_room = {
-	.size = sizeof(struct tier_gauge),
-	.pointer = offsetof(struct tier, gauge),
-};
+const struct tier_room tier_gauge_room = TIER_ROOM(gauge, NULL, NULL);

@@ -5,8 +5,6 @@
 
 #include "core.h"
 
-extern const struct tier_room tier_gauge_room;
-
 /*
  * Takes in the samples since the last call; of the mover.  True: a tier was slower during moves
  * than latency_guard allows.

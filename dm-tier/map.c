@@ -258,9 +258,4 @@ static void release(struct tier *t)
 	cancel_work_sync(&t->outbox->work);
 }
 
-const struct tier_room tier_outbox_room = {
-	.size = sizeof(struct tier_outbox),
-	.pointer = offsetof(struct tier, outbox),
-	.init = init,
-	.exit = release,
-};
+const struct tier_room tier_outbox_room = TIER_ROOM(outbox, init, release);

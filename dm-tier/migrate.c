@@ -965,12 +965,7 @@ static void release_tier(struct tier *t)
 	cancel_work_sync(&t->arrivals->work);
 }
 
-const struct tier_room tier_arrivals_room = {
-	.size = sizeof(struct tier_arrivals),
-	.pointer = offsetof(struct tier, arrivals),
-	.init = init_tier,
-	.exit = release_tier,
-};
+const struct tier_room tier_arrivals_room = TIER_ROOM(arrivals, init_tier, release_tier);
 
 static int init(struct tier_set *set)
 {
@@ -980,8 +975,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_migrate_room = {
-	.size = sizeof(struct tier_moves),
-	.pointer = offsetof(struct tier_set, moves),
-	.init = init,
-};
+const struct tier_set_room tier_migrate_room = TIER_SET_ROOM(moves, init, NULL);

@@ -7,9 +7,6 @@
 
 struct tier_request;
 
-extern const struct tier_set_room tier_migrate_room;
-extern const struct tier_room tier_arrivals_room;
-
 /*
  * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or NULL.
  * proposed: by the policy, which is told the end.  0, or -EAGAIN if the chunk cannot be moved now,

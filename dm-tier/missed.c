@@ -99,8 +99,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_missed_room = {
-	.size = sizeof(struct tier_missed),
-	.pointer = offsetof(struct tier_set, missed),
-	.init = init,
-};
+const struct tier_set_room tier_missed_room = TIER_SET_ROOM(missed, init, NULL);

@@ -5,8 +5,6 @@
 
 #include "core.h"
 
-extern const struct tier_set_room tier_missed_room;
-
 /* Why a chunk was not moved lately, a word of dm-tier.rst, or NULL. */
 const char *__tier_missed(struct tier_set *set, u32 chunk);
 void __tier_note_missed(struct tier_set *set, u32 chunk, const char *why);

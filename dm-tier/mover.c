@@ -474,8 +474,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_mover_room = {
-	.size = sizeof(struct tier_mover),
-	.pointer = offsetof(struct tier_set, mover),
-	.init = init,
-};
+const struct tier_set_room tier_mover_room = TIER_SET_ROOM(mover, init, NULL);

@@ -6,8 +6,6 @@
 #include "core.h"
 #include "policy.h"
 
-extern const struct tier_set_room tier_mover_room;
-
 /* An activation: any chunk may lie astray.  While suspended. */
 void tier_mover_restart(struct tier_set *set);
 /*

@@ -437,9 +437,4 @@ static void release(struct tier_set *set)
 	free_percpu(set->rings);
 }
 
-const struct tier_set_room tier_policy_room = {
-	.size = sizeof(struct tier_policies),
-	.pointer = offsetof(struct tier_set, policies),
-	.init = init,
-	.exit = release,
-};
+const struct tier_set_room tier_policy_room = TIER_SET_ROOM(policies, init, release);

@@ -23,8 +23,6 @@ struct tier_policy_type *tier_policy_get(const char *name);
 void tier_policy_put(struct tier_policy_type *type);
 unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);
 
-extern const struct tier_set_room tier_policy_room;
-
 /*
  * Notes an access for the policy while set->observing; any context that map() runs in.
  * True: its latency is wanted too.

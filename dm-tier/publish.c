@@ -93,8 +93,4 @@ bool tier_place_owner(struct tier_set *set, struct tier *t, u64 place, u32 *chun
 	       tier_word_place(word) == place;
 }
 
-const struct tier_set_room tier_publish_room = {
-	.size = sizeof(struct tier_owners),
-	.pointer = offsetof(struct tier_set, owners),
-	.exit = tier_drop_owners,
-};
+const struct tier_set_room tier_publish_room = TIER_SET_ROOM(owners, NULL, tier_drop_owners);

@@ -8,8 +8,6 @@
 
 #include "core.h"
 
-extern const struct tier_set_room tier_publish_room;
-
 /* The chunk's word becomes that place, with what else is to be set, and the pin it has. */
 void __tier_publish(struct tier_set *set, u32 chunk, u64 word);
 

@@ -192,8 +192,4 @@ static int init(struct tier_set *set)
 	return 0;
 }
 
-const struct tier_set_room tier_request_room = {
-	.size = sizeof(struct tier_requests),
-	.pointer = offsetof(struct tier_set, requests),
-	.init = init,
-};
+const struct tier_set_room tier_request_room = TIER_SET_ROOM(requests, init, NULL);

@@ -16,8 +16,6 @@ struct tier_request {
 	bool dropped;
 };
 
-extern const struct tier_set_room tier_request_room;
-
 /* Asks for a move of these chunks; takes the place of what older requests say of them.  -ENOMEM. */
 int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier *to,
 			   enum tier_reason reason);
