@@ -70,6 +70,7 @@ struct tier_moves {
 	unsigned int nr_stuck;		/* moves with ->stuck */
 	unsigned int nr_ahead, nr_copying;	/* of these stages, without ->stuck */
 	DECLARE_BITMAP(hung, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* see pair_of() */
+	atomic_t nr_sent;		/* copies that the devices have; no lock */
 };
 
 /* The moves to one tier; set->lock. */
@@ -612,7 +613,7 @@ static void copied(void *context, bool write, blk_status_t status)
 	}
 	/* Copies at the same time share the devices. */
 	m->copy_ns += div_u64(ktime_get_ns() - m->run_start_ns,
-			      max(1U, READ_ONCE(m->set->moves->nr_copying)));
+			      atomic_fetch_dec(&m->set->moves->nr_sent));
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	next_step(m, m->step);
 }
@@ -636,6 +637,7 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	/* The first pass of a proposed move was charged when it started. */
 	if (!m->proposed || m->copied_pieces > m->nr_pieces)
 		tier_wear_take(set, m->to, count);
+	atomic_inc(&set->moves->nr_sent);
 	tier_copy(m->copy, m->from, m->from_place, m->to, m->to_place,
 		  first * TIER_PIECE_SECTORS, count, copied, m);
 }
