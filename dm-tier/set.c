@@ -343,27 +343,26 @@ static int load_entry(void *context, u32 chunk, u64 entry)
 	return 0;
 }
 
-static int load_tunable(void *context, const char *name, u64 value)
+static int load_tunable(struct tier_set *set, const struct tier_key *key, u64 *value)
 {
-	struct tier_set *set = context;
-	struct tier_tunable_ref ref;
+	u64 stored = key->initial;
+	int r = tier_metadata_get_tunable(set->metadata, key->name, &stored);
 
-	if (!tier_find_tunable(set->bound, name, &ref) && ref.rank < 0 &&
-	    value >= ref.key->min && value <= ref.key->max)
-		*ref.stored = value;
-	return 0;
+	*value = stored >= key->min && stored <= key->max ? stored : key->initial;
+	return r;
 }
 
 static int load_tunables(struct tier_set *set)
 {
 	const struct tier_policy_type *type = set->bound->policy;
 	unsigned int i;
+	int r = 0;
 
-	for (i = 0; i < TIER_NR_TUNABLES; i++)
-		set->tunables[i] = tier_keys[i].initial;
-	for (i = 0; i < tier_policy_nr_keys(type); i++)
-		set->policy_tunables[i] = type->keys[i].initial;
-	return tier_metadata_load_tunables(set->metadata, load_tunable, set);
+	for (i = 0; !r && i < TIER_NR_TUNABLES; i++)
+		r = load_tunable(set, &tier_keys[i], &set->tunables[i]);
+	for (i = 0; !r && i < tier_policy_nr_keys(type); i++)
+		r = load_tunable(set, &type->keys[i], &set->policy_tunables[i]);
+	return r;
 }
 
 /* Takes over the tiers of the plan; known tiers keep their counters. */

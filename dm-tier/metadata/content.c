@@ -6,15 +6,13 @@
 #define SMALL_CHANGE 2
 
 static int load_btree(struct tier_metadata *md, const struct dm_btree_info *info, const u64 *root,
-		      unsigned int max,
-		      int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
+		      unsigned int max, int (*fn)(void *context, u64 key, const void *value),
 		      void *context)
 {
-	int r = -EIO;
+	int r;
 
 	down_read(&md->lock);
-	if (!md->failed)
-		r = __tier_md_walk_btree(info, *root, max, NULL, fn, context);
+	r = md->failed ? -EIO : __tier_md_walk_btree(info, *root, max, fn, context);
 	up_read(&md->lock);
 	return r;
 }
@@ -22,25 +20,24 @@ static int load_btree(struct tier_metadata *md, const struct dm_btree_info *info
 static int load_array(struct tier_metadata *md, struct dm_array_info *info, const u64 *root,
 		      int (*fn)(void *context, u32 index, u64 value), void *context)
 {
-	int r = -EIO;
+	int r;
 
 	down_read(&md->lock);
-	if (!md->failed)
-		r = __tier_md_walk_array(info, *root, md->info.nr_chunks, 0, md->info.nr_chunks,
-					 NULL, fn, context);
+	r = md->failed ? -EIO :
+	    __tier_md_walk_array(md, info, *root, 0, md->info.nr_chunks, fn, context);
 	up_read(&md->lock);
 	return r;
 }
 
 /* ---- tiers and tunables ---- */
 
-static int load_tier(void *context, u64 key, const union tier_md_small_value *value)
+static int load_tier(void *context, u64 key, const void *value)
 {
 	struct tier_meta_tiers *tiers = context;
 	int r;
 
 	/* There is room: no more than TIER_MAX_TIERS are read. */
-	r = tier_record_unpack(key, &value->tier, &tiers->tier[tiers->nr]);
+	r = tier_record_unpack(key, value, &tiers->tier[tiers->nr]);
 	if (r)
 		DMERR_LIMIT("record of tier %llu is damaged", (unsigned long long)key);
 	else
@@ -65,74 +62,55 @@ int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier
 	if (tier_record_unpack(key, &record, &check))
 		return -EINVAL;
 	r = tier_md_begin_change(md, SMALL_CHANGE);
-	if (r)
-		return r;
-	r = dm_btree_insert(&md->tiers_info, md->roots.tiers, &key, &record, &md->roots.tiers);
-	return tier_md_end_change(md, r);
+	return r ? : tier_md_end_change(md, dm_btree_insert(&md->tiers_info, md->roots.tiers, &key,
+							    &record, &md->roots.tiers));
 }
 
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)
 {
-	struct tier_record record;
+	int r = tier_md_begin_change(md, SMALL_CHANGE);
 	u64 key = id;
-	int r;
 
-	r = tier_md_begin_change(md, SMALL_CHANGE);
-	if (r)
-		return r;
-	r = dm_btree_lookup(&md->tiers_info, md->roots.tiers, &key, &record);
-	if (r)
-		return tier_md_unlock(md, r);
-	r = dm_btree_remove(&md->tiers_info, md->roots.tiers, &key, &md->roots.tiers);
-	return tier_md_end_change(md, r);
+	return r ? : tier_md_end_change(md, dm_btree_remove(&md->tiers_info, md->roots.tiers,
+							    &key, &md->roots.tiers));
 }
 
-struct load_tunables {
-	int (*fn)(void *context, const char *name, u64 value);
-	void *context;
+struct find_tunable {
+	const char *name;
+	u64 key, value;
 };
 
-static int load_tunable(void *context, u64 key, const union tier_md_small_value *value)
+/* Goes on to the end, so that each record is judged. */
+static int match_tunable(void *context, u64 key, const void *value)
 {
-	const struct tier_tunable_record *t = &value->tunable;
-	struct load_tunables *load = context;
+	const struct tier_tunable_record *t = value;
+	struct find_tunable *find = context;
 
 	if (!memchr(t->name, 0, sizeof(t->name))) {
 		DMERR_LIMIT("tunable %llu is damaged", (unsigned long long)key);
 		return -EILSEQ;
 	}
-	return load->fn(load->context, (const char *)t->name, le64_to_cpu(t->value));
+	if (!strcmp((const char *)t->name, find->name)) {
+		find->key = key;
+		find->value = le64_to_cpu(t->value);
+	}
+	return 0;
 }
 
-int tier_metadata_load_tunables(struct tier_metadata *md,
-				int (*fn)(void *context, const char *name, u64 value),
-				void *context)
+int tier_metadata_get_tunable(struct tier_metadata *md, const char *name, u64 *value)
 {
-	struct load_tunables load = { .fn = fn, .context = context };
+	struct find_tunable find = { .name = name, .value = *value };
+	int r = load_btree(md, &md->tunables_info, &md->roots.tunables, TIER_MAX_TUNABLES,
+			   match_tunable, &find);
 
-	return load_btree(md, &md->tunables_info, &md->roots.tunables, TIER_MAX_TUNABLES,
-			  load_tunable, &load);
-}
-
-struct find_tunable {
-	const u8 *name;		/* TIER_TUNABLE_NAME_SIZE bytes, zero-filled */
-	u64 key;
-};
-
-static int match_tunable(void *context, u64 key, const union tier_md_small_value *value)
-{
-	struct find_tunable *find = context;
-
-	if (memcmp(find->name, value->tunable.name, TIER_TUNABLE_NAME_SIZE))
-		return 0;
-	find->key = key;
-	return 1;
+	*value = find.value;
+	return r;
 }
 
 int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value)
 {
 	struct tier_tunable_record record = { .value = cpu_to_le64(value) };
-	struct find_tunable find = { .name = record.name };
+	struct find_tunable find = { .name = name };
 	int r;
 
 	if (!*name || strscpy((char *)record.name, name, sizeof(record.name)) < 0)
@@ -142,10 +120,10 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 		return r;
 	find.key = md->roots.nr_tunables;
 	r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
-				 NULL, match_tunable, &find);
+				 match_tunable, &find);
 	if (!r && find.key >= TIER_MAX_TUNABLES)
 		r = -ENOSPC;
-	if (r < 0)
+	if (r)
 		return tier_md_unlock(md, r);
 	r = dm_btree_insert(&md->tunables_info, md->roots.tunables, &find.key, &record,
 			    &md->roots.tunables);
@@ -218,8 +196,7 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 		return r;
 	old = md->info.nr_chunks;
 	/* The library trusts the sizes it is given: see that they are right. */
-	r = __tier_md_check_array(&md->mapping_info, md->roots.mapping, old, NULL) ? :
-	    __tier_md_check_array(&md->heat_info, md->roots.heat, old, NULL);
+	r = __tier_md_check_arrays(md);
 	if (!r && !__has_room_to_grow(md, nr_chunks))
 		r = -ENOSPC;
 	if (r)
@@ -295,8 +272,8 @@ static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
 	if (md->read_only)
 		r = -EROFS;
 	else if (!md->failed)
-		r = __tier_md_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks,
-					 save->first, save->end, NULL, compare_heat, save);
+		r = __tier_md_walk_array(md, &md->heat_info, md->roots.heat, save->first,
+					 save->end, compare_heat, save);
 	up_read(&md->lock);
 	for (bit = 0; !r; bit = end) {
 		bit = find_next_bit(save->changed, nr, bit);

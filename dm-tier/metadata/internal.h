@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the parts of the metadata: metadata.c opens, commits and aborts; content.c reads and
- * changes what is stored; snap.c makes the metadata snapshot and adopts growth; trees.c makes
- * the trees, goes through them and judges them.
+ * changes what is stored; trees.c makes the trees, goes through them and judges them.
  *
  * Functions with two leading underscores want the lock held, for writing unless noted.
  */
@@ -38,7 +37,7 @@ struct tier_metadata {
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
 	bool changed;			/* there is something to commit */
-	bool warm;			/* see __tier_md_warm() */
+	bool warm;			/* see __warm() */
 	bool counted;			/* likewise, once for all */
 
 	/*
@@ -67,8 +66,6 @@ static inline struct disk_sm_root tier_md_sm_root(const struct tier_metadata *md
 void tier_md_lock(struct tier_metadata *md);
 /* Returns r. */
 int tier_md_unlock(struct tier_metadata *md, int r);
-/* fn with the lock held, if the metadata may be changed. */
-int tier_md_change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md));
 
 /*
  * Begins a change that costs no more than nr_entries changed mapping entries
@@ -77,100 +74,52 @@ int tier_md_change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md)
  * started: -EROFS, -EIO in a doomed transaction, -ENOSPC.
  */
 int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries);
-
 /* r: how the change went.  An error dooms the transaction.  Returns r. */
 int tier_md_end_change(struct tier_metadata *md, int r);
 
-/*
- * The steps of a change, for those that commit by themselves: may there be one
- * (0, -EROFS, -EIO), is there room (__tier_md_has_room()), read what the
- * library must not fail to read in the middle, change, note how that went.
- */
-int __tier_md_writable(struct tier_metadata *md);	/* lock held */
-int __tier_md_warm(struct tier_metadata *md);
-int __tier_md_end(struct tier_metadata *md, int r);
-
-int __tier_md_commit(struct tier_metadata *md, bool clean);
-bool __tier_md_must_commit(struct tier_metadata *md, bool clean);
-
-/* Also of the copy of a superblock that is the root of a metadata snapshot. */
-extern const struct dm_block_validator tier_md_sb_validator;
-
-/* 4 KiB blocks of a device that the space map can count. */
-u64 tier_md_device_blocks(struct block_device *bdev);
-
-/* As tier_metadata_has_room().  Lock held. */
-bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries);
-
 /* Blocks that can be used before the next commit.  Lock held. */
 u64 __tier_md_free(struct tier_metadata *md);
-
 /* Blocks that a commit may use; never touched by a change.  Lock held. */
 u64 __tier_md_commit_room(struct tier_metadata *md);
 
 /* Fills in the infos for md->tm. */
 void tier_md_init_infos(struct tier_metadata *md);
+/* Creates the empty trees and arrays of a set of info.nr_chunks. */
+int __tier_md_create_content(struct tier_metadata *md);
+/* Resizes mapping and heat; what is new is all zeroes. */
+int __tier_md_resize(struct tier_metadata *md, u32 old, u32 nr_chunks);
 
 /*
- * Walks.  -EILSEQ: there is something that the library would stumble over.  What fn
- * returns ends a walk unless it is 0.  Lock held, for reading if there is no census.
- */
-union tier_md_small_value {
-	struct tier_record tier;
-	struct tier_tunable_record tunable;
-};
-
-/*
- * A census of the blocks in use: each is met once on a walk, and its count in the space
- * map covers that.
- */
-struct tier_md_census {
-	struct tier_metadata *md;
-	dm_block_t nr;			/* of blocks */
-	unsigned long *met;		/* a bit for each of them */
-	/* Those of the trees that are to stay, when the ones that are walked are to go, or NULL. */
-	const unsigned long *live;
-	bool shared[DM_BTREE_CURSOR_MAX_DEPTH];	/* by level, of the nodes above a block */
-};
-
-/* End it also if begin fails. */
-int __tier_md_census_begin(struct tier_metadata *md, struct tier_md_census *c);
-void tier_md_census_end(struct tier_md_census *c);
-/* -EILSEQ, with a line in the log, if a block is met again or counts as free. */
-int __tier_md_meet(struct tier_md_census *c, dm_block_t b);
-int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots *roots,
-			 u64 nr_chunks);
-/* All that must not be counted down by mistake and can be taken for a part of a tree. */
-int __tier_md_meet_live(struct tier_md_census *c);
-/* Before any count is looked up: none is in the tree of those above 2.  c: may be NULL. */
-int __tier_md_no_large_counts(struct tier_metadata *md, struct tier_md_census *c);
-/* Of all that is in use but a metadata snapshot.  Nothing was changed yet. */
-int __tier_md_take_census(struct tier_metadata *md);
-
-/*
+ * What judges trees and counts gives -EILSEQ, with a line in the log, where there is something
+ * that the library would stumble over.
+ *
  * Before any walk of the trees behind these roots: where the library would look before a
  * walk can.  Reads the disk, so that nothing there may have been changed since the commit.
  */
 int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots);
-
-/* Calls fn for up to max values in order of key.  c, fn: may be NULL. */
-int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			 struct tier_md_census *c,
-			 int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
-			 void *context);
 /*
- * Calls fn for the values from first, where a block begins, to end - 1; nr is
- * the size of the array.
+ * Looks at the count of each block, and that it covers all that is in use but a metadata
+ * snapshot.  Nothing was changed yet.
  */
-int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			 struct tier_md_census *c,
-			 int (*fn)(void *context, u32 index, u64 value), void *context);
-/* The blocks and nodes alone.  c: may be NULL. */
-int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c);
+int __tier_md_take_census(struct tier_metadata *md);
+/*
+ * The trees of a metadata snapshot, whose nodes are judged first, may be dropped: nothing that
+ * the live trees have is counted down to nothing, and no block twice.
+ */
+int __tier_md_judge_held(struct tier_metadata *md, const struct tier_meta_roots *held,
+			 u64 nr_chunks);
+/* The blocks and nodes of mapping and heat, for their size. */
+int __tier_md_check_arrays(struct tier_metadata *md);
 
-/* Resizes mapping and heat; what is new is all zeroes. */
-int __tier_md_resize(struct tier_metadata *md, u32 old, u32 nr_chunks);
-/* Creates the empty trees and arrays of a set of info.nr_chunks. */
-int __tier_md_create_content(struct tier_metadata *md);
+/*
+ * Walks, with the lock held for reading.  What fn returns ends a walk unless it is 0.  The first
+ * one calls fn for up to max values in order of key, the other for the values from first, where
+ * a block begins, to end - 1.
+ */
+int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+			 int (*fn)(void *context, u64 key, const void *value), void *context);
+int __tier_md_walk_array(struct tier_metadata *md, struct dm_array_info *info, u64 root,
+			 u64 first, u64 end, int (*fn)(void *context, u32 index, u64 value),
+			 void *context);
 
 #endif /* DM_TIER_METADATA_INTERNAL_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The metadata's life cycle: format, open, commit, abort, close; superblock and space left. */
+/*
+ * The metadata's life cycle: format, open, commit, abort, close; superblock, space left, growth
+ * and the metadata snapshot.
+ */
 #include "metadata/internal.h"
 
 #include <linux/delay.h>
@@ -8,6 +11,9 @@
 
 /* A cursor holds a path and a block, the change of an entry two paths. */
 #define MAX_CONCURRENT_LOCKS 8
+
+/* Growth of the device is adopted in steps of at least this many blocks. */
+#define MIN_GROWTH 16
 
 /* When a block manager cannot be made. */
 #define BM_TRIES 20
@@ -34,7 +40,7 @@ static int sb_check(const struct dm_block_validator *v, struct dm_block *b, size
 	return r;
 }
 
-const struct dm_block_validator tier_md_sb_validator = {
+static const struct dm_block_validator sb_validator = {
 	.name = "tier superblock",
 	.prepare_for_write = sb_prepare_for_write,
 	.check = sb_check,
@@ -45,7 +51,7 @@ static int read_block0(struct block_device *bdev, void *block)
 	return tier_blockio(bdev, REQ_OP_READ, TIER_SUPERBLOCK_LOCATION, block);
 }
 
-u64 tier_md_device_blocks(struct block_device *bdev)
+static u64 device_blocks(struct block_device *bdev)
 {
 	return min_t(u64, bdev_nr_sectors(bdev) / TIER_METADATA_BLOCK_SECTORS,
 		     DM_SM_METADATA_MAX_BLOCKS);
@@ -57,7 +63,7 @@ int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_in
 	void *block;
 	int r;
 
-	if (!tier_md_device_blocks(bdev))
+	if (!device_blocks(bdev))
 		return tier_refuse(reason, -EINVAL, "metadata device is too small");
 	if (bdev_logical_block_size(bdev) > TIER_METADATA_BLOCK_SIZE)
 		return tier_refuse(reason, -EINVAL,
@@ -89,19 +95,20 @@ int tier_md_unlock(struct tier_metadata *md, int r)
 	return r;
 }
 
-int tier_md_change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md))
-{
-	tier_md_lock(md);
-	return tier_md_unlock(md, __tier_md_writable(md) ? : fn(md));
-}
-
-int __tier_md_writable(struct tier_metadata *md)
+static int __writable(struct tier_metadata *md)
 {
 	if (md->failed)
 		return -EIO;
 	if (md->read_only)
 		return -EROFS;
 	return md->doomed ? -EIO : 0;
+}
+
+/* fn with the lock held, if the metadata may be changed. */
+static int change(struct tier_metadata *md, int (*fn)(struct tier_metadata *md))
+{
+	tier_md_lock(md);
+	return tier_md_unlock(md, __writable(md) ? : fn(md));
 }
 
 /*
@@ -135,7 +142,7 @@ u64 __tier_md_commit_room(struct tier_metadata *md)
 	return tier_md_commit_room(__total_blocks(md));
 }
 
-bool __tier_md_has_room(struct tier_metadata *md, u64 nr_entries)
+static bool __has_room(struct tier_metadata *md, u64 nr_entries)
 {
 	return __tier_md_free(md) >= tier_md_room_needed(md->info.nr_chunks, nr_entries,
 							 __total_blocks(md));
@@ -146,7 +153,7 @@ bool tier_metadata_has_room(struct tier_metadata *md, u64 nr_entries)
 	bool has_room;
 
 	down_read(&md->lock);
-	has_room = !__tier_md_writable(md) && __tier_md_has_room(md, nr_entries);
+	has_room = !__writable(md) && __has_room(md, nr_entries);
 	up_read(&md->lock);
 	return has_room;
 }
@@ -175,33 +182,20 @@ int tier_metadata_get_space(struct tier_metadata *md, u64 *free, u64 *total)
 
 /*
  * Reads every bitmap of the space map into the cache.  The library loses track of a locked
- * block, which is fatal later, if it cannot read a bitmap in the middle of a change.
- *
- * The first time each count is looked at: the metadata and its snapshot are all that refers to
- * blocks.  The library keeps larger counts in a tree, and stops the kernel if one is not there
- * when it is changed.  Nor does it bear counts that are less than what is in use, so that is
- * counted, too.
+ * block, which is fatal later, if it cannot read a bitmap in the middle of a change.  Nor does
+ * it bear counts that are less than what is in use: the first time, all is counted.
  */
-int __tier_md_warm(struct tier_metadata *md)
+static int __warm(struct tier_metadata *md)
 {
-	unsigned int step = md->counted ? DM_SM_METADATA_BITMAP_BLOCKS : 1;
-	dm_block_t b, nr;
-	u32 count = 0;
+	dm_block_t b = 0, nr = 0;
+	u32 count;
 	int r;
 
-	r = md->counted ? 0 : __tier_md_no_large_counts(md, NULL);
-	if (!r)
-		r = md->sm->get_nr_blocks(md->sm, &nr);
-	for (b = 0; !r && b < nr; b += step) {
+	r = md->counted ? md->sm->get_nr_blocks(md->sm, &nr) : __tier_md_take_census(md);
+	for (; !r && b < nr; b += DM_SM_METADATA_BITMAP_BLOCKS) {
 		r = md->sm->get_count(md->sm, b, &count);
-		if (r == -ENODATA || count > 2) {
-			DMERR_LIMIT("%pg: the count of block %llu is damaged", md->bdev, b);
-			r = -EILSEQ;
-		}
 		cond_resched();
 	}
-	if (!r && !md->counted)
-		r = __tier_md_take_census(md);
 	md->warm = !r;
 	md->counted |= !r;
 	return r;
@@ -212,15 +206,15 @@ int tier_md_begin_change(struct tier_metadata *md, u64 nr_entries)
 	int r;
 
 	tier_md_lock(md);
-	r = __tier_md_writable(md);
-	if (!r && nr_entries && !__tier_md_has_room(md, nr_entries))
+	r = __writable(md);
+	if (!r && nr_entries && !__has_room(md, nr_entries))
 		r = -ENOSPC;
 	if (!r && !md->warm)
-		r = __tier_md_warm(md);
+		r = __warm(md);
 	return r ? tier_md_unlock(md, r) : 0;
 }
 
-int __tier_md_end(struct tier_metadata *md, int r)
+static int __end(struct tier_metadata *md, int r)
 {
 	if (r) {
 		DMERR_LIMIT("%pg: change failed: %d", md->bdev, r);
@@ -233,7 +227,7 @@ int __tier_md_end(struct tier_metadata *md, int r)
 
 int tier_md_end_change(struct tier_metadata *md, int r)
 {
-	return tier_md_unlock(md, __tier_md_end(md, r));
+	return tier_md_unlock(md, __end(md, r));
 }
 
 /* ---- opening ---- */
@@ -254,7 +248,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	struct dm_block *sblock;
 	int r;
 
-	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
+	r = dm_bm_read_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &sb_validator, &sblock);
 	if (r)
 		return tier_refuse(reason, r, "metadata superblock cannot be read");
 	r = tier_superblock_unpack(dm_block_data(sblock), &md->info, reason);
@@ -269,7 +263,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	if (!root.nr_blocks)
 		return tier_refuse(reason, -EILSEQ, "metadata has a space map of nothing");
 	/* The library would only find out when it reads beyond the end. */
-	if (le64_to_cpu(root.nr_blocks) > tier_md_device_blocks(md->bdev))
+	if (le64_to_cpu(root.nr_blocks) > device_blocks(md->bdev))
 		return tier_refuse(reason, -EINVAL, "metadata device is smaller than its metadata");
 
 	r = dm_tm_open_with_sm(md->bm, TIER_SUPERBLOCK_LOCATION, md->roots.space_map,
@@ -388,7 +382,7 @@ static int __write_superblock(struct tier_metadata *md, const struct tier_meta_i
 	/* All blocks but the superblock are on stable storage after this. */
 	r = dm_tm_pre_commit(md->tm) ? :
 	    md->sm->copy_root(md->sm, md->roots.space_map, sizeof(md->roots.space_map)) ? :
-	    lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
+	    lock(md->bm, TIER_SUPERBLOCK_LOCATION, &sb_validator, &sblock);
 	if (r)
 		return r;
 
@@ -407,7 +401,7 @@ static int __write_superblock(struct tier_metadata *md, const struct tier_meta_i
 	return 0;
 }
 
-int __tier_md_commit(struct tier_metadata *md, bool clean)
+static int __commit(struct tier_metadata *md, bool clean)
 {
 	struct tier_meta_info next = md->info;
 	int r;
@@ -422,7 +416,7 @@ int __tier_md_commit(struct tier_metadata *md, bool clean)
 	return r;
 }
 
-bool __tier_md_must_commit(struct tier_metadata *md, bool clean)
+static bool __must_commit(struct tier_metadata *md, bool clean)
 {
 	return md->changed || clean != !!(md->info.flags & TIER_SB_CLEAN);
 }
@@ -432,9 +426,9 @@ int tier_metadata_commit(struct tier_metadata *md, bool clean)
 	int r;
 
 	tier_md_lock(md);
-	r = __tier_md_writable(md);
-	if (!r && __tier_md_must_commit(md, clean))
-		r = __tier_md_commit(md, clean);
+	r = __writable(md);
+	if (!r && __must_commit(md, clean))
+		r = __commit(md, clean);
 	return tier_md_unlock(md, r);
 }
 
@@ -547,7 +541,7 @@ static int __set_needs_check(struct tier_metadata *md)
 	struct dm_block *sblock;
 	int r;
 
-	r = dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &tier_md_sb_validator, &sblock);
+	r = dm_bm_write_lock(md->bm, TIER_SUPERBLOCK_LOCATION, &sb_validator, &sblock);
 	if (r)
 		return r;
 	sb = dm_block_data(sblock);
@@ -602,9 +596,163 @@ void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_inf
 	next.trans_id = md->info.trans_id;
 	next.held_root = md->info.held_root;
 
-	if (!__tier_md_writable(md) && memcmp(&next, &md->info, sizeof(next))) {
+	if (!__writable(md) && memcmp(&next, &md->info, sizeof(next))) {
 		md->info = next;
 		md->changed = true;
 	}
 	tier_md_unlock(md, 0);
+}
+
+/*
+ * ---- the metadata snapshot ----
+ *
+ * A copy of the superblock, and a reference on each root in it that keeps the blocks below
+ * from being reused.
+ */
+
+static int __inc_roots(struct tier_metadata *md)
+{
+	const u64 roots[] = { md->roots.mapping, md->roots.heat,
+			      md->roots.tiers, md->roots.tunables };
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < ARRAY_SIZE(roots); i++)
+		r = md->sm->inc_blocks(md->sm, roots[i], roots[i] + 1);
+	return r;
+}
+
+static int __hold_superblock(struct tier_metadata *md)
+{
+	struct tier_superblock *sb;
+	struct dm_block *copy;
+	int r, inc;
+
+	/* Shadowing takes a reference away that the superblock needs. */
+	r = md->sm->inc_blocks(md->sm, TIER_SUPERBLOCK_LOCATION, TIER_SUPERBLOCK_LOCATION + 1) ? :
+	    dm_tm_shadow_block(md->tm, TIER_SUPERBLOCK_LOCATION, &sb_validator,
+			       &copy, &inc);
+	if (r)
+		return r;
+
+	/* The space map goes on changing: it is no part of the snapshot. */
+	sb = dm_block_data(copy);
+	memset(sb->metadata_space_map_root, 0, sizeof(sb->metadata_space_map_root));
+	md->info.held_root = dm_block_location(copy);
+	dm_tm_unlock(md->tm, copy);
+	return 0;
+}
+
+static int __reserve_snap(struct tier_metadata *md)
+{
+	int r = 0;
+
+	if (md->info.held_root)
+		return -EBUSY;
+	if (!__has_room(md, 0))
+		return -ENOSPC;
+	if (__must_commit(md, false))
+		r = __commit(md, false);
+	if (!r && !__has_room(md, 0))
+		r = -ENOSPC;
+	return r ? : __warm(md) ? :
+	       __end(md, __hold_superblock(md) ? : __inc_roots(md)) ? :
+	       __commit(md, false);
+}
+
+int tier_metadata_reserve_snap(struct tier_metadata *md)
+{
+	return change(md, __reserve_snap);
+}
+
+static int __read_held(struct tier_metadata *md, struct tier_meta_roots *held, u64 *nr_chunks)
+{
+	const struct tier_superblock *sb;
+	struct dm_block *copy;
+	int r;
+
+	r = dm_tm_read_lock(md->tm, md->info.held_root, &sb_validator, &copy);
+	if (r)
+		return r;
+	sb = dm_block_data(copy);
+	tier_superblock_unpack_roots(sb, held);
+	*nr_chunks = le64_to_cpu(sb->nr_chunks);
+	dm_tm_unlock(md->tm, copy);
+	return 0;
+}
+
+/*
+ * The trees of a snapshot are not looked at when the set is activated, and the library
+ * counts down whatever they name.
+ */
+static int __judge_held(struct tier_metadata *md, struct tier_meta_roots *held)
+{
+	u64 nr_chunks;
+	int r;
+
+	r = __read_held(md, held, &nr_chunks) ? : __tier_md_judge_held(md, held, nr_chunks);
+	if (!r || r == -ENOMEM || r == -EIO)
+		return r;
+	DMERR("%pg: the metadata snapshot is damaged and cannot be released", md->bdev);
+	return -EILSEQ;
+}
+
+static int __drop_held(struct tier_metadata *md, const struct tier_meta_roots *held)
+{
+	int r;
+
+	r = dm_array_del(&md->mapping_info, held->mapping) ? :
+	    dm_array_del(&md->heat_info, held->heat) ? :
+	    dm_btree_del(&md->tiers_info, held->tiers) ? :
+	    dm_btree_del(&md->tunables_info, held->tunables) ? :
+	    md->sm->dec_blocks(md->sm, md->info.held_root, md->info.held_root + 1);
+	if (!r)
+		md->info.held_root = 0;
+	return r;
+}
+
+static int __release_snap(struct tier_metadata *md)
+{
+	struct tier_meta_roots held;
+
+	if (!md->info.held_root)
+		return -EINVAL;
+	/* It gives space back: the last of the room is there for it. */
+	if (__tier_md_free(md) < __tier_md_commit_room(md))
+		return -ENOSPC;
+	return __warm(md) ? : __judge_held(md, &held) ? :
+	       __end(md, __drop_held(md, &held)) ? : __commit(md, false);
+}
+
+int tier_metadata_release_snap(struct tier_metadata *md)
+{
+	return change(md, __release_snap);
+}
+
+/* ---- growth of the metadata device ---- */
+
+static int __adopt_size(struct tier_metadata *md)
+{
+	u64 size = device_blocks(md->bdev);
+	dm_block_t old;
+	int r;
+
+	r = md->sm->get_nr_blocks(md->sm, &old);
+	if (r)
+		return r;
+	if (size < old)
+		return -EINVAL;
+	/* The space map needs a few of the new blocks to describe them. */
+	if (size < old + MIN_GROWTH)
+		return 0;
+
+	/* New blocks may be used once the space map that has them is on disk. */
+	return __warm(md) ? :
+	       __end(md, md->sm->extend(md->sm, size - old)) ? :
+	       __commit(md, false);
+}
+
+int tier_metadata_adopt_size(struct tier_metadata *md)
+{
+	return change(md, __adopt_size);
 }

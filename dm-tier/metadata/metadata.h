@@ -63,10 +63,8 @@ int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier
 /* -ENODATA: no such tier; nothing changed. */
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id);
 
-/* Tunables by name; an unknown name is added. */
-int tier_metadata_load_tunables(struct tier_metadata *md,
-				int (*fn)(void *context, const char *name, u64 value),
-				void *context);
+/* Tunables by name; get leaves *value as it is if there is none, set adds an unknown name. */
+int tier_metadata_get_tunable(struct tier_metadata *md, const char *name, u64 *value);
 int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value);
 
 /*

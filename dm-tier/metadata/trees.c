@@ -63,30 +63,36 @@ int __tier_md_create_content(struct tier_metadata *md)
 
 /* ---- census ---- */
 
-int __tier_md_census_begin(struct tier_metadata *md, struct tier_md_census *c)
-{
-	int r;
+/*
+ * A census of the blocks in use: each is met once on a walk, and its count in the space
+ * map covers that.
+ */
+struct census {
+	struct tier_metadata *md;
+	dm_block_t nr;			/* of blocks */
+	unsigned long *met;		/* a bit for each of them */
+	/* Those of the trees that are to stay, when the ones that are walked are to go, or NULL. */
+	const unsigned long *live;
+	bool shared[DM_BTREE_CURSOR_MAX_DEPTH];	/* by level, of the nodes above a block */
+};
 
-	memset(c, 0, sizeof(*c));
+/* c: all zeroes.  c->met is to be freed, also on error. */
+static int __begin_census(struct tier_metadata *md, struct census *c)
+{
+	int r = md->sm->get_nr_blocks(md->sm, &c->nr);
+
 	c->md = md;
-	r = md->sm->get_nr_blocks(md->sm, &c->nr);
 	if (r)
 		return r;
 	c->met = vzalloc(BITS_TO_LONGS(c->nr) * sizeof(long));
 	return c->met ? 0 : -ENOMEM;
 }
 
-void tier_md_census_end(struct tier_md_census *c)
-{
-	vfree(c->met);
-	c->met = NULL;
-}
-
 /*
  * What is met twice would be counted down twice; what counts as free would be used
  * for something else, and the library leaves a block locked that it cannot count down.
  */
-static bool counted_right(struct tier_md_census *c, dm_block_t b, bool shared, u32 count)
+static bool counted_right(struct census *c, dm_block_t b, bool shared, u32 count)
 {
 	if (!count || test_and_set_bit(b, c->met))
 		return false;
@@ -94,7 +100,8 @@ static bool counted_right(struct tier_md_census *c, dm_block_t b, bool shared, u
 	return shared || count > 1 || !c->live || !test_bit(b, c->live);
 }
 
-static int __meet(struct tier_md_census *c, dm_block_t b, bool shared, u32 *count)
+/* -EILSEQ, with a line in the log, if a block is met again or counts as free. */
+static int __meet(struct census *c, dm_block_t b, bool shared, u32 *count)
 {
 	struct dm_space_map *sm = c->md->sm;
 	int r = 0;
@@ -112,7 +119,7 @@ static int __meet(struct tier_md_census *c, dm_block_t b, bool shared, u32 *coun
 	return 0;
 }
 
-int __tier_md_meet(struct tier_md_census *c, dm_block_t b)
+static int __meet_block(struct census *c, dm_block_t b)
 {
 	u32 count;
 
@@ -123,17 +130,24 @@ int __tier_md_meet(struct tier_md_census *c, dm_block_t b)
  * Of the blocks from first to end, those in use are added to *used.  -EILSEQ if the index
  * knows of less free ones than there are, or passes by one: the library would run out of
  * blocks in the midst of a change, for which there was room.
+ *
+ * The metadata and its snapshot are all that refers to blocks.  The library keeps larger counts
+ * in a tree, and stops the kernel if one is not there when it is changed.
  */
-static int __judge_index(struct tier_md_census *c, const struct disk_index_entry *e,
+static int __judge_index(struct census *c, const struct disk_index_entry *e,
 			 dm_block_t first, dm_block_t end, u64 *used)
 {
 	u32 nr_free = le32_to_cpu(e->nr_free), none_free = le32_to_cpu(e->none_free_before);
-	u32 count, taken = 0, all_taken = 0;
+	u32 count = 0, taken = 0, all_taken = 0;
 	dm_block_t b;
 	int r;
 
 	for (b = first; b < end; b++) {
 		r = c->md->sm->get_count(c->md->sm, b, &count);
+		if (r == -ENODATA || count > 2) {
+			DMERR_LIMIT("%pg: the count of block %llu is damaged", c->md->bdev, b);
+			return -EILSEQ;
+		}
 		if (r)
 			return r;
 		taken += !!count;
@@ -150,7 +164,7 @@ static int __judge_index(struct tier_md_census *c, const struct disk_index_entry
 	return -EILSEQ;
 }
 
-static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_index *index,
+static int __meet_bitmaps(struct census *c, const struct disk_metadata_index *index,
 			  u64 allocated)
 {
 	dm_block_t first, end;
@@ -159,7 +173,7 @@ static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_i
 
 	for (i = 0, first = 0; !r && first < c->nr && i < ARRAY_SIZE(index->index); i++) {
 		end = min_t(u64, c->nr, first + DM_SM_METADATA_BITMAP_BLOCKS);
-		r = __tier_md_meet(c, le64_to_cpu(index->index[i].blocknr)) ? :
+		r = __meet_block(c, le64_to_cpu(index->index[i].blocknr)) ? :
 		    __judge_index(c, &index->index[i], first, end, &used);
 		first = end;
 	}
@@ -172,14 +186,14 @@ static int __meet_bitmaps(struct tier_md_census *c, const struct disk_metadata_i
 }
 
 /* Of the space map on disk, which the library has judged; nothing was changed yet. */
-static int __meet_space_map(struct tier_md_census *c)
+static int __meet_space_map(struct census *c)
 {
 	struct disk_sm_root root = tier_md_sm_root(c->md);
 	u64 b = le64_to_cpu(root.bitmap_root);
 	void *index;
 	int r;
 
-	r = __tier_md_meet(c, b);
+	r = __meet_block(c, b);
 	if (r)
 		return r;
 	index = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
@@ -188,49 +202,6 @@ static int __meet_space_map(struct tier_md_census *c)
 	r = tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, index) ? :
 	    __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
 	kfree(index);
-	return r;
-}
-
-/*
- * The space map's tree of large counts.  There are none, and where there is no empty leaf
- * the library may look for one for ever.
- */
-int __tier_md_no_large_counts(struct tier_metadata *md, struct tier_md_census *c)
-{
-	struct disk_sm_root root = tier_md_sm_root(md);
-	struct dm_btree_info info;
-
-	init_btree(&info, md->tm, sizeof(__le32));
-	return __tier_md_walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
-}
-
-int __tier_md_meet_trees(struct tier_md_census *c, const struct tier_meta_roots *roots,
-			 u64 nr_chunks)
-{
-	struct tier_metadata *md = c->md;
-
-	return __tier_md_check_array(&md->mapping_info, roots->mapping, nr_chunks, c) ? :
-	       __tier_md_check_array(&md->heat_info, roots->heat, nr_chunks, c) ? :
-	       __tier_md_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS,
-				    c, NULL, NULL) ? :
-	       __tier_md_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES,
-				    c, NULL, NULL);
-}
-
-int __tier_md_meet_live(struct tier_md_census *c)
-{
-	return __tier_md_meet(c, TIER_SUPERBLOCK_LOCATION) ? :
-	       __tier_md_no_large_counts(c->md, c) ? :
-	       __tier_md_meet_trees(c, &c->md->roots, c->md->info.nr_chunks);
-}
-
-int __tier_md_take_census(struct tier_metadata *md)
-{
-	struct tier_md_census c;
-	int r;
-
-	r = __tier_md_census_begin(md, &c) ? : __meet_space_map(&c) ? : __tier_md_meet_live(&c);
-	tier_md_census_end(&c);
 	return r;
 }
 
@@ -269,7 +240,7 @@ static bool is_sealed(const struct node_header *node, u64 b)
 	return le64_to_cpu(node->blocknr) == b && le32_to_cpu(node->csum) == sum;
 }
 
-static int __judge_nodes(struct tier_md_census *c, u64 b, u32 value_size, unsigned int depth)
+static int __judge_nodes(struct census *c, u64 b, u32 value_size, unsigned int depth)
 {
 	struct node_header *node;
 	const __le64 *value;
@@ -304,22 +275,22 @@ out:
 int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots)
 {
 	struct disk_sm_root root = tier_md_sm_root(md);
-	struct tier_md_census c;
+	struct census c = { };
 	int r;
 
-	r = __tier_md_census_begin(md, &c) ? :
+	r = __begin_census(md, &c) ? :
 	    __judge_nodes(&c, le64_to_cpu(root.ref_count_root), sizeof(__le32), 0) ? :
 	    __judge_nodes(&c, roots->mapping, sizeof(__le64), 0) ? :
 	    __judge_nodes(&c, roots->heat, sizeof(__le64), 0) ? :
 	    __judge_nodes(&c, roots->tiers, md->tiers_info.value_type.size, 0) ? :
 	    __judge_nodes(&c, roots->tunables, md->tunables_info.value_type.size, 0);
-	tier_md_census_end(&c);
+	vfree(c.met);
 	return r;
 }
 
 /* c: may be NULL. */
 static int __enter_nodes(const struct dm_btree_cursor *cursor, u32 value_size,
-			 struct tier_md_census *c)
+			 struct census *c)
 {
 	unsigned int level;
 	bool shared;
@@ -366,7 +337,7 @@ static bool at_empty_leaf(const struct dm_btree_cursor *cursor)
  * if it has one, is still there.  Only a root may be a leaf that is empty.
  */
 static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int nr,
-		       u32 value_size, struct tier_md_census *c)
+		       u32 value_size, struct census *c)
 {
 	if (r != -ENODATA)
 		return r;
@@ -377,17 +348,15 @@ static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int
 	return cursor->depth == 1 ? __enter_nodes(cursor, value_size, c) : -EILSEQ;
 }
 
-int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			 struct tier_md_census *c,
-			 int (*fn)(void *context, u64 key, const union tier_md_small_value *value),
-			 void *context)
+static int __walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+			struct census *c, int (*fn)(void *context, u64 key, const void *value),
+			void *context)
 {
 	u32 value_size = info->value_type.size;
 	struct dm_btree_info nodes = *info;
-	union tier_md_small_value value;
 	struct dm_btree_cursor cursor;
+	unsigned int i = 0;
 	u64 key, last = 0;
-	unsigned int i;
 	__le64 ignored;
 	int r;
 
@@ -397,27 +366,30 @@ int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned in
 	 */
 	nodes.value_type.size = sizeof(ignored);
 	r = dm_btree_cursor_begin(&nodes, root, false, &cursor);
-	for (i = 0; !r; i++) {
+	while (!r) {
 		r = __enter_nodes(&cursor, value_size, c) ? :
 		    dm_btree_cursor_get_value(&cursor, &key, &ignored);
-		if (r)
-			goto out;
-		memcpy(&value, leaf_value(&cursor), value_size);
 		/* The order rules out a damaged tree that never ends. */
-		if (i == max || (i && key <= last)) {
+		if (!r && (i == max || (i && key <= last)))
 			r = -EILSEQ;
-			goto out;
-		}
-		last = key;
-		r = fn ? fn(context, key, &value) : 0;
+		if (!r && fn)
+			r = fn(context, key, leaf_value(&cursor));
 		if (r)
 			goto out;
+		last = key;
+		i++;
 		r = dm_btree_cursor_next(&cursor);
 	}
 	r = __end_btree(&cursor, r, i, value_size, c);
 out:
 	dm_btree_cursor_end(&cursor);
 	return r;
+}
+
+int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+			 int (*fn)(void *context, u64 key, const void *value), void *context)
+{
+	return __walk_btree(info, root, max, NULL, fn, context);
 }
 
 /* ---- arrays ---- */
@@ -462,7 +434,7 @@ static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 
 /* The block of index, and the nodes above it that are new. */
 static int __enter_block(struct dm_array_cursor *cursor, u64 index, u64 nr,
-			 struct tier_md_census *c)
+			 struct census *c)
 {
 	u32 count;
 	int r;
@@ -497,8 +469,8 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	u32 per_block = tier_md_per_block(info->value_type.size);
 	int r;
 
-	r = __tier_md_walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL,
-				 NULL, NULL);
+	r = __walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL, NULL,
+			 NULL);
 	if (r)
 		return r;
 	r = dm_array_cursor_begin(info, root, cursor);
@@ -510,9 +482,9 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	return r == -ENODATA ? -EILSEQ : r;
 }
 
-int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			 struct tier_md_census *c,
-			 int (*fn)(void *context, u32 index, u64 value), void *context)
+static int __walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
+			struct census *c,
+			int (*fn)(void *context, u32 index, u64 value), void *context)
 {
 	struct dm_array_cursor cursor;
 	void *value;
@@ -522,18 +494,16 @@ int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first
 	r = __begin_array(info, root, nr, &cursor);
 	if (r)
 		return r;
-	while (!r && i < first) {
-		r = __enter_block(&cursor, i, nr, c);
-		if (r)
-			goto out;
-		i += le32_to_cpu(cursor.ab->nr_entries);
-		r = __next_block(&cursor);
-	}
-	for (; !r; i++) {
+	while (!r) {
 		if (!cursor.index) {
 			r = __enter_block(&cursor, i, nr, c);
 			if (r || i >= end)
 				goto out;
+			if (i < first) {
+				i += le32_to_cpu(cursor.ab->nr_entries);
+				r = __next_block(&cursor);
+				continue;
+			}
 		}
 		dm_array_cursor_get_value(&cursor, &value);
 		v = info->value_type.size == sizeof(__le64) ? le64_to_cpup(value) :
@@ -543,7 +513,7 @@ int __tier_md_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first
 			r = -EILSEQ;
 			goto out;
 		}
-		r = fn(context, i, v);
+		r = fn(context, i++, v);
 		if (r)
 			goto out;
 		r = dm_array_cursor_next(&cursor);
@@ -556,7 +526,79 @@ out:
 	return r;
 }
 
-int __tier_md_check_array(struct dm_array_info *info, u64 root, u64 nr, struct tier_md_census *c)
+int __tier_md_walk_array(struct tier_metadata *md, struct dm_array_info *info, u64 root,
+			 u64 first, u64 end, int (*fn)(void *context, u32 index, u64 value),
+			 void *context)
 {
-	return __tier_md_walk_array(info, root, nr, nr, nr, c, NULL, NULL);
+	return __walk_array(info, root, md->info.nr_chunks, first, end, NULL, fn, context);
+}
+
+/* ---- the blocks in use ---- */
+
+/* c: may be NULL. */
+static int __meet_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
+			 struct census *c)
+{
+	return __walk_array(&md->mapping_info, roots->mapping, nr, nr, nr, c, NULL, NULL) ? :
+	       __walk_array(&md->heat_info, roots->heat, nr, nr, nr, c, NULL, NULL);
+}
+
+int __tier_md_check_arrays(struct tier_metadata *md)
+{
+	return __meet_arrays(md, &md->roots, md->info.nr_chunks, NULL);
+}
+
+static int __meet_trees(struct census *c, const struct tier_meta_roots *roots, u64 nr_chunks)
+{
+	struct tier_metadata *md = c->md;
+
+	return __meet_arrays(md, roots, nr_chunks, c) ? :
+	       __walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
+	       __walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c, NULL, NULL);
+}
+
+/*
+ * The space map's tree of large counts.  There are none, and where there is no empty leaf
+ * the library may look for one for ever: to be called before any count is looked up.
+ */
+static int __no_large_counts(struct tier_metadata *md, struct census *c)
+{
+	struct disk_sm_root root = tier_md_sm_root(md);
+	struct dm_btree_info info;
+
+	init_btree(&info, md->tm, sizeof(__le32));
+	return __walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
+}
+
+/* All that must not be counted down by mistake and can be taken for a part of a tree. */
+static int __meet_live(struct census *c)
+{
+	return __meet_block(c, TIER_SUPERBLOCK_LOCATION) ? : __no_large_counts(c->md, c) ? :
+	       __meet_trees(c, &c->md->roots, c->md->info.nr_chunks);
+}
+
+int __tier_md_take_census(struct tier_metadata *md)
+{
+	struct census c = { };
+	int r;
+
+	r = __no_large_counts(md, NULL) ? : __begin_census(md, &c) ? : __meet_space_map(&c) ? :
+	    __meet_live(&c);
+	vfree(c.met);
+	return r;
+}
+
+int __tier_md_judge_held(struct tier_metadata *md, const struct tier_meta_roots *held,
+			 u64 nr_chunks)
+{
+	struct census live = { }, c = { };
+	int r;
+
+	r = __tier_md_judge_nodes(md, held) ? : __begin_census(md, &live) ? : __meet_live(&live) ? :
+	    __begin_census(md, &c);
+	c.live = live.met;
+	r = r ? : __meet_block(&c, md->info.held_root) ? : __meet_trees(&c, held, nr_chunks);
+	vfree(c.met);
+	vfree(live.met);
+	return r;
 }
