@@ -15,23 +15,20 @@ struct tier_space {
 
 int tier_alloc_init(struct tier *t)
 {
-	tier_alloc_exit(t);
-	t->space = kzalloc(sizeof(*t->space), GFP_KERNEL);
-	if (!t->space)
-		return -ENOMEM;
+	vfree(t->space->used);
 	t->used = 0;
+	t->space->hint = 0;
 	/* Of 2^34 places more than kvzalloc() gives. */
 	t->space->used = vzalloc(BITS_TO_LONGS(t->rec.places) * sizeof(long));
 	return t->space->used ? 0 : -ENOMEM;
 }
 
-void tier_alloc_exit(struct tier *t)
+static void release(struct tier *t)
 {
-	if (t->space)
-		vfree(t->space->used);
-	kfree(t->space);
-	t->space = NULL;
+	vfree(t->space->used);
 }
+
+const struct tier_room tier_alloc_room = TIER_ROOM(space, NULL, release);
 
 /* Next fit: chunks written one after the other lie side by side. */
 u64 __tier_alloc_place(struct tier *t)

@@ -7,7 +7,6 @@
 
 /* All places free; while suspended.  -ENOMEM. */
 int tier_alloc_init(struct tier *t);
-void tier_alloc_exit(struct tier *t);
 
 /* TIER_NO_PLACE if the tier is full. */
 u64 __tier_alloc_place(struct tier *t);

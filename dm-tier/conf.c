@@ -23,16 +23,12 @@ const char *const tier_features[TIER_NR_FEATURES] = {
 	[TIER_FEATURE_READ_ONLY] = "read_only",
 };
 
-int tier_parse_u64(const char *word, u64 max, u64 *value)
+int tier_parse_u64(const char *word, u64 min, u64 max, u64 *value)
 {
-	if (!isdigit(word[0]) || kstrtou64(word, 10, value) || *value > max)
+	if (!word || !isdigit(word[0]) || kstrtou64(word, 10, value) ||
+	    *value < min || *value > max)
 		return -EINVAL;
 	return 0;
-}
-
-int tier_parse_value(const struct tier_key *key, const char *word, u64 *value)
-{
-	return tier_parse_u64(word, key->max, value) || *value < key->min ? -EINVAL : 0;
 }
 
 u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key)
@@ -62,7 +58,7 @@ static int find_tier_tunable(struct tier_target *tt, const char *name, const cha
 	if (i < 0 || strncmp(name, "tier", 4) || dot - name - 4 < 1 || dot - name - 4 > 2)
 		return -EINVAL;
 	memcpy(digits, name + 4, dot - name - 4);
-	if (tier_parse_u64(digits, TIER_MAX_TIERS - 1, &rank))
+	if (tier_parse_u64(digits, 0, TIER_MAX_TIERS - 1, &rank))
 		return -EINVAL;
 	if (rank >= tt->nr_tiers)
 		return -ENODEV;
@@ -98,28 +94,23 @@ int tier_find_tunable(struct tier_target *tt, const char *name, struct tier_tuna
 	return 0;
 }
 
-static u64 in_force(const struct tier_override *given, u64 stored)
+static u64 in_force(const struct tier_override *given, const u64 *stored)
 {
-	return READ_ONCE(given->given) ? given->value : stored;
+	return READ_ONCE(given->given) ? given->value : READ_ONCE(*stored);
 }
 
 u64 tier_tunable(struct tier_set *set, enum tier_tunable key)
 {
-	u64 stored = READ_ONCE(set->tunables[key]);
-
-	return set->bound ? in_force(&set->bound->overrides.core[key], stored) : stored;
+	return in_force(&set->bound->overrides.core[key], &set->tunables[key]);
 }
 
 u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tunable key)
 {
-	u64 stored = READ_ONCE(*tier_tier_value(&set->tiers[rank]->rec, key));
-
-	return set->bound ? in_force(&set->bound->overrides.tier[rank][key], stored) : stored;
+	return in_force(&set->bound->overrides.tier[rank][key],
+			tier_tier_value(&set->tiers[rank]->rec, key));
 }
 
 u64 tier_policy_tunable(struct tier_set *set, unsigned int key)
 {
-	u64 stored = READ_ONCE(set->policy_tunables[key]);
-
-	return set->bound ? in_force(&set->bound->overrides.policy[key], stored) : stored;
+	return in_force(&set->bound->overrides.policy[key], &set->policy_tunables[key]);
 }

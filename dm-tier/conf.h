@@ -62,16 +62,14 @@ struct tier_tunable_ref {
 
 /* -EINVAL: unknown to the table, which may have no policy yet; -ENODEV: it has no such tier. */
 int tier_find_tunable(struct tier_target *tt, const char *name, struct tier_tunable_ref *ref);
-/* A decimal number from 0 to max; -EINVAL. */
-int tier_parse_u64(const char *word, u64 max, u64 *value);
-/* The same within the limits of a key. */
-int tier_parse_value(const struct tier_key *key, const char *word, u64 *value);
+/* A decimal number from min to max; word may be NULL.  -EINVAL. */
+int tier_parse_u64(const char *word, u64 min, u64 max, u64 *value);
 /* Where the record of a tier has its value. */
 u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key);
 
 /*
- * Values in force.  Messages change them under set->config while the mover and first
- * writes read them without a lock: any order of the two will do.
+ * Values in force, of an active set.  Messages change them under set->config while the mover
+ * and first writes read them without a lock: any order of the two will do.
  */
 u64 tier_tunable(struct tier_set *set, enum tier_tunable key);
 u64 tier_tier_tunable(struct tier_set *set, unsigned int rank, enum tier_tier_tunable key);

@@ -225,7 +225,8 @@ extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_
 	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
 	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
-	tier_landing_room, tier_outbox_room, tier_courier_room, tier_arrivals_room;
+	tier_landing_room, tier_outbox_room, tier_courier_room, tier_arrivals_room,
+	tier_alloc_room;
 
 struct tier_io;
 

@@ -42,10 +42,9 @@ static int parse_range(struct call *c)
 {
 	u64 first, nr = 1;
 
-	if (tier_parse_u64(c->argv[1], U32_MAX, &first) || first >= c->set->nr_chunks)
+	if (tier_parse_u64(c->argv[1], 0, c->set->nr_chunks - 1, &first))
 		return refuse(c, "'%s' is not a chunk of the set", c->argv[1]);
-	if (c->argc > 2 && (tier_parse_u64(c->argv[2], U32_MAX, &nr) || !nr ||
-			    nr > c->set->nr_chunks - first))
+	if (c->argc > 2 && tier_parse_u64(c->argv[2], 1, c->set->nr_chunks - first, &nr))
 		return refuse(c, "'%s' is not a number of chunks from there to the end of the set",
 			      c->argv[2]);
 	c->first = first;
@@ -57,7 +56,7 @@ static int parse_rank(struct call *c, const char *word)
 {
 	u64 rank;
 
-	if (tier_parse_u64(word, TIER_MAX_TIERS, &rank) || rank >= c->set->nr_tiers)
+	if (tier_parse_u64(word, 0, c->set->nr_tiers - 1, &rank))
 		return refuse(c, "'%s' is not the rank of a tier", word);
 	c->t = c->set->tiers[rank];
 	return 0;
@@ -83,7 +82,7 @@ static int commit_change(struct tier_set *set, int r)
 	return r ? tier_settle_error(set, r) : tier_commit_now(set);
 }
 
-/* Stores the record of a tier or, if rec is NULL, a tunable of the set. */
+/* Commits the record of a tier or, if rec is NULL, a tunable of the set. */
 static int store(struct tier_set *set, const struct tier_meta_tier *rec,
 		 const char *name, u64 value)
 {
@@ -95,6 +94,19 @@ static int store(struct tier_set *set, const struct tier_meta_tier *rec,
 		  tier_metadata_set_tunable(set->metadata, name, value);
 	r = commit_change(set, r);
 	mutex_unlock(&set->commit);
+	return r;
+}
+
+/* The flags of a tier change with the commit: before that no chunk is placed by the new ones. */
+static int store_flags(struct tier *t, u32 flags)
+{
+	struct tier_meta_tier rec = t->rec;
+	int r;
+
+	rec.flags = flags;
+	r = store(t->set, &rec, NULL, 0);
+	if (!r)
+		WRITE_ONCE(t->rec.flags, flags);
 	return r;
 }
 
@@ -139,7 +151,7 @@ static int do_set(struct call *c)
 		return refuse(c, r == -ENODEV ? "'%s' names a tier that the set does not have" :
 			      "'%s' is not a tunable of the target, a tier or the policy",
 			      c->argv[1]);
-	if (tier_parse_value(ref.key, c->argv[2], &value))
+	if (tier_parse_u64(c->argv[2], ref.key->min, ref.key->max, &value))
 		return refuse(c, "%s must be %llu to %llu, not '%s'", c->argv[1], ref.key->min,
 			      ref.key->max, c->argv[2]);
 	old = *ref.stored;
@@ -289,12 +301,9 @@ static int do_evacuate(struct call *c)
 		      (needed - room) << set->chunk_shift);
 		return -ENOSPC;
 	}
-	WRITE_ONCE(t->rec.flags, t->rec.flags | TIER_RECORD_EVACUATE);
-	r = store(set, &t->rec, NULL, 0);
-	if (r) {
-		WRITE_ONCE(t->rec.flags, t->rec.flags & ~TIER_RECORD_EVACUATE);
+	r = store_flags(t, t->rec.flags | TIER_RECORD_EVACUATE);
+	if (r)
 		return r;
-	}
 	tier_drop_requests(set, t);
 	WRITE_ONCE(t->evacuating, true);
 	return look_at_all(set);
@@ -330,7 +339,6 @@ static int do_revert(struct call *c)
 static int do_admit(struct call *c)
 {
 	struct tier_set *set = c->set;
-	struct tier_meta_tier rec;
 	struct tier *t = c->t;
 	int r;
 
@@ -341,13 +349,9 @@ static int do_admit(struct call *c)
 		return -EBUSY;
 	}
 	if (t->rec.flags & TIER_RECORD_EVACUATE) {
-		/* No chunk is placed there before the commit. */
-		rec = t->rec;
-		rec.flags &= ~TIER_RECORD_EVACUATE;
-		r = store(set, &rec, NULL, 0);
+		r = store_flags(t, t->rec.flags & ~TIER_RECORD_EVACUATE);
 		if (r)
 			return r;
-		WRITE_ONCE(t->rec.flags, rec.flags);
 	}
 	WRITE_ONCE(t->evacuating, false);
 	clear_bit(TIER_FLAG_WRITE_FAILED, &t->flags);
@@ -368,7 +372,7 @@ static int do_heat(struct call *c)
 	u32 chunk = c->first;
 	u64 buckets, b;
 
-	if (tier_parse_u64(c->argv[3], MAX_BUCKETS, &buckets) || !buckets)
+	if (tier_parse_u64(c->argv[3], 1, MAX_BUCKETS, &buckets))
 		return refuse(c, "'%s' is not a number of buckets from 1 to 4096", c->argv[3]);
 	buckets = min_t(u64, buckets, c->nr);
 	for (b = 0; b < buckets; b++) {

@@ -58,7 +58,7 @@ static bool alloc_room(void *owner, size_t pointer, size_t size)
 /* In the order of their init; they exit in reverse. */
 static const struct tier_room *const tier_rooms[] = {
 	&tier_flusher_room, &tier_wear_room, &tier_gauge_room, &tier_landing_room,
-	&tier_outbox_room, &tier_courier_room, &tier_arrivals_room,
+	&tier_outbox_room, &tier_courier_room, &tier_arrivals_room, &tier_alloc_room,
 };
 
 static void free_tier(struct tier *t)
@@ -72,7 +72,6 @@ static void free_tier(struct tier *t)
 			tier_rooms[i]->exit(t);
 		kfree(room);
 	}
-	tier_alloc_exit(t);
 	cleanup_srcu_struct(&t->readers);
 	free_percpu(t->stats);
 	kfree(t);
@@ -237,16 +236,13 @@ static int claim_devices(struct tier_target *tt, char **error)
 	list_for_each_entry(other, &targets, list) {
 		if (other->set == tt->set)
 			continue;
-		if (uses(other, tt->metadata->bdev->bd_dev)) {
-			*error = "The metadata device is in use by another set";
+		*error = "The metadata device is in use by another set";
+		if (uses(other, tt->metadata->bdev->bd_dev))
 			return -EBUSY;
-		}
-		for (i = 0; i < tt->nr_tiers; i++) {
-			if (tt->devs[i] && uses(other, tt->devs[i]->bdev->bd_dev)) {
-				*error = "A tier is in use by another set";
+		*error = "A tier is in use by another set";
+		for (i = 0; i < tt->nr_tiers; i++)
+			if (tt->devs[i] && uses(other, tt->devs[i]->bdev->bd_dev))
 				return -EBUSY;
-			}
-		}
 	}
 	list_add(&tt->list, &targets);
 	return 0;
@@ -608,7 +604,7 @@ void tier_set_leave_full(struct tier_set *set)
 /* A new size or name could not be committed; the set works on without it. */
 static void goes_on(struct tier_set *set)
 {
-	DMERR("%s: goes on with the sizes and the name it had", dm_device_name(set->md));
+	report(set, 0, "goes on with the sizes and the name it had");
 	mutex_lock(&set->commit);
 	if (tier_metadata_doomed(set->metadata))
 		tier_settle_commit(set);
@@ -666,9 +662,8 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 	fresh = !set->active || reshaped(set, tt, plan) || renamed(set) ||
 		(plan->grows && can_adopt(set));
 	if (fresh && set->active && (tier_set_frozen(set) || tier_births_pending(set))) {
-		DMERR("%s: read-only, or first writes not durable; these are lost with the table",
-		      dm_device_name(set->md));
-		r = -EROFS;
+		r = report(set, -EROFS,
+			   "read-only, or first writes not durable; these are lost with the table");
 	} else if (fresh) {
 		r = write_plan(set, tt, plan);
 		if (r && set->active && (old == tt || !reshaped(set, tt, plan))) {
@@ -709,8 +704,7 @@ static void adopt_metadata_size(struct tier_set *set)
 {
 	mutex_lock(&set->commit);
 	if (tier_settle_error(set, tier_metadata_adopt_size(set->metadata)))
-		DMERR("%s: the size of the metadata device cannot be adopted",
-		      dm_device_name(set->md));
+		report(set, 0, "the size of the metadata device cannot be adopted");
 	mutex_unlock(&set->commit);
 }
 
@@ -931,10 +925,9 @@ static int wait_idle(void)
 	struct tier_set *set;
 
 	list_for_each_entry(set, &sets, list) {
-		if (wait_event_timeout(set->idle_wait, tier_set_idle(set), HIBERNATE_WAIT))
-			continue;
-		DMERR("%s: no hibernation: a move under way does not end", dm_device_name(set->md));
-		return -EBUSY;
+		if (!wait_event_timeout(set->idle_wait, tier_set_idle(set), HIBERNATE_WAIT))
+			return report(set, -EBUSY,
+				      "no hibernation: a move under way does not end");
 	}
 	return 0;
 }
@@ -947,16 +940,14 @@ static int wait_idle(void)
  */
 static int pm_event(struct notifier_block *nb, unsigned long event, void *unused)
 {
-	int r = 0;
+	int r;
 
 	if (event != PM_HIBERNATION_PREPARE && event != PM_POST_HIBERNATION)
 		return NOTIFY_DONE;
 	mutex_lock(&tier_registry_lock);
-	if (event == PM_HIBERNATION_PREPARE) {
-		set_hibernating(true);
-		r = wait_idle();
-	}
-	if (event == PM_POST_HIBERNATION || r)
+	set_hibernating(event == PM_HIBERNATION_PREPARE);
+	r = hibernating ? wait_idle() : 0;
+	if (r)
 		set_hibernating(false);
 	mutex_unlock(&tier_registry_lock);
 	return notifier_from_errno(r);

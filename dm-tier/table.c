@@ -24,21 +24,18 @@ int tier_reason(char **error, const char *fmt, ...)
 }
 
 /* A count of words that must not exceed those that follow. */
-static int shift_count(struct dm_arg_set *as, unsigned int *count)
+static int shift_count(struct dm_arg_set *as, u64 *count)
 {
 	const char *word = dm_shift_arg(as);
-	u64 value;
 
-	if (!word || tier_parse_u64(word, as->argc, &value))
-		return -EINVAL;
-	*count = value;
-	return 0;
+	return tier_parse_u64(word, 0, as->argc, count);
 }
 
 static int parse_features(struct tier_target *tt, struct dm_arg_set *as, char **error)
 {
-	unsigned int nr, i;
 	const char *word;
+	unsigned int i;
+	u64 nr;
 
 	if (shift_count(as, &nr))
 		return tier_reason(error,
@@ -64,8 +61,7 @@ static int parse_tunables(struct tier_target *tt, struct dm_arg_set *as, char **
 {
 	const char *policy = tt->policy ? tt->policy->name : NULL;
 	struct tier_tunable_ref ref;
-	unsigned int nr;
-	u64 value;
+	u64 nr, value;
 
 	if (shift_count(as, &nr) || nr & 1)
 		return tier_reason(error,
@@ -79,7 +75,7 @@ static int parse_tunables(struct tier_target *tt, struct dm_arg_set *as, char **
 			return policy ?
 			       tier_reason(error, "Policy %s has no key '%s'", policy, key) :
 			       tier_reason(error, "Unknown core key '%s'", key);
-		if (tier_parse_value(ref.key, word, &value))
+		if (tier_parse_u64(word, ref.key->min, ref.key->max, &value))
 			return tier_reason(error, "%s must be %llu to %llu, not '%s'", key,
 					   ref.key->min, ref.key->max, word);
 		if (ref.given->given)
@@ -183,14 +179,11 @@ int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, cha
 	metadata = dm_shift_arg(&as);
 	if (!metadata)
 		return tier_reason(error, "No arguments: the metadata device comes first");
-	word = dm_shift_arg(&as);
-	if (!word || tier_parse_u64(word, TIER_CHUNK_SECTORS_MAX, &value) ||
-	    value < TIER_CHUNK_SECTORS_MIN || value & (value - 1))
+	if (tier_parse_u64(dm_shift_arg(&as), TIER_CHUNK_SECTORS_MIN, TIER_CHUNK_SECTORS_MAX,
+			   &tt->chunk_sectors) || !is_power_of_2(tt->chunk_sectors))
 		return tier_reason(error,
 			"Chunk size must be a power of two from 128 to 2097152 sectors");
-	tt->chunk_sectors = value;
-	word = dm_shift_arg(&as);
-	if (!word || tier_parse_u64(word, TIER_MAX_TIERS, &value) || !value)
+	if (tier_parse_u64(dm_shift_arg(&as), 1, TIER_MAX_TIERS, &value))
 		return tier_reason(error, "Number of tiers must be 1 to 16");
 	tt->nr_tiers = value;
 	if (as.argc < tt->nr_tiers)
