@@ -5,9 +5,6 @@
  */
 #include "alloc.h"
 
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
-
 struct tier_space {
 	u64 hint;		/* where to look first */
 	unsigned long *used;	/* bit = place - first_place */

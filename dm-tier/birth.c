@@ -17,7 +17,6 @@
 #include <linux/bitmap.h>
 #include <linux/hashtable.h>
 #include <linux/mempool.h>
-#include <linux/slab.h>
 
 #include "alloc.h"
 #include "flush.h"

@@ -2,9 +2,7 @@
 /* How much may be copied: by migration_bandwidth, and by each tier's endurance. */
 #include "budget.h"
 
-#include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/slab.h>
 
 #define SECTORS_PER_GIB	BIT_ULL(21)
 #define NS_PER_DAY	(86400ULL * NSEC_PER_SEC)

@@ -6,8 +6,6 @@
  */
 #include "commit.h"
 
-#include <linux/slab.h>
-
 #include "health.h"
 #include "kick.h"
 #include "metadata/metadata.h"

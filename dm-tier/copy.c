@@ -9,7 +9,6 @@
 #include "copy.h"
 
 #include <linux/mm.h>
-#include <linux/slab.h>
 
 #define MOST_ORDER	get_order(SZ_64K)
 

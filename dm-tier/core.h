@@ -20,6 +20,7 @@
 #include <linux/atomic.h>
 #include <linux/bio.h>
 #include <linux/device-mapper.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>

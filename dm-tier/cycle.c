@@ -7,8 +7,6 @@
  */
 #include "cycle.h"
 
-#include <linux/slab.h>
-
 #include "birth.h"
 #include "flush.h"
 

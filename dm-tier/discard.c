@@ -6,7 +6,6 @@
 #include "discard.h"
 
 #include <linux/mempool.h>
-#include <linux/slab.h>
 
 #include "alloc.h"
 #include "birth.h"

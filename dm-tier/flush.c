@@ -8,8 +8,6 @@
  */
 #include "flush.h"
 
-#include <linux/slab.h>
-
 #include "health.h"
 #include "kick.h"
 

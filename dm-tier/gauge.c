@@ -5,9 +5,7 @@
  */
 #include "gauge.h"
 
-#include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/slab.h>
 
 #define FADE_NS	(10 * NSEC_PER_SEC)
 

@@ -11,8 +11,6 @@
  */
 #include "map.h"
 
-#include <linux/slab.h>
-
 #include "flush.h"
 #include "health.h"
 

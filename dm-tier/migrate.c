@@ -21,8 +21,6 @@
 #include "migrate.h"
 
 #include <linux/hashtable.h>
-#include <linux/ktime.h>
-#include <linux/slab.h>
 
 #include "alloc.h"
 #include "budget.h"

@@ -7,9 +7,7 @@
  */
 #include "mover.h"
 
-#include <linux/ktime.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 
 #include "alloc.h"
 #include "birth.h"

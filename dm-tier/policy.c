@@ -6,10 +6,8 @@
  */
 #include "policy.h"
 
-#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/random.h>
-#include <linux/slab.h>
 
 #include "kick.h"
 
