@@ -48,9 +48,7 @@ struct tier_metadata {
 	bool failed;			/* an abort failed: only close is left */
 	bool read_only;
 
-	/* The superblock on disk, and the one of the last failed commit. */
-	struct tier_superblock committed, attempted;
-	bool was_attempted;
+	u64 attempted;			/* trans_id of a failed commit, or 0 */
 };
 
 /* Where the space map lies on disk. */
@@ -81,6 +79,9 @@ int tier_md_end_change(struct tier_metadata *md, int r);
 u64 __tier_md_free(struct tier_metadata *md);
 /* Blocks that a commit may use; never touched by a change.  Lock held. */
 u64 __tier_md_commit_room(struct tier_metadata *md);
+
+/* From kmalloc, past every cache; ERR_PTR(). */
+void *tier_md_read_block(struct block_device *bdev, u64 b);
 
 /* Fills in the infos for md->tm. */
 void tier_md_init_infos(struct tier_metadata *md);

@@ -7,8 +7,6 @@
 
 #include <linux/delay.h>
 
-#include "blockio.h"
-
 /* A cursor holds a path and a block, the change of an entry two paths. */
 #define MAX_CONCURRENT_LOCKS 8
 
@@ -46,11 +44,6 @@ static const struct dm_block_validator sb_validator = {
 	.check = sb_check,
 };
 
-static int read_block0(struct block_device *bdev, void *block)
-{
-	return tier_blockio(bdev, REQ_OP_READ, TIER_SUPERBLOCK_LOCATION, block);
-}
-
 static u64 device_blocks(struct block_device *bdev)
 {
 	return min_t(u64, bdev_nr_sectors(bdev) / TIER_METADATA_BLOCK_SECTORS,
@@ -69,13 +62,12 @@ int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_in
 		return tier_refuse(reason, -EINVAL,
 				   "metadata device has a logical block size above 4096");
 
-	block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
-	if (!block)
+	block = tier_md_read_block(bdev, TIER_SUPERBLOCK_LOCATION);
+	if (block == ERR_PTR(-ENOMEM))
 		return tier_refuse(reason, -ENOMEM, "no memory to read the metadata superblock");
-
-	r = read_block0(bdev, block) ?
-	    tier_refuse(reason, -EIO, "metadata superblock cannot be read") :
-	    tier_superblock_unpack(block, info, reason);
+	if (IS_ERR(block))
+		return tier_refuse(reason, -EIO, "metadata superblock cannot be read");
+	r = tier_superblock_unpack(block, info, reason);
 	kfree(block);
 	return r;
 }
@@ -252,10 +244,8 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	if (r)
 		return tier_refuse(reason, r, "metadata superblock cannot be read");
 	r = tier_superblock_unpack(dm_block_data(sblock), &md->info, reason);
-	if (!r) {
+	if (!r)
 		tier_superblock_unpack_roots(dm_block_data(sblock), &md->roots);
-		memcpy(&md->committed, dm_block_data(sblock), sizeof(md->committed));
-	}
 	dm_bm_unlock(sblock);
 	if (r)
 		return r;
@@ -278,7 +268,7 @@ static int __open_tm(struct tier_metadata *md, const char **reason)
 	md->changed = false;
 	md->warm = false;
 	md->doomed = false;
-	md->was_attempted = false;
+	md->attempted = 0;
 	return 0;
 }
 
@@ -387,14 +377,12 @@ static int __write_superblock(struct tier_metadata *md, const struct tier_meta_i
 		return r;
 
 	tier_superblock_pack(dm_block_data(sblock), next, &md->roots);
-	memcpy(&md->attempted, dm_block_data(sblock), sizeof(md->attempted));
-	md->was_attempted = true;
+	md->attempted = next->trans_id;
 	r = dm_tm_commit(md->tm, sblock);
 	if (r)
 		return r;
 
-	md->committed = md->attempted;
-	md->was_attempted = false;
+	md->attempted = 0;
 	md->info = *next;
 	md->changed = false;
 	md->warm = false;
@@ -468,48 +456,20 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 
 /* ---- after a failed commit ---- */
 
-/*
- * needs_check may have been set since, and the copy in memory was not sealed;
- * trans_id tells any two commits apart.
- */
-static bool same_commit(const struct tier_superblock *disk, const struct tier_superblock *image)
-{
-	const __le32 mask = cpu_to_le32(~TIER_SB_NEEDS_CHECK);
-	struct tier_superblock a = *disk;
-
-	if ((a.flags & mask) != (image->flags & mask))
-		return false;
-	a.flags = image->flags;
-	a.csum = image->csum;
-	a.blocknr = image->blocknr;
-	return !memcmp(&a, image, sizeof(a));
-}
-
-static enum tier_verdict __verdict(struct tier_metadata *md, void *block)
-{
-	const char *reason;
-
-	if (read_block0(md->bdev, block) ||
-	    tier_superblock_verify(block, TIER_SUPERBLOCK_LOCATION, &reason))
-		return TIER_VERDICT_UNKNOWN;
-	if (same_commit(block, &md->committed))
-		return TIER_VERDICT_OLD;
-	if (md->was_attempted && same_commit(block, &md->attempted))
-		return TIER_VERDICT_NEW;
-	return TIER_VERDICT_UNKNOWN;
-}
-
+/* trans_id tells any two commits apart. */
 enum tier_verdict tier_metadata_verdict(struct tier_metadata *md)
 {
-	void *block = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
-	enum tier_verdict verdict;
+	enum tier_verdict verdict = TIER_VERDICT_UNKNOWN;
+	struct tier_meta_info found;
+	const char *reason;
 
-	if (!block)
-		return TIER_VERDICT_UNKNOWN;
+	if (tier_metadata_read_superblock(md->bdev, &found, &reason))
+		return verdict;
 	down_read(&md->lock);
-	verdict = __verdict(md, block);
+	if (!memcmp(found.uuid, md->info.uuid, sizeof(found.uuid)))
+		verdict = found.trans_id == md->info.trans_id ? TIER_VERDICT_OLD :
+			  found.trans_id == md->attempted ? TIER_VERDICT_NEW : verdict;
 	up_read(&md->lock);
-	kfree(block);
 	return verdict;
 }
 
@@ -555,7 +515,6 @@ static int __set_needs_check(struct tier_metadata *md)
 		return r;
 	}
 	md->info.flags |= TIER_SB_NEEDS_CHECK;
-	md->committed.flags |= cpu_to_le32(TIER_SB_NEEDS_CHECK);
 	return 0;
 }
 

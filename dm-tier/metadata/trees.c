@@ -7,6 +7,18 @@
 
 #include "blockio.h"
 
+void *tier_md_read_block(struct block_device *bdev, u64 b)
+{
+	void *data = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
+	int r = data ? tier_blockio(bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, data) :
+		       -ENOMEM;
+
+	if (!r)
+		return data;
+	kfree(data);
+	return ERR_PTR(r);
+}
+
 static void init_btree(struct dm_btree_info *info, struct dm_transaction_manager *tm, u32 size)
 {
 	*info = (struct dm_btree_info){ .tm = tm, .levels = 1, .value_type.size = size };
@@ -196,26 +208,15 @@ static int __meet_space_map(struct census *c)
 	r = __meet_block(c, b);
 	if (r)
 		return r;
-	index = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
-	if (!index)
-		return -ENOMEM;
-	r = tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, index) ? :
-	    __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
+	index = tier_md_read_block(c->md->bdev, b);
+	if (IS_ERR(index))
+		return PTR_ERR(index);
+	r = __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
 	kfree(index);
 	return r;
 }
 
 /* ---- nodes ---- */
-
-/* Where the nodes begin that the cursor has just entered; its depth if there are none. */
-static unsigned int first_new_level(const struct dm_btree_cursor *cursor)
-{
-	unsigned int level = cursor->depth;
-
-	while (level && !cursor->nodes[level - 1].index)
-		level--;
-	return level;
-}
 
 /*
  * The library takes the size of a node's values from the tree's user, and where
@@ -245,29 +246,26 @@ static int __judge_nodes(struct census *c, u64 b, u32 value_size, unsigned int d
 	struct node_header *node;
 	const __le64 *value;
 	u32 i, nr;
+	bool leaf;
 	int r = 0;
 
 	/* What is met again has been judged; all else that is wrong the walks will find. */
 	if (depth == DM_BTREE_CURSOR_MAX_DEPTH || b >= c->nr || test_and_set_bit(b, c->met))
 		return 0;
-	node = kmalloc(TIER_METADATA_BLOCK_SIZE, GFP_NOIO);
-	if (!node)
-		return -ENOMEM;
-	if (tier_blockio(c->md->bdev, REQ_OP_READ, b * TIER_METADATA_BLOCK_SECTORS, node) ||
-	    !is_sealed(node, b))
-		goto out;
-	if (!node_is_sound(node, le32_to_cpu(node->flags) & LEAF_NODE, value_size)) {
-		DMERR_LIMIT("%pg: block %llu is no node of this tree", c->md->bdev, b);
-		r = -EILSEQ;
-		goto out;
-	}
-	if (le32_to_cpu(node->flags) & LEAF_NODE)
-		goto out;
+	node = tier_md_read_block(c->md->bdev, b);
+	if (IS_ERR(node))
+		return node == ERR_PTR(-ENOMEM) ? -ENOMEM : 0;
+	leaf = le32_to_cpu(node->flags) & LEAF_NODE;
 	value = (const __le64 *)(node + 1) + le32_to_cpu(node->max_entries);
 	nr = min(le32_to_cpu(node->nr_entries), le32_to_cpu(node->max_entries));
-	for (i = 0; !r && i < nr; i++)
+	if (!is_sealed(node, b)) {
+		nr = 0;
+	} else if (!node_is_sound(node, leaf, value_size)) {
+		DMERR_LIMIT("%pg: block %llu is no node of this tree", c->md->bdev, b);
+		r = -EILSEQ;
+	}
+	for (i = 0; !r && !leaf && i < nr; i++)
 		r = __judge_nodes(c, le64_to_cpu(value[i]), value_size, depth + 1);
-out:
 	kfree(node);
 	return r;
 }
@@ -288,16 +286,18 @@ int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots
 	return r;
 }
 
-/* c: may be NULL. */
+/* Judges the nodes that the cursor has just entered, if there are such.  c: may be NULL. */
 static int __enter_nodes(const struct dm_btree_cursor *cursor, u32 value_size,
 			 struct census *c)
 {
-	unsigned int level;
+	unsigned int level = cursor->depth;
 	bool shared;
 	u32 count;
 	int r;
 
-	for (level = first_new_level(cursor); level < cursor->depth; level++) {
+	while (level && !cursor->nodes[level - 1].index)
+		level--;
+	for (; level < cursor->depth; level++) {
 		if (!node_is_sound(dm_block_data(cursor->nodes[level].b),
 				   level + 1 == cursor->depth, value_size))
 			return -EILSEQ;
@@ -324,13 +324,6 @@ static const void *leaf_value(const struct dm_btree_cursor *cursor)
 	       node->index * le32_to_cpu(leaf->value_size);
 }
 
-static bool at_empty_leaf(const struct dm_btree_cursor *cursor)
-{
-	const struct node_header *node = dm_block_data(cursor->nodes[cursor->depth - 1].b);
-
-	return (le32_to_cpu(node->flags) & LEAF_NODE) && !node->nr_entries;
-}
-
 /*
  * r: what the cursor ended with, after nr values.  Behind the last one it has left all
  * nodes.  A node that cannot be read (a medium error) gives -ENODATA as well: its parent,
@@ -339,11 +332,14 @@ static bool at_empty_leaf(const struct dm_btree_cursor *cursor)
 static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int nr,
 		       u32 value_size, struct census *c)
 {
+	const struct node_header *node;
+
 	if (r != -ENODATA)
 		return r;
 	if (!cursor->depth)
 		return nr ? 0 : -EIO;
-	if (!at_empty_leaf(cursor))
+	node = dm_block_data(cursor->nodes[cursor->depth - 1].b);
+	if (!(le32_to_cpu(node->flags) & LEAF_NODE) || node->nr_entries)
 		return -EIO;
 	return cursor->depth == 1 ? __enter_nodes(cursor, value_size, c) : -EILSEQ;
 }
@@ -451,14 +447,6 @@ static int __enter_block(struct dm_array_cursor *cursor, u64 index, u64 nr,
 			       c->shared[cursor->cursor.depth - 1], &count);
 }
 
-/* To the first value of the block after: before 6.1.128 a skip over more than one went astray. */
-static int __next_block(struct dm_array_cursor *cursor)
-{
-	u32 nr = le32_to_cpu(cursor->ab->nr_entries);
-
-	return dm_array_cursor_skip(cursor, nr - 1) ? : dm_array_cursor_next(cursor);
-}
-
 /*
  * An array's cursor fetches ahead what a node names as soon as it has read that: from where
  * the node says that its values lie, before anybody could look at it.
@@ -500,8 +488,12 @@ static int __walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first,
 			if (r || i >= end)
 				goto out;
 			if (i < first) {
-				i += le32_to_cpu(cursor.ab->nr_entries);
-				r = __next_block(&cursor);
+				/* Before 6.1.128 a skip over more than one block went astray. */
+				u32 skip = le32_to_cpu(cursor.ab->nr_entries);
+
+				i += skip;
+				r = dm_array_cursor_skip(&cursor, skip - 1) ? :
+				    dm_array_cursor_next(&cursor);
 				continue;
 			}
 		}
