@@ -9,6 +9,7 @@
 #include <linux/log2.h>
 #include <linux/uuid.h>
 
+#include "blockio.h"
 #include "policy-type.h"
 
 static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *fmt, ...)
@@ -24,6 +25,43 @@ static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *
 static u64 label_area(u64 chunk_sectors)
 {
 	return max_t(u64, chunk_sectors, TIER_LABEL_AREA_MIN);
+}
+
+static sector_t slot_sector(unsigned int slot)
+{
+	return slot * (TIER_LABEL_SLOT_SIZE >> SECTOR_SHIFT);
+}
+
+/* Reads both slots: tier_label_choose().  -EINVAL also if the device cannot hold a label. */
+static int read_label(struct block_device *bdev, struct tier_label_info *info, const char **reason)
+{
+	void *buffer, *slots[TIER_LABEL_SLOTS];
+	unsigned int i;
+	int r;
+
+	if (bdev_logical_block_size(bdev) > TIER_LABEL_SLOT_SIZE)
+		return tier_refuse(reason, -EINVAL, "has a logical block size above 4096");
+	if (bdev_nr_sectors(bdev) < slot_sector(TIER_LABEL_SLOTS))
+		return tier_refuse(reason, -EINVAL, "is too small to hold a label");
+
+	/* A power of two from kmalloc is aligned to itself. */
+	buffer = kmalloc(TIER_LABEL_SLOTS * TIER_LABEL_SLOT_SIZE, GFP_NOIO);
+	if (!buffer)
+		return tier_refuse(reason, -ENOMEM, "no memory to read the label");
+
+	for (i = 0; i < TIER_LABEL_SLOTS; i++) {
+		slots[i] = buffer + i * TIER_LABEL_SLOT_SIZE;
+		if (tier_blockio(bdev, REQ_OP_READ, slot_sector(i), slots[i]))
+			slots[i] = NULL;
+	}
+	r = tier_label_choose(slots[0], slots[1], info, reason);
+	kfree(buffer);
+	return r;
+}
+
+static int wipe(struct block_device *bdev, u64 sectors)
+{
+	return blkdev_issue_zeroout(bdev, 0, sectors, GFP_NOIO, 0) ? : blkdev_issue_flush(bdev);
 }
 
 /* Fills in what the device's size decides. */
@@ -445,9 +483,8 @@ void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
 
 	for (i = 0; i < tt->nr_tiers; i++)
 		if (tt->devs[i])
-			plan->label[i].error = tier_label_read(tt->devs[i]->bdev,
-							       &plan->label[i].info,
-							       &plan->label[i].reason);
+			plan->label[i].error = read_label(tt->devs[i]->bdev, &plan->label[i].info,
+							  &plan->label[i].reason);
 }
 
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
@@ -504,20 +541,30 @@ static void note_names(struct tier_target *tt, struct tier_meta_info *info)
 	strscpy(info->policy, tt->policy->name, sizeof(info->policy));
 }
 
+/* Who writes to the slot that the label was not read from keeps that one whole. */
 static int write_label(struct tier_target *tt, const struct tier_plan *plan,
 		       const struct tier_meta_info *info, unsigned int rank, unsigned int slot)
 {
+	void *block = kmalloc(TIER_LABEL_SLOT_SIZE, GFP_NOIO);
 	const struct tier_meta_tier *rec = &plan->tiers[rank];
+	struct block_device *bdev = tt->devs[rank]->bdev;
 	struct tier_label_info label = {
-		.id = rec->id, .size = rec->size, .slot = slot,
+		.id = rec->id, .size = rec->size,
 		.label_area = label_area(tt->chunk_sectors), .chunk_sectors = tt->chunk_sectors,
 		.generation = info->next_generation,
 	};
+	int r;
 
+	if (!block)
+		return -ENOMEM;
 	memcpy(label.set_uuid, info->uuid, TIER_UUID_SIZE);
 	memcpy(label.tier_uuid, rec->uuid, TIER_UUID_SIZE);
 	strscpy(label.name, info->name, sizeof(label.name));
-	return tier_label_write(tt->devs[rank]->bdev, &label);
+	tier_label_pack(block, &label);
+	r = tier_blockio(bdev, REQ_OP_WRITE, slot_sector(slot), block) ? :
+	    blkdev_issue_flush(bdev);
+	kfree(block);
+	return r;
 }
 
 /* Writes the label to the other slot as well: one bad sector must not cost a tier. */
@@ -540,7 +587,7 @@ static int find_twin(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	unsigned int i;
 	int r;
 
-	r = tier_label_read(bdev, &label, &reason);
+	r = read_label(bdev, &label, &reason);
 	if (r)
 		return refuse(plan, r, "Tier %u (%pg): %s", rank, bdev, reason);
 	for (i = 0; i < tt->nr_tiers; i++)
@@ -569,7 +616,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 		if (!tt->devs[i])
 			continue;
 		r = plan->joining[i] ?
-		    tier_label_wipe_area(tt->devs[i]->bdev, label_area(tt->chunk_sectors)) : 0;
+		    wipe(tt->devs[i]->bdev, label_area(tt->chunk_sectors)) : 0;
 		r = r ? : write_label(tt, plan, info, i, !plan->label_slot[i]);
 		if (r && (plan->joining[i] || plan->grown[i]))
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,
@@ -608,12 +655,12 @@ static int undo_format(struct tier_target *tt, struct tier_plan *plan)
 	int r;
 
 	for (i = 0; i < tt->nr_tiers; i++) {
-		r = tier_label_wipe_area(tt->devs[i]->bdev, TIER_LABEL_AREA_MIN);
+		r = wipe(tt->devs[i]->bdev, TIER_LABEL_AREA_MIN);
 		if (r)
 			return refuse(plan, r, "Tier %u (%pg): cannot be written", i,
 				      tt->devs[i]->bdev);
 	}
-	r = tier_label_wipe_area(tt->metadata->bdev, TIER_METADATA_BLOCK_SECTORS);
+	r = wipe(tt->metadata->bdev, TIER_METADATA_BLOCK_SECTORS);
 	if (r)
 		return refuse(plan, r, "Metadata %pg: cannot be written", tt->metadata->bdev);
 	return 0;

@@ -4,12 +4,11 @@
 #define DM_TIER_PLAN_H
 
 #include "core.h"
-#include "label.h"
 #include "metadata/metadata.h"
 
 struct tier_plan {
 	struct {
-		int error;	/* of tier_label_read() */
+		int error;	/* of tier_label_choose() */
 		const char *reason;
 		struct tier_label_info info;
 	} label[TIER_MAX_TIERS];	/* by rank, as found */
