@@ -69,12 +69,3 @@ void __tier_mark_astray(struct tier_set *set)
 	set->astray_seq++;
 	__tier_chunks_may_go(set);
 }
-
-void tier_mark_astray(struct tier_set *set)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&set->lock, flags);
-	__tier_mark_astray(set);
-	spin_unlock_irqrestore(&set->lock, flags);
-}

@@ -57,8 +57,7 @@ void tier_kick_mover(struct tier_set *set);
 void tier_watch_stalls(struct tier_set *set);
 /* New chunks are completed and committed a second after this, unless a FLUSH comes before. */
 void __tier_arm_commit_timer(struct tier_set *set);
-/* Chunks may lie where a pin or an evacuation does not want them.  Any context. */
-void tier_mark_astray(struct tier_set *set);
+/* Chunks may lie where a pin or an evacuation does not want them. */
 void __tier_mark_astray(struct tier_set *set);
 /* A pin or a request that kept chunks in their tier may have ended. */
 void __tier_chunks_may_go(struct tier_set *set);

@@ -65,7 +65,9 @@ static int parse_rank(struct call *c, const char *word)
 /* Chunks may move now that stayed where they were. */
 static int look_again(struct tier_set *set)
 {
-	tier_mark_astray(set);
+	spin_lock_irq(&set->lock);
+	__tier_mark_astray(set);
+	spin_unlock_irq(&set->lock);
 	tier_kick_mover(set);
 	return 0;
 }
@@ -213,47 +215,33 @@ static int restore_pin(void *context, u32 chunk, u64 entry)
 	return 0;
 }
 
-/* As many pins as the metadata has room for in one go; set->commit held. */
-static int change_pin_batch(struct tier_set *set, u32 first, u32 nr, unsigned int pin)
-{
-	u32 i;
-	int r;
-
-	if (!tier_metadata_has_room(set->metadata, nr)) {
-		r = tier_commit_now(set);
-		if (r)
-			return r;
-		if (!tier_metadata_has_room(set->metadata, nr))
-			return -ENOSPC;
-	}
-	for (i = first; i - first < nr; i++) {
-		if (tier_word_pin(tier_get_word(set, i)) == pin)
-			continue;
-		/* Only the pin: the place in core may not be committed yet. */
-		r = tier_metadata_set_pin(set->metadata, i, pin);
-		if (r)
-			return r;
-		change_pin(set, i, pin);
-	}
-	return 0;
-}
-
 /* pin: tier id + 1, or 0 to take pins off. */
 static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin)
 {
-	u32 done = 0, batch;
+	u32 i = first, end = first + nr, stop;
 	int r = 0;
 
-	while (!r && done < nr) {
-		batch = min_t(u32, nr - done, TIER_SMALL_BATCH);
+	while (!r && i < end) {
+		stop = i + min_t(u32, end - i, TIER_SMALL_BATCH);
 		/* Between batches other commits get their turn. */
 		mutex_lock(&set->commit);
-		r = tier_set_frozen(set) ? -EROFS : change_pin_batch(set, first + done, batch, pin);
-		done += batch;
-		if (r || done == nr)
+		if (tier_set_frozen(set) || !tier_metadata_has_room(set->metadata, stop - i))
+			r = tier_commit_now(set);
+		if (!r && !tier_metadata_has_room(set->metadata, stop - i))
+			r = -ENOSPC;
+		for (; !r && i < stop; i++) {
+			if (tier_word_pin(tier_get_word(set, i)) == pin)
+				continue;
+			/* Only the pin: the place in core may not be committed yet. */
+			r = tier_metadata_set_pin(set->metadata, i, pin);
+			if (r)
+				break;
+			change_pin(set, i, pin);
+		}
+		if (r || i == end)
 			r = commit_change(set, r);
 		/* If the first batch was refused, nothing has changed. */
-		if (r && (r != -EROFS || done > batch) && set->needs_check)
+		if (r && (r != -EROFS || i > first) && set->needs_check)
 			tier_metadata_load_map(set->metadata, restore_pin, set);
 		mutex_unlock(&set->commit);
 		cond_resched();
