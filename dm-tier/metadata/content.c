@@ -12,7 +12,7 @@ static int load_btree(struct tier_metadata *md, const struct dm_btree_info *info
 	int r;
 
 	down_read(&md->lock);
-	r = md->failed ? -EIO : __tier_md_walk_btree(info, *root, max, fn, context);
+	r = md->failed ? -EIO : __tier_walk_btree(info, *root, max, NULL, fn, context);
 	up_read(&md->lock);
 	return r;
 }
@@ -24,7 +24,8 @@ static int load_array(struct tier_metadata *md, struct dm_array_info *info, cons
 
 	down_read(&md->lock);
 	r = md->failed ? -EIO :
-	    __tier_md_walk_array(md, info, *root, 0, md->info.nr_chunks, fn, context);
+	    __tier_walk_array(info, *root, md->info.nr_chunks, 0, md->info.nr_chunks, NULL, fn,
+			      context);
 	up_read(&md->lock);
 	return r;
 }
@@ -119,8 +120,8 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 	if (r)
 		return r;
 	find.key = md->roots.nr_tunables;
-	r = __tier_md_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES,
-				 match_tunable, &find);
+	r = __tier_walk_btree(&md->tunables_info, md->roots.tunables, TIER_MAX_TUNABLES, NULL,
+			      match_tunable, &find);
 	if (!r && find.key >= TIER_MAX_TUNABLES)
 		r = -ENOSPC;
 	if (r)
@@ -196,7 +197,7 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 		return r;
 	old = md->info.nr_chunks;
 	/* The library trusts the sizes it is given: see that they are right. */
-	r = __tier_md_check_arrays(md);
+	r = __tier_md_check_arrays(md, &md->roots, old, NULL);
 	if (!r && !__has_room_to_grow(md, nr_chunks))
 		r = -ENOSPC;
 	if (r)
@@ -272,8 +273,8 @@ static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
 	if (md->read_only)
 		r = -EROFS;
 	else if (!md->failed)
-		r = __tier_md_walk_array(md, &md->heat_info, md->roots.heat, save->first,
-					 save->end, compare_heat, save);
+		r = __tier_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks, save->first,
+				      save->end, NULL, compare_heat, save);
 	up_read(&md->lock);
 	for (bit = 0; !r; bit = end) {
 		bit = find_next_bit(save->changed, nr, bit);

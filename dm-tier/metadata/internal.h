@@ -109,18 +109,22 @@ int __tier_md_take_census(struct tier_metadata *md);
  */
 int __tier_md_judge_held(struct tier_metadata *md, const struct tier_meta_roots *held,
 			 u64 nr_chunks);
-/* The blocks and nodes of mapping and heat, for their size. */
-int __tier_md_check_arrays(struct tier_metadata *md);
+struct tier_census;			/* of trees.c; NULL elsewhere */
 
 /*
- * Walks, with the lock held for reading.  What fn returns ends a walk unless it is 0.  The first
- * one calls fn for up to max values in order of key, the other for the values from first, where
- * a block begins, to end - 1.
+ * Walks, with the lock held for reading.  What fn returns ends a walk unless it is 0; fn may be
+ * NULL.  The first one calls fn for up to max values in order of key, the other for the values
+ * of an array of nr from first, where a block begins, to end - 1.
  */
-int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			 int (*fn)(void *context, u64 key, const void *value), void *context);
-int __tier_md_walk_array(struct tier_metadata *md, struct dm_array_info *info, u64 root,
-			 u64 first, u64 end, int (*fn)(void *context, u32 index, u64 value),
-			 void *context);
+int __tier_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+		      struct tier_census *c,
+		      int (*fn)(void *context, u64 key, const void *value), void *context);
+int __tier_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
+		      struct tier_census *c,
+		      int (*fn)(void *context, u32 index, u64 value), void *context);
+
+/* The blocks and nodes of mapping and heat alone, for a set of nr chunks. */
+int __tier_md_check_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
+			   struct tier_census *c);
 
 #endif /* DM_TIER_METADATA_INTERNAL_H */

@@ -79,7 +79,7 @@ int __tier_md_create_content(struct tier_metadata *md)
  * A census of the blocks in use: each is met once on a walk, and its count in the space
  * map covers that.
  */
-struct census {
+struct tier_census {
 	struct tier_metadata *md;
 	dm_block_t nr;			/* of blocks */
 	unsigned long *met;		/* a bit for each of them */
@@ -89,7 +89,7 @@ struct census {
 };
 
 /* c: all zeroes.  c->met is to be freed, also on error. */
-static int __begin_census(struct tier_metadata *md, struct census *c)
+static int __begin_census(struct tier_metadata *md, struct tier_census *c)
 {
 	int r = md->sm->get_nr_blocks(md->sm, &c->nr);
 
@@ -104,7 +104,7 @@ static int __begin_census(struct tier_metadata *md, struct census *c)
  * What is met twice would be counted down twice; what counts as free would be used
  * for something else, and the library leaves a block locked that it cannot count down.
  */
-static bool counted_right(struct census *c, dm_block_t b, bool shared, u32 count)
+static bool counted_right(struct tier_census *c, dm_block_t b, bool shared, u32 count)
 {
 	if (!count || test_and_set_bit(b, c->met))
 		return false;
@@ -113,7 +113,7 @@ static bool counted_right(struct census *c, dm_block_t b, bool shared, u32 count
 }
 
 /* -EILSEQ, with a line in the log, if a block is met again or counts as free. */
-static int __meet(struct census *c, dm_block_t b, bool shared, u32 *count)
+static int __meet(struct tier_census *c, dm_block_t b, bool shared, u32 *count)
 {
 	struct dm_space_map *sm = c->md->sm;
 	int r = 0;
@@ -131,7 +131,7 @@ static int __meet(struct census *c, dm_block_t b, bool shared, u32 *count)
 	return 0;
 }
 
-static int __meet_block(struct census *c, dm_block_t b)
+static int __meet_block(struct tier_census *c, dm_block_t b)
 {
 	u32 count;
 
@@ -146,7 +146,7 @@ static int __meet_block(struct census *c, dm_block_t b)
  * The metadata and its snapshot are all that refers to blocks.  The library keeps larger counts
  * in a tree, and stops the kernel if one is not there when it is changed.
  */
-static int __judge_index(struct census *c, const struct disk_index_entry *e,
+static int __judge_index(struct tier_census *c, const struct disk_index_entry *e,
 			 dm_block_t first, dm_block_t end, u64 *used)
 {
 	u32 nr_free = le32_to_cpu(e->nr_free), none_free = le32_to_cpu(e->none_free_before);
@@ -176,7 +176,7 @@ static int __judge_index(struct census *c, const struct disk_index_entry *e,
 	return -EILSEQ;
 }
 
-static int __meet_bitmaps(struct census *c, const struct disk_metadata_index *index,
+static int __meet_bitmaps(struct tier_census *c, const struct disk_metadata_index *index,
 			  u64 allocated)
 {
 	dm_block_t first, end;
@@ -198,7 +198,7 @@ static int __meet_bitmaps(struct census *c, const struct disk_metadata_index *in
 }
 
 /* Of the space map on disk, which the library has judged; nothing was changed yet. */
-static int __meet_space_map(struct census *c)
+static int __meet_space_map(struct tier_census *c)
 {
 	struct disk_sm_root root = tier_md_sm_root(c->md);
 	u64 b = le64_to_cpu(root.bitmap_root);
@@ -241,7 +241,7 @@ static bool is_sealed(const struct node_header *node, u64 b)
 	return le64_to_cpu(node->blocknr) == b && le32_to_cpu(node->csum) == sum;
 }
 
-static int __judge_nodes(struct census *c, u64 b, u32 value_size, unsigned int depth)
+static int __judge_nodes(struct tier_census *c, u64 b, u32 value_size, unsigned int depth)
 {
 	struct node_header *node;
 	const __le64 *value;
@@ -273,7 +273,7 @@ static int __judge_nodes(struct census *c, u64 b, u32 value_size, unsigned int d
 int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots)
 {
 	struct disk_sm_root root = tier_md_sm_root(md);
-	struct census c = { };
+	struct tier_census c = { };
 	int r;
 
 	r = __begin_census(md, &c) ? :
@@ -288,7 +288,7 @@ int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots
 
 /* Judges the nodes that the cursor has just entered, if there are such.  c: may be NULL. */
 static int __enter_nodes(const struct dm_btree_cursor *cursor, u32 value_size,
-			 struct census *c)
+			 struct tier_census *c)
 {
 	unsigned int level = cursor->depth;
 	bool shared;
@@ -330,7 +330,7 @@ static const void *leaf_value(const struct dm_btree_cursor *cursor)
  * if it has one, is still there.  Only a root may be a leaf that is empty.
  */
 static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int nr,
-		       u32 value_size, struct census *c)
+		       u32 value_size, struct tier_census *c)
 {
 	const struct node_header *node;
 
@@ -344,9 +344,9 @@ static int __end_btree(const struct dm_btree_cursor *cursor, int r, unsigned int
 	return cursor->depth == 1 ? __enter_nodes(cursor, value_size, c) : -EILSEQ;
 }
 
-static int __walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			struct census *c, int (*fn)(void *context, u64 key, const void *value),
-			void *context)
+int __tier_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
+		      struct tier_census *c,
+		      int (*fn)(void *context, u64 key, const void *value), void *context)
 {
 	u32 value_size = info->value_type.size;
 	struct dm_btree_info nodes = *info;
@@ -380,12 +380,6 @@ static int __walk_btree(const struct dm_btree_info *info, u64 root, unsigned int
 out:
 	dm_btree_cursor_end(&cursor);
 	return r;
-}
-
-int __tier_md_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
-			 int (*fn)(void *context, u64 key, const void *value), void *context)
-{
-	return __walk_btree(info, root, max, NULL, fn, context);
 }
 
 /* ---- arrays ---- */
@@ -430,7 +424,7 @@ static bool block_in_place(struct dm_array_cursor *cursor, u64 index, u64 nr)
 
 /* The block of index, and the nodes above it that are new. */
 static int __enter_block(struct dm_array_cursor *cursor, u64 index, u64 nr,
-			 struct census *c)
+			 struct tier_census *c)
 {
 	u32 count;
 	int r;
@@ -457,8 +451,8 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	u32 per_block = tier_md_per_block(info->value_type.size);
 	int r;
 
-	r = __walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL, NULL,
-			 NULL);
+	r = __tier_walk_btree(&info->btree_info, root, DIV_ROUND_UP_ULL(nr, per_block), NULL, NULL,
+			      NULL);
 	if (r)
 		return r;
 	r = dm_array_cursor_begin(info, root, cursor);
@@ -470,9 +464,9 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 	return r == -ENODATA ? -EILSEQ : r;
 }
 
-static int __walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
-			struct census *c,
-			int (*fn)(void *context, u32 index, u64 value), void *context)
+int __tier_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
+		      struct tier_census *c,
+		      int (*fn)(void *context, u32 index, u64 value), void *context)
 {
 	struct dm_array_cursor cursor;
 	void *value;
@@ -518,52 +512,40 @@ out:
 	return r;
 }
 
-int __tier_md_walk_array(struct tier_metadata *md, struct dm_array_info *info, u64 root,
-			 u64 first, u64 end, int (*fn)(void *context, u32 index, u64 value),
-			 void *context)
-{
-	return __walk_array(info, root, md->info.nr_chunks, first, end, NULL, fn, context);
-}
-
 /* ---- the blocks in use ---- */
 
-/* c: may be NULL. */
-static int __meet_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
-			 struct census *c)
+int __tier_md_check_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
+			   struct tier_census *c)
 {
-	return __walk_array(&md->mapping_info, roots->mapping, nr, nr, nr, c, NULL, NULL) ? :
-	       __walk_array(&md->heat_info, roots->heat, nr, nr, nr, c, NULL, NULL);
+	return __tier_walk_array(&md->mapping_info, roots->mapping, nr, nr, nr, c, NULL, NULL) ? :
+	       __tier_walk_array(&md->heat_info, roots->heat, nr, nr, nr, c, NULL, NULL);
 }
 
-int __tier_md_check_arrays(struct tier_metadata *md)
-{
-	return __meet_arrays(md, &md->roots, md->info.nr_chunks, NULL);
-}
-
-static int __meet_trees(struct census *c, const struct tier_meta_roots *roots, u64 nr_chunks)
+static int __meet_trees(struct tier_census *c, const struct tier_meta_roots *roots, u64 nr_chunks)
 {
 	struct tier_metadata *md = c->md;
 
-	return __meet_arrays(md, roots, nr_chunks, c) ? :
-	       __walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
-	       __walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c, NULL, NULL);
+	return __tier_md_check_arrays(md, roots, nr_chunks, c) ? :
+	       __tier_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
+	       __tier_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c, NULL,
+				 NULL);
 }
 
 /*
  * The space map's tree of large counts.  There are none, and where there is no empty leaf
  * the library may look for one for ever: to be called before any count is looked up.
  */
-static int __no_large_counts(struct tier_metadata *md, struct census *c)
+static int __no_large_counts(struct tier_metadata *md, struct tier_census *c)
 {
 	struct disk_sm_root root = tier_md_sm_root(md);
 	struct dm_btree_info info;
 
 	init_btree(&info, md->tm, sizeof(__le32));
-	return __walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
+	return __tier_walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
 }
 
 /* All that must not be counted down by mistake and can be taken for a part of a tree. */
-static int __meet_live(struct census *c)
+static int __meet_live(struct tier_census *c)
 {
 	return __meet_block(c, TIER_SUPERBLOCK_LOCATION) ? : __no_large_counts(c->md, c) ? :
 	       __meet_trees(c, &c->md->roots, c->md->info.nr_chunks);
@@ -571,7 +553,7 @@ static int __meet_live(struct census *c)
 
 int __tier_md_take_census(struct tier_metadata *md)
 {
-	struct census c = { };
+	struct tier_census c = { };
 	int r;
 
 	r = __no_large_counts(md, NULL) ? : __begin_census(md, &c) ? : __meet_space_map(&c) ? :
@@ -583,7 +565,7 @@ int __tier_md_take_census(struct tier_metadata *md)
 int __tier_md_judge_held(struct tier_metadata *md, const struct tier_meta_roots *held,
 			 u64 nr_chunks)
 {
-	struct census live = { }, c = { };
+	struct tier_census live = { }, c = { };
 	int r;
 
 	r = __tier_md_judge_nodes(md, held) ? : __begin_census(md, &live) ? : __meet_live(&live) ? :
