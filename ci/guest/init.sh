@@ -1,15 +1,15 @@
-# Sourced in the guest before the command: what a machine's own start-up would
-# have done.  $run is the folder ci/guest/run made for this guest, $top the repository.
+# Sourced in the guest before the command: does what the start-up of a machine does.
+# $run is the folder that ci/guest/run made for this guest, $top the repository.
 # shellcheck shell=bash
 touch "${run:?}/started"
 
-# The same /usr once more, through a page cache this time: emulated, a program
-# that is read from the host at each start takes many times as long.
+# Mounts /usr a second time, with a page cache: in an emulated guest a program starts many
+# times slower if it is read from the host at each start.
 mkdir -p /run/cached
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=524288,cache=loose usr /run/cached
 
-# in_memory DIR LOWER: LOWER is seen at DIR, and what $run/often lists of it lies in memory.
-# For each file that is opened the host is asked several times, for each library, too.
+# in_memory DIR LOWER: mounts LOWER at DIR, with copies in memory of the files that $run/often
+# lists.  Opening any other file, also a library, asks the host several times.
 in_memory()
 {
 	local own=/run/in-memory$1
@@ -19,14 +19,15 @@ in_memory()
 }
 in_memory /usr /run/cached
 for dir in "${top:?}"/{userspace,tests}; do in_memory "$dir" "$dir"; done
-touch -ac /etc/ld.so.cache /etc/lvm/lvm.conf	# /etc is an overlay already
+touch -ac /etc/ld.so.cache /etc/lvm/lvm.conf	# copies them up: /etc is an overlay already
 
-# Modules were out of sight until now (see ci/guest/run).
+# ci/guest/run hid the modules until here.
 mkdir -p /lib/modules
 in_memory /lib/modules "$run/lib/modules"
 
-# And a root of its own.  A link there, like /lib64, would be read from the host anew for
-# each library that a program loads.  This goes for all that runs already, udevd included.
+# Replaces the root by one in memory: a link there, like /lib64, would be read from the host
+# for each library that a program loads.  pivot_root also moves the processes that run already,
+# udevd among them.
 mount -t tmpfs -o mode=755 root /mnt
 links=() dirs=()
 for path in /*; do
