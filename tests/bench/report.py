@@ -12,6 +12,7 @@ import html
 import json
 import os
 import sys
+from math import ceil
 from statistics import median
 
 MIB = 1 << 20
@@ -43,6 +44,7 @@ class Results:
                 values.append(value(get))
             except (KeyError, ZeroDivisionError):
                 pass
+        values = [v for v in values if v is not None]
         return median(values) if values else None
 
     def figure(self, target, job, pass_, key="iops"):
@@ -65,6 +67,16 @@ def best_of_others(target, job, pass_):
                 pass
         return get(target, job, pass_) / max(others, default=0)
     return value
+
+
+def least_shift(kib, iops=140, mib_per_s=160, fast_ms=0.1, budget_mib_per_s=64):
+    """How often a chunk is read before it is worth a swap with another one, and the seconds that a
+    hot set of 64 MiB needs at least: for these reads by the disk (see README.md), or for its bytes
+    at the default migration_bandwidth"""
+    slow_ms = 1000 / iops
+    swap_ms = 2 * (slow_ms + fast_ms + kib / 1024 / mib_per_s * 1000)
+    accesses = ceil(swap_ms / (slow_ms - fast_ms))
+    return accesses, max(64 / budget_mib_per_s, 65536 / kib * accesses / iops)
 
 
 def goals(results):
@@ -95,10 +107,11 @@ def goals(results):
     for other, least in (("dm-cache", 1), ("dm-writecache", 1), ("bcache", .85)):
         yield (f"zipf 1.1 over twice the fast device, again, tier-64k against {other}",
                against("tier-64k", other, "zipf", "again 1.1 twice"), least, None)
-    for target in ("tier", "tier-64k"):
-        yield (f"hot set of 64 MiB moves, {target}: seconds until 90% are served fast "
-               "(1 s at 64 MiB/s)",
-               lambda get, t=target: get(t, "shift", "moves", "seconds"), None, 2)
+    for target, kib in (("tier", 1024), ("tier-64k", 64)):
+        accesses, least = least_shift(kib)
+        yield (f"hot set of 64 MiB moves, {target}: seconds until 90% are served fast; least: "
+               f"{accesses} accesses of {65536 // kib} chunks, {least:.1f} s",
+               lambda get, t=target: get(t, "shift", "moves", "seconds"), None, round(2 * least, 1))
 
 
 # ---------------------------------------------------------------- report.html
