@@ -82,8 +82,9 @@ static void copy_endio(struct bio *bio)
 	blk_status_t status = bio->bi_status;
 
 	bio_uninit(bio);
+	/* Flags of direct I/O: blk-wbt would hold up writeback, and this has a budget. */
 	if (read && !status)
-		send(c, c->to, REQ_OP_WRITE, c->to_sector);
+		send(c, c->to, REQ_OP_WRITE | REQ_SYNC | REQ_IDLE, c->to_sector);
 	else
 		c->fn(c->context, !read, status);
 }

@@ -42,4 +42,32 @@ hot_set()
 }
 test_case "95% of a hot set of small chunks are promoted within $seconds s" hot_set
 
+# The kernel lets writeback wait while reads are slow, and what is queued behind it.
+among_reads()
+{
+	local start queue=/sys/block/${slow##*/}/queue
+	disk meta 4
+	disk fast 128
+	disk slow 256 irqmode=2 completion_nsec=2000000
+	echo 1 >"$queue/wbt_lat_usec"
+	core=(migration_bandwidth 0 migration_depth 64)
+	activate
+	write_chunks 0 3600 1 block=1m
+	io sync "$dev"
+	background fio --name=reads --filename="$dev" --direct=1 --ioengine=libaio --iodepth=16 \
+		--rw=randread --bs=4k --offset="$(at_chunk 2400)" --size=64m --norandommap \
+		--time_based --runtime=8 --output="$tmp/fio"
+	wait_for 10 reads_began
+	start=${EPOCHREALTIME/./}
+	msg migrate 0 "$moved" 1
+	until all_on_rank 0 "$moved" 1; do nap 0.05; done
+	start=$((${EPOCHREALTIME/./} - start))
+	note "$moved chunks copied to a disk in $((start / 1000)) ms, beside reads"
+	is "start < moved * 1500"
+	wait "$last_pid"
+	check_chunks 0 3600 1 block=1m
+}
+moved=1000
+test_case "copies are no writeback that waits for others' reads" among_reads
+
 run_tests
