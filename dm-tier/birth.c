@@ -285,8 +285,7 @@ static void __end_completing(struct tier_birth *b, blk_status_t status, struct a
 		l->commit = false;
 		__tier_flush_new(b->tier);
 	}
-	/* With the lock held: a quiet set may be freed. */
-	wake_up(&b->set->idle_wait);
+	__tier_wake_idle(b->set);
 }
 
 static void birth_committed(struct tier_set *set, struct tier_op *op, bool committed)

@@ -9,6 +9,7 @@
 
 #include "birth.h"
 #include "flush.h"
+#include "kick.h"
 
 struct cycle_wait {
 	struct tier_birth_wait births;
@@ -27,8 +28,8 @@ struct tier_cycle {
 	struct bio_list waiting;	/* for the next cycle */
 	struct bio_list batch;		/* for the cycle that runs */
 
-	/* Of the cycle that runs. */
-	atomic_t pending;		/* tiers to be flushed, plus one until all are known */
+	/* Of the cycle that runs; set->lock. */
+	unsigned int pending;		/* tiers to be flushed, plus one until all are known */
 	blk_status_t status;
 	struct cycle_wait wait[TIER_MAX_TIERS];	/* by rank */
 	struct tier_commit_wait commit;
@@ -45,119 +46,116 @@ static bool hears(const struct bio *bio)
 }
 
 /*
- * The cycle has ended; any context.  If no sender hears of its failure, the next cycle fails
- * as well, and so on until a sender hears.
+ * The cycle has ended: its bios are listed for tier_end_bios().  If no sender hears of its
+ * failure, the next cycle fails as well, and so on until a sender hears.  Not inlined, as the
+ * crash tests watch it.
  */
-static void end_cycle(struct tier_cycle *c, blk_status_t status)
+static noinline void __end_cycle(struct tier_cycle *c, struct bio_list *ended)
 {
 	struct tier_set *set = c->set;
-	struct bio_list bios;
-	unsigned long flags;
 	struct bio *bio;
 	bool told = false;
 
-	spin_lock_irqsave(&set->lock, flags);
-	bios = c->batch;
-	bio_list_init(&c->batch);
-	bio_list_for_each(bio, &bios)
+	lockdep_assert_held(&set->lock);
+	bio_list_for_each(bio, &c->batch) {
 		told |= hears(bio);
-	c->untold |= status && !told;
+		bio->bi_status = c->status;
+	}
+	bio_list_merge(ended, &c->batch);
+	bio_list_init(&c->batch);
+	c->untold |= c->status && !told;
 	c->running = false;
 	if (!bio_list_empty(&c->waiting))
 		queue_work(set->wq, &c->work);
-	/* With the lock held: a quiet set may be freed. */
-	wake_up(&set->idle_wait);
-	spin_unlock_irqrestore(&set->lock, flags);
+	__tier_wake_idle(set);
+}
 
-	while ((bio = bio_list_pop(&bios))) {
-		bio->bi_status = status;
-		bio_endio(bio);
-	}
+/* Whether something that the cycle is to make durable is lost; forgets that. */
+static bool __lost(struct tier_cycle *c)
+{
+	bool lost = __tier_flush_lost(c->set) || c->untold;
+
+	c->untold = false;
+	return lost;
 }
 
 static void cycle_committed(struct tier_commit_wait *wait, bool ok)
 {
 	struct tier_cycle *c = container_of(wait, struct tier_cycle, commit);
+	struct bio_list ended = BIO_EMPTY_LIST;
 
 	spin_lock_irq(&c->set->lock);
 	/* An undone discard brings old data back where zeroes were acknowledged. */
-	if (__tier_flush_lost(c->set) || c->untold)
-		ok = false;
-	c->untold = false;
+	if (__lost(c) || !ok)
+		c->status = BLK_STS_IOERR;
+	__end_cycle(c, &ended);
 	spin_unlock_irq(&c->set->lock);
-	end_cycle(c, ok ? BLK_STS_OK : BLK_STS_IOERR);
+	tier_end_bios(&ended);
 }
 
 /* All tiers have been flushed; the mapping is still to be committed. */
-static void cycle_flushed(struct tier_cycle *c)
+static void __cycle_flushed(struct tier_cycle *c, struct bio_list *ended)
 {
-	struct tier_set *set = c->set;
-	blk_status_t status = c->status;
-	bool commit, lost;
-	unsigned long flags;
+	bool lost = __lost(c) || __tier_ops_lost(c->set);
 
-	spin_lock_irqsave(&set->lock, flags);
-	lost = __tier_flush_lost(set) || __tier_ops_lost(set) || c->untold;
-	c->untold = false;
-	if (lost && !status)
-		status = BLK_STS_IOERR;
-	commit = !status && __tier_ops_pending(set);
-	/* With the lock held: a commit may end the cycle at once. */
-	if (commit)
-		__tier_wait_for_ops(set, &c->commit);
-	spin_unlock_irqrestore(&set->lock, flags);
-
-	if (!commit)
-		end_cycle(c, status);
+	if (lost && !c->status)
+		c->status = BLK_STS_IOERR;
+	if (!c->status && __tier_ops_pending(c->set))
+		__tier_wait_for_ops(c->set, &c->commit);
+	else
+		__end_cycle(c, ended);
 }
 
-static void put_cycle(struct tier_cycle *c)
+static void __put_cycle(struct tier_cycle *c, struct bio_list *ended)
 {
-	if (atomic_dec_and_test(&c->pending))
-		cycle_flushed(c);
+	if (!--c->pending)
+		__cycle_flushed(c, ended);
 }
 
-static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status)
+static void cycle_tier_flushed(struct tier_flush_wait *wait, blk_status_t status,
+			       struct bio_list *ended)
 {
 	struct tier_cycle *c = container_of(wait, struct cycle_wait, flush)->cycle;
 
 	if (status)
-		WRITE_ONCE(c->status, status);
-	put_cycle(c);
+		c->status = status;
+	__put_cycle(c, ended);
 }
 
 /* All chunks of a tier that were new when the cycle began are whole, or one cannot be. */
 static void cycle_births_whole(struct tier_birth_wait *wait, blk_status_t status)
 {
 	struct cycle_wait *w = container_of(wait, struct cycle_wait, births);
+	struct bio_list ended = BIO_EMPTY_LIST;
 	struct tier_set *set = w->cycle->set;
-	bool idle = false, wait_for_flush;
+	bool idle = false;
 	unsigned long flags;
 
-	if (status) {
-		cycle_tier_flushed(&w->flush, status);
-		return;
-	}
 	spin_lock_irqsave(&set->lock, flags);
-	wait_for_flush = __tier_flush_cover(w->tier, &w->flush, &idle);
+	if (status || !__tier_flush_cover(w->tier, &w->flush, &idle))
+		cycle_tier_flushed(&w->flush, status, &ended);
 	if (idle)
 		queue_work(set->wq, &w->tier->flush_work);
 	spin_unlock_irqrestore(&set->lock, flags);
-	if (!wait_for_flush)
-		put_cycle(w->cycle);
+	tier_end_bios(&ended);
 }
 
-/* Not inlined, as the crash tests watch it begin. */
-static noinline void run_cycle(struct tier_cycle *c)
+/*
+ * Begins a cycle.  Returns the tier whose flush the caller has to submit once the lock is
+ * released, or NULL.  Not inlined, as the crash tests watch it.
+ */
+static noinline struct tier *__run_cycle(struct tier_cycle *c, struct bio_list *ended)
 {
 	struct tier_set *set = c->set;
 	struct tier *last = NULL;
 	unsigned int i;
 	bool idle;
 
+	c->running = true;
+	c->batch = c->waiting;
+	bio_list_init(&c->waiting);
 	c->status = BLK_STS_OK;
-	atomic_set(&c->pending, 1);
-	spin_lock_irq(&set->lock);
+	c->pending = 1;
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
@@ -165,54 +163,49 @@ static noinline void run_cycle(struct tier_cycle *c)
 			continue;
 		c->wait[i].tier = t;
 		if (__tier_complete_births(t, &c->wait[i].births)) {
-			atomic_inc(&c->pending);
+			c->pending++;
 			continue;
 		}
 		if (!__tier_flush_cover(t, &c->wait[i].flush, &idle))
 			continue;
-		atomic_inc(&c->pending);
-		/* Sending may block, so only the last flush is sent from here. */
+		c->pending++;
+		/* Sending may block, so only the last flush is sent by the caller. */
 		if (idle && last)
 			queue_work(set->wq, &last->flush_work);
 		if (idle)
 			last = t;
 	}
-	spin_unlock_irq(&set->lock);
 	if (last)
-		tier_flush_send(last);
-	put_cycle(c);
+		__tier_flush_start(last);
+	__put_cycle(c, ended);
+	return last;
 }
 
-static void start_cycle(struct tier_cycle *c)
+/* Begins a cycle, for this bio if it is not NULL, unless one is under way.  Process context. */
+static void start_cycle(struct tier_cycle *c, struct bio *bio)
 {
-	bool start;
+	struct bio_list ended = BIO_EMPTY_LIST;
+	struct tier *t = NULL;
 
 	spin_lock_irq(&c->set->lock);
-	start = !c->running && !bio_list_empty(&c->waiting);
-	if (start) {
-		c->running = true;
-		c->batch = c->waiting;
-		bio_list_init(&c->waiting);
-	}
+	if (bio)
+		bio_list_add(&c->waiting, bio);
+	if (!c->running && !bio_list_empty(&c->waiting))
+		t = __run_cycle(c, &ended);
 	spin_unlock_irq(&c->set->lock);
-	if (start)
-		run_cycle(c);
+	if (t)
+		tier_flush_submit(t);
+	tier_end_bios(&ended);
 }
 
 static void do_cycle(struct work_struct *work)
 {
-	start_cycle(container_of(work, struct tier_cycle, work));
+	start_cycle(container_of(work, struct tier_cycle, work), NULL);
 }
 
 void tier_cycle_flush(struct tier_set *set, struct bio *bio)
 {
-	struct tier_cycle *c = set->cycle;
-	unsigned long flags;
-
-	spin_lock_irqsave(&set->lock, flags);
-	bio_list_add(&c->waiting, bio);
-	spin_unlock_irqrestore(&set->lock, flags);
-	start_cycle(c);
+	start_cycle(set->cycle, bio);
 }
 
 bool __tier_cycle_running(struct tier_set *set)
@@ -227,9 +220,8 @@ bool tier_cycle_lost(struct tier_set *set)
 	bool lost;
 
 	spin_lock_irq(&set->lock);
-	lost = __tier_flush_lost(set) || c->untold || __tier_ops_lost(set) ||
-	       tier_births_unflushed(set) || __tier_ops_pending(set);
-	c->untold = false;
+	lost = __lost(c) || __tier_ops_lost(set) || tier_births_unflushed(set) ||
+	       __tier_ops_pending(set);
 	spin_unlock_irq(&set->lock);
 	return lost;
 }

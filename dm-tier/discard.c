@@ -44,8 +44,7 @@ static void unmap_end(struct tier_unmap *u, bool free, blk_status_t status)
 	__tier_wake_starved(set);
 	mempool_free(u, &set->discards->pool);
 	__tier_retry_deferred(set);
-	/* With the lock held: a quiet set may be freed. */
-	wake_up(&set->idle_wait);
+	__tier_wake_idle(set);
 	spin_unlock_irqrestore(&set->lock, flags);
 	bio->bi_status = status;
 	bio_endio(bio);

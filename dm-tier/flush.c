@@ -21,7 +21,7 @@ struct tier_flusher {
 	bool failed;			/* the flush that ended last failed */
 	bool again;			/* flush_work ran while a flush was in flight */
 	unsigned int nr_failed;		/* since activation */
-	u64 sent_ns;			/* when the last flush was sent */
+	unsigned long sent;		/* jiffies, when the last flush was */
 	struct list_head waiting;	/* struct tier_flush_wait, for the next flush */
 	struct list_head running;	/* for the flush in flight */
 	struct list_head births;	/* struct tier_op: data written, not flushed */
@@ -34,14 +34,15 @@ struct tier_flushes {
 	bool lost;			/* the same, of tiers that are gone; set->lock */
 };
 
-/* True if the caller shall call send_flush(). */
-static bool __start_flush(struct tier_flusher *f)
+bool __tier_flush_start(struct tier *t)
 {
-	lockdep_assert_held(&f->tier->set->lock);
+	struct tier_flusher *f = t->flusher;
+
+	lockdep_assert_held(&t->set->lock);
 	if (f->flushing)
 		return false;
 	f->flushing = true;
-	f->sent_ns = ktime_get_ns();
+	f->sent = jiffies;
 	list_splice_init(&f->waiting, &f->running);
 	list_splice_init(&f->births, &f->births_flushing);
 	bio_list_merge(&f->fua_running, &f->fua_waiting);
@@ -123,6 +124,14 @@ static void __flush_succeeded(struct tier_flusher *f)
 	__wait_for_commit(set, &f->fua_running);
 }
 
+void tier_end_bios(struct bio_list *bios)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios)))
+		bio_endio(bio);
+}
+
 static void flush_endio(struct bio *bio)
 {
 	struct tier_flusher *f = container_of(bio, struct tier_flusher, bio);
@@ -130,7 +139,7 @@ static void flush_endio(struct bio *bio)
 	struct tier_set *set = t->set;
 	struct tier_flush_wait *wait, *tmp;
 	blk_status_t status = bio->bi_status;
-	struct bio_list failed = BIO_EMPTY_LIST;
+	struct bio_list ended = BIO_EMPTY_LIST;
 	LIST_HEAD(waiters);
 	unsigned long flags;
 
@@ -142,28 +151,26 @@ static void flush_endio(struct bio *bio)
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&f->running, &waiters);
 	if (status)
-		__flush_failed(f, &failed);
+		__flush_failed(f, &ended);
 	else
 		__flush_succeeded(f);
+	bio_list_for_each(bio, &ended)
+		bio->bi_status = status;
 	f->flushing = false;
 	if (__flush_wanted(f) || f->again)
 		queue_work(set->wq, &t->flush_work);
 	f->again = false;
-	/* With the lock held: a quiet set may be freed. */
-	wake_up(&set->idle_wait);
-	spin_unlock_irqrestore(&set->lock, flags);
-
+	/* A waiter may wait again, or be freed, at once. */
 	list_for_each_entry_safe(wait, tmp, &waiters, list)
-		wait->fn(wait, status);
-	while ((bio = bio_list_pop(&failed))) {
-		bio->bi_status = status;
-		bio_endio(bio);
-	}
+		wait->fn(wait, status, &ended);
+	__tier_wake_idle(set);
+	spin_unlock_irqrestore(&set->lock, flags);
+	tier_end_bios(&ended);
 }
 
-static void send_flush(struct tier_flusher *f)
+void tier_flush_submit(struct tier *t)
 {
-	struct tier *t = f->tier;
+	struct tier_flusher *f = t->flusher;
 
 	/* Pairs with tier_mark_unflushed(): taken off before the flush is sent. */
 	f->covers_new = xchg(&t->unflushed, 0) == TIER_UNFLUSHED;
@@ -173,8 +180,10 @@ static void send_flush(struct tier_flusher *f)
 	submit_bio(&f->bio);
 }
 
-void tier_flush_send(struct tier *t)
+/* Sends a flush if one is wanted and none is under way. */
+static void do_flush(struct work_struct *work)
 {
+	struct tier *t = container_of(work, struct tier, flush_work);
 	struct tier_flusher *f = t->flusher;
 	bool send = false;
 
@@ -182,28 +191,22 @@ void tier_flush_send(struct tier *t)
 	if (f->flushing)
 		f->again = true;
 	else if (__flush_wanted(f) || !list_empty(&f->births))
-		send = __start_flush(f);
+		send = __tier_flush_start(t);
 	spin_unlock_irq(&t->set->lock);
 	if (send)
-		send_flush(f);
-}
-
-static void do_flush(struct work_struct *work)
-{
-	tier_flush_send(container_of(work, struct tier, flush_work));
+		tier_flush_submit(t);
 }
 
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait)
 {
-	struct tier_flusher *f = t->flusher;
 	bool send;
 
 	spin_lock_irq(&t->set->lock);
-	list_add_tail(&wait->list, &f->waiting);
-	send = __start_flush(f);
+	list_add_tail(&wait->list, &t->flusher->waiting);
+	send = __tier_flush_start(t);
 	spin_unlock_irq(&t->set->lock);
 	if (send)
-		send_flush(f);
+		tier_flush_submit(t);
 }
 
 bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle)
@@ -212,6 +215,12 @@ bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle
 	bool written = READ_ONCE(t->unflushed) || !list_empty(&f->births);
 
 	lockdep_assert_held(&t->set->lock);
+	/* What was written is durable, as the block core would say if it got the flush. */
+	if (written && !f->flushing && !f->failed && list_empty(&f->births) &&
+	    !bdev_write_cache(t->bdev)) {
+		xchg(&t->unflushed, 0);
+		written = false;
+	}
 	*idle = written && !f->flushing;
 	/* The flush in flight covers everything if no write has ended since. */
 	if (written)
@@ -238,7 +247,8 @@ struct flush_sync {
 	blk_status_t status;
 };
 
-static void sync_flushed(struct tier_flush_wait *wait, blk_status_t status)
+static void sync_flushed(struct tier_flush_wait *wait, blk_status_t status,
+			 struct bio_list *ended)
 {
 	struct flush_sync *sync = container_of(wait, struct flush_sync, wait);
 
@@ -263,6 +273,9 @@ int tier_flush_all(struct tier_set *set)
 		init_completion(&sync.done);
 		tier_flush_tier(t, &sync.wait);
 		wait_for_completion_io(&sync.done);
+		/* Who called sync_flushed() has released the lock before the set may be freed. */
+		spin_lock_irq(&set->lock);
+		spin_unlock_irq(&set->lock);
 		if (sync.status && !r)
 			r = blk_status_to_errno(sync.status);
 	}
@@ -357,7 +370,8 @@ bool __tier_flush_fails(const struct tier *t)
 
 bool __tier_flush_hangs(const struct tier *t)
 {
-	return t->flusher->flushing && ktime_get_ns() - t->flusher->sent_ns > TIER_STALL_NS;
+	return t->flusher->flushing &&
+	       time_after(jiffies, t->flusher->sent + nsecs_to_jiffies(TIER_STALL_NS));
 }
 
 void __tier_flush_lose(struct tier_set *set)

@@ -6,7 +6,7 @@
 #include "commit.h"
 
 /*
- * A write to the tier has ended.  Pairs with the exchange in send_flush(): a write that
+ * A write to the tier has ended.  Pairs with the exchange in tier_flush_submit(): a write that
  * ended before the mark is taken off is covered by the flush sent after that.
  */
 static inline void tier_mark_unflushed(struct tier *t)
@@ -15,22 +15,30 @@ static inline void tier_mark_unflushed(struct tier *t)
 		WRITE_ONCE(t->unflushed, TIER_UNFLUSHED);
 }
 
-/* Waits for a flush of one tier; fn may be called from an interrupt. */
+/*
+ * Waits for a flush of one tier.  fn: any context, set->lock held; bios that it adds to the
+ * list end once the lock is released.
+ */
 struct tier_flush_wait {
 	struct list_head list;
-	void (*fn)(struct tier_flush_wait *wait, blk_status_t status);
+	void (*fn)(struct tier_flush_wait *wait, blk_status_t status, struct bio_list *ended);
 };
+
+/* Ends bios whose status is set.  Without the lock. */
+void tier_end_bios(struct bio_list *bios);
 
 /* Flushes one tier; wait->fn is called when done.  Process context. */
 void tier_flush_tier(struct tier *t, struct tier_flush_wait *wait);
 /*
  * Waits for a flush that covers all ended writes to the tier.  False: everything is flushed.
- * If *idle, no flush is in flight, and the caller has to call tier_flush_send() or to queue
- * the tier's flush_work.
+ * If *idle, no flush is in flight, and the caller has to start one or to queue the tier's
+ * flush_work.
  */
 bool __tier_flush_cover(struct tier *t, struct tier_flush_wait *wait, bool *idle);
-/* Sends a flush if one is wanted and none is under way.  May block. */
-void tier_flush_send(struct tier *t);
+/* Begins a flush unless one is under way.  True: the caller has to submit it. */
+bool __tier_flush_start(struct tier *t);
+/* May block. */
+void tier_flush_submit(struct tier *t);
 /* Flushes every present tier that was written; waits.  Process context. */
 int tier_flush_all(struct tier_set *set);
 bool __tier_flushing(struct tier_set *set);

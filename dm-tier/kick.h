@@ -48,6 +48,15 @@ void __tier_retry_deferred(struct tier_set *set);
 /* The io work tries again the first writes that found no place. */
 void __tier_wake_starved(struct tier_set *set);
 
+/* What a suspend waits for has ended.  The set may be freed once the lock is released. */
+static inline void __tier_wake_idle(struct tier_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	/* A suspend that is not in the queue yet looks at the set afterwards, with the lock. */
+	if (waitqueue_active(&set->idle_wait))
+		wake_up(&set->idle_wait);
+}
+
 /* The mover looks for moves at once.  Any context. */
 void tier_kick_mover(struct tier_set *set);
 /*

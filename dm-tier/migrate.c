@@ -807,15 +807,13 @@ static void do_batch(struct work_struct *work)
 		tier_flush_tier(a->tier, &a->flush);
 }
 
-static void flushed(struct tier_flush_wait *wait, blk_status_t status)
+static void flushed(struct tier_flush_wait *wait, blk_status_t status, struct bio_list *ended)
 {
 	struct tier_arrivals *a = container_of(wait, struct tier_arrivals, flush);
 	unsigned int failed = tier_failed_flushes(a->tier);
 	struct tier_set *set = a->tier->set;
 	struct tier_migration *m, *next;
-	unsigned long flags;
 
-	spin_lock_irqsave(&set->lock, flags);
 	list_for_each_entry_safe(m, next, &a->flushing, queue) {
 		list_del_init(&m->queue);
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());
@@ -830,7 +828,6 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status)
 	}
 	if (a->close)
 		queue_work(set->wq, &a->work);
-	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 /* ---- end ---- */
