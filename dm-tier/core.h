@@ -249,11 +249,6 @@ struct tier_commit_wait {
 
 /* Per-bio data. */
 struct tier_io {
-	struct tier *tier;		/* whose SRCU is held, or NULL */
-	int srcu_idx;
-	bool sampled;			/* its latency is measured */
-	bool discards_chunk;		/* a discard of the whole chunk */
-	struct tier_guard *guard;	/* of this write, or NULL */
 	union {
 		struct { u32 first_piece, last_piece; };	/* written while a chunk moves */
 		struct { u32 first_sector, end_sector; };	/* written of a partial chunk */
@@ -264,6 +259,13 @@ struct tier_io {
 	bio_end_io_t *end_io;		/* saved while hooked */
 	void *owner;			/* of the hook */
 	struct tier_commit_wait wait;	/* of a FUA write that is on the tier */
+
+	/* Written for each I/O: last, in the cache line where device-mapper's own data begins. */
+	struct tier_guard *guard;	/* of this write, or NULL */
+	struct tier *tier;		/* whose SRCU is held, or NULL */
+	int srcu_idx;
+	bool sampled;			/* its latency is measured */
+	bool discards_chunk;		/* a discard of the whole chunk */
 };
 
 static inline u64 tier_get_word(struct tier_set *set, u32 chunk)
