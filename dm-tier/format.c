@@ -87,12 +87,6 @@ bool tier_meta_info_valid(const struct tier_meta_info *info)
 	       memchr(info->name, 0, sizeof(info->name));
 }
 
-static bool superblock_roots_valid(const struct tier_superblock *sb)
-{
-	return sb->mapping_root && sb->heat_root && sb->tiers_root && sb->tunables_root &&
-	       le32_to_cpu(sb->nr_tunables) <= TIER_MAX_TUNABLES;
-}
-
 static void superblock_to_info(const struct tier_superblock *sb, struct tier_meta_info *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -132,7 +126,8 @@ int tier_superblock_unpack(const void *block, struct tier_meta_info *info, const
 		return tier_refuse(reason, -EINVAL, "metadata has unknown features");
 	if (le32_to_cpu(sb->metadata_block_size) != TIER_METADATA_BLOCK_SECTORS)
 		return tier_refuse(reason, -EINVAL, "metadata has an unknown block size");
-	if (!superblock_roots_valid(sb))
+	if (!sb->mapping_root || !sb->heat_root || !sb->tiers_root || !sb->tunables_root ||
+	    le32_to_cpu(sb->nr_tunables) > TIER_MAX_TUNABLES)
 		return tier_refuse(reason, -EILSEQ,
 				   "metadata superblock is damaged: missing roots");
 

@@ -470,7 +470,7 @@ static int do_release_snap(struct call *c)
 	r = tier_settle_error(set, tier_metadata_release_snap(set->metadata));
 	mutex_unlock(&set->commit);
 	if (!r && tier_set_full(set))
-		tier_set_leave_full(set);
+		tier_set_adopt_size(set);
 	return r == -EINVAL ? refuse(c, "there is no metadata snapshot") : r;
 }
 

@@ -587,12 +587,18 @@ static int swap_policy(struct tier_set *set, struct tier_target *tt, bool fresh)
 	return tier_policy_start(set, tt->policy, tier_view_tiers(set));
 }
 
-void tier_set_leave_full(struct tier_set *set)
+void tier_set_adopt_size(struct tier_set *set)
 {
+	bool full;
+	int r = 0;
+
 	mutex_lock(&set->commit);
-	if (tier_set_full(set) &&
-	    !tier_settle_error(set, tier_metadata_adopt_size(set->metadata)) &&
-	    tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
+	full = tier_set_full(set);
+	if (full || !tier_set_frozen(set))
+		r = tier_settle_error(set, tier_metadata_adopt_size(set->metadata));
+	if (r) {
+		report(set, r, "the size of the metadata device cannot be adopted");
+	} else if (full && tier_metadata_has_room(set->metadata, TIER_SMALL_BATCH)) {
 		tier_set_recover(set, "the metadata has room again");
 		tier_watch_space(set);
 		tier_requeue_ops(set);
@@ -700,14 +706,6 @@ out:
 	return r;
 }
 
-static void adopt_metadata_size(struct tier_set *set)
-{
-	mutex_lock(&set->commit);
-	if (tier_settle_error(set, tier_metadata_adopt_size(set->metadata)))
-		report(set, 0, "the size of the metadata device cannot be adopted");
-	mutex_unlock(&set->commit);
-}
-
 static bool quiet(struct tier_set *set)
 {
 	unsigned int i;
@@ -750,7 +748,8 @@ static int flush_all(struct tier_set *set)
  */
 static void settle_births(struct tier_set *set)
 {
-	tier_set_leave_full(set);
+	if (tier_set_full(set))
+		tier_set_adopt_size(set);
 	if (!tier_set_frozen(set) && tier_births_pending(set))
 		flush_all(set);
 	wait_quiet(set);
@@ -778,10 +777,8 @@ static void preresume(struct work_struct *work)
 	if (!r && set->active && tier_writes_wanted(tt))
 		settle_births(set);
 	r = r ? : bind(set, tt);
-	if (!r && tier_set_frozen(set))
-		tier_set_leave_full(set);
-	else if (!r)
-		adopt_metadata_size(set);
+	if (!r)
+		tier_set_adopt_size(set);
 	mutex_unlock(&set->config);
 	memalloc_noio_restore(noio);
 	w->r = r;

@@ -27,7 +27,7 @@ void tier_set_presuspend(struct dm_target *ti);
 void tier_set_presuspend_undo(struct dm_target *ti);
 void tier_set_postsuspend(struct dm_target *ti);
 
-/* Lets a full set write again if there is room now. */
-void tier_set_leave_full(struct tier_set *set);
+/* Adopts a metadata device that has grown; lets a full set write again if there is room now. */
+void tier_set_adopt_size(struct tier_set *set);
 
 #endif /* DM_TIER_SET_H */
