@@ -99,7 +99,7 @@ struct tier_policy_type {
 	void (*tick)(struct tier_policy *p);
 };
 
-/* Every op may be NULL but create and destroy. */
+/* Every op may be NULL; without create the policy has no object, and no op is called. */
 int tier_policy_register(struct tier_policy_type *type);
 void tier_policy_unregister(struct tier_policy_type *type);
 

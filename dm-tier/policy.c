@@ -17,7 +17,7 @@
 /* set->policy_lock */
 struct tier_policies {
 	struct tier_policy_type *type;
-	struct tier_policy *policy;	/* NULL: none is at work */
+	struct tier_policy *policy;	/* NULL: none is at work, or static */
 	struct tier_policy_env env;
 	struct tier_view views[TIER_MAX_TIERS];
 	unsigned int window;		/* accesses that a CPU notes in one go */
@@ -105,27 +105,9 @@ EXPORT_SYMBOL_GPL(tier_policy_unregister);
 
 /* ---- static: moves nothing by itself ---- */
 
-struct tier_policy {
-	int nothing;
-};
-
-static struct tier_policy static_policy;
-
-static struct tier_policy *static_create(const struct tier_policy_env *env,
-					 u32 *heat, u32 nr_chunks)
-{
-	return &static_policy;
-}
-
-static void static_destroy(struct tier_policy *p)
-{
-}
-
 static struct tier_policy_type static_type = {
 	.name = "static",
 	.owner = THIS_MODULE,
-	.create = static_create,
-	.destroy = static_destroy,
 };
 
 int tier_policy_init(void)
@@ -295,7 +277,7 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 		      const struct tier_view *views)
 {
 	struct tier_policies *ps = set->policies;
-	struct tier_policy *p;
+	struct tier_policy *p = NULL;
 	unsigned int key;
 
 	ps->env.context = set;
@@ -307,7 +289,8 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 	mutex_lock(&set->policy_lock);
 	show(set, views);
 	mutex_unlock(&set->policy_lock);
-	p = type->create(&ps->env, set->heat, set->nr_chunks);
+	if (type->create)
+		p = type->create(&ps->env, set->heat, set->nr_chunks);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	/* The table holds a reference, but may go before the policy object does. */
@@ -330,10 +313,9 @@ void tier_policy_stop(struct tier_set *set)
 
 	set->observing = false;
 	mutex_lock(&set->policy_lock);
-	if (ps->policy) {
+	if (ps->policy)
 		ps->type->destroy(ps->policy);
-		module_put(ps->type->owner);
-	}
+	tier_policy_put(ps->type);
 	ps->policy = NULL;
 	ps->type = NULL;
 	mutex_unlock(&set->policy_lock);

@@ -61,7 +61,7 @@ const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
 /* ---- Small things ---- */
 
 /* xorshift32 (Marsaglia 2003): rounding needs speed, not quality. */
-static u32 rounding_noise(struct heat_engine *e)
+static u32 rounding_noise(struct tier_policy *e)
 {
 	u32 x = e->rng;
 
@@ -72,12 +72,12 @@ static u32 rounding_noise(struct heat_engine *e)
 	return x;
 }
 
-static const struct tier_view *view(struct heat_engine *e, unsigned int rank)
+static const struct tier_view *view(struct tier_policy *e, unsigned int rank)
 {
 	return &e->env.tiers[rank];
 }
 
-static unsigned int where(struct heat_engine *e, u32 chunk)
+static unsigned int where(struct tier_policy *e, u32 chunk)
 {
 	unsigned int rank = e->env.where(e->env.context, chunk);
 
@@ -87,7 +87,7 @@ static unsigned int where(struct heat_engine *e, u32 chunk)
 /* ---- Heat of a chunk ---- */
 
 /* Share of a pass that went by since the sweep visited chunk, 16 bits. */
-static u32 age(struct heat_engine *e, u32 chunk)
+static u32 age(struct tier_policy *e, u32 chunk)
 {
 	u32 distance = chunk < e->hand ? e->hand - 1 - chunk :
 					 e->hand + (e->nr_chunks - 1 - chunk);
@@ -95,7 +95,7 @@ static u32 age(struct heat_engine *e, u32 chunk)
 	return (distance * e->reciprocal) >> 32;
 }
 
-u32 heat_engine_heat(struct heat_engine *e, u32 chunk)
+u32 heat_engine_heat(struct tier_policy *e, u32 chunk)
 {
 	u32 stored, loss;
 
@@ -109,7 +109,7 @@ u32 heat_engine_heat(struct heat_engine *e, u32 chunk)
 }
 
 /* weight: heat with 16 fractional bits */
-static void add_heat(struct heat_engine *e, u32 chunk, bool write, u64 weight)
+static void add_heat(struct tier_policy *e, u32 chunk, bool write, u64 weight)
 {
 	u32 reads = TIER_HEAT_READS(e->heat[chunk]);
 	u32 writes = TIER_HEAT_WRITES(e->heat[chunk]);
@@ -129,7 +129,7 @@ static u32 decayed(u32 counter, u32 noise)
 
 /* ---- Flights and backoffs ---- */
 
-static struct heat_flight *find_flight(struct heat_engine *e, u32 chunk)
+static struct heat_flight *find_flight(struct tier_policy *e, u32 chunk)
 {
 	unsigned int i;
 
@@ -140,7 +140,7 @@ static struct heat_flight *find_flight(struct heat_engine *e, u32 chunk)
 }
 
 /* May chunk not be proposed now? */
-static bool busy(struct heat_engine *e, u32 chunk)
+static bool busy(struct tier_policy *e, u32 chunk)
 {
 	unsigned int i;
 
@@ -151,7 +151,7 @@ static bool busy(struct heat_engine *e, u32 chunk)
 }
 
 /* Chunks on their way off rank. */
-static unsigned int leaving(struct heat_engine *e, unsigned int rank)
+static unsigned int leaving(struct tier_policy *e, unsigned int rank)
 {
 	unsigned int i, nr = 0;
 
@@ -164,7 +164,7 @@ static unsigned int leaving(struct heat_engine *e, unsigned int rank)
  * Places of rank that are free now.  A move that the target has begun may be
  * counted twice, here and in the view; that only delays the next one.
  */
-static u64 free_places(struct heat_engine *e, unsigned int rank)
+static u64 free_places(struct tier_policy *e, unsigned int rank)
 {
 	unsigned int i;
 	u64 arriving = 0;
@@ -174,7 +174,7 @@ static u64 free_places(struct heat_engine *e, unsigned int rank)
 	return view(e, rank)->free > arriving ? view(e, rank)->free - arriving : 0;
 }
 
-static void propose(struct heat_engine *e, u32 chunk, unsigned int from,
+static void propose(struct tier_policy *e, u32 chunk, unsigned int from,
 		    unsigned int to, struct tier_move *move)
 {
 	struct heat_flight *f = &e->flights[e->nr_flights++];
@@ -188,7 +188,7 @@ static void propose(struct heat_engine *e, u32 chunk, unsigned int from,
 
 /* ---- Pools of cold chunks ---- */
 
-static void offer_cold(struct heat_engine *e, unsigned int rank, u32 chunk)
+static void offer_cold(struct tier_policy *e, unsigned int rank, u32 chunk)
 {
 	struct heat_pool *pool = &e->pools[rank];
 	struct heat_cold *hottest = NULL;
@@ -215,7 +215,7 @@ static void offer_cold(struct heat_engine *e, unsigned int rank, u32 chunk)
 }
 
 /* The coldest of the pool as of now, NULL if it is empty. */
-static struct heat_cold *coldest(struct heat_engine *e, unsigned int rank)
+static struct heat_cold *coldest(struct tier_policy *e, unsigned int rank)
 {
 	struct heat_pool *pool = &e->pools[rank];
 	struct heat_cold *best = NULL;
@@ -236,7 +236,7 @@ static struct heat_cold *coldest(struct heat_engine *e, unsigned int rank)
 	return best;
 }
 
-static void look_at(struct heat_engine *e, u32 chunk)
+static void look_at(struct tier_policy *e, u32 chunk)
 {
 	unsigned int rank = where(e, chunk);
 
@@ -246,7 +246,7 @@ static void look_at(struct heat_engine *e, u32 chunk)
 }
 
 /* Look at random chunks until SAMPLES of rank were seen or probes run out. */
-static void probe(struct heat_engine *e, unsigned int rank)
+static void probe(struct tier_policy *e, unsigned int rank)
 {
 	unsigned int found = 0;
 
@@ -263,7 +263,7 @@ static void probe(struct heat_engine *e, unsigned int rank)
 
 /* ---- Decay ---- */
 
-static void sweep(struct heat_engine *e, u32 weight)
+static void sweep(struct tier_policy *e, u32 weight)
 {
 	e->owed = min_t(u64, e->owed + (u64)e->step * weight, SWEEP_MOST << 16);
 	for (; e->owed >= 65536; e->owed -= 65536) {
@@ -289,7 +289,7 @@ static void sweep(struct heat_engine *e, u32 weight)
 	}
 }
 
-static void set_decay(struct heat_engine *e)
+static void set_decay(struct tier_policy *e)
 {
 	u64 pass = max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] /
 		   PASSES_PER_HALF_LIFE;
@@ -302,7 +302,7 @@ static void set_decay(struct heat_engine *e)
 /* ---- The target's view of the tiers ---- */
 
 /* Take over what changed. */
-static void look_at_tiers(struct heat_engine *e)
+static void look_at_tiers(struct tier_policy *e)
 {
 	u64 fast_places = 0;
 	unsigned int rank;
@@ -321,7 +321,7 @@ static void look_at_tiers(struct heat_engine *e)
 /* ---- Accesses ---- */
 
 /* The request continues the oldest stream that it may; without one it begins one. */
-static bool is_stream(struct heat_engine *e, const struct tier_access *a)
+static bool is_stream(struct tier_policy *e, const struct tier_access *a)
 {
 	unsigned int i, replaced = 0;
 	bool found = false;
@@ -339,13 +339,13 @@ static bool is_stream(struct heat_engine *e, const struct tier_access *a)
 }
 
 /* What promoting a chunk of that heat to the fastest tier saves, at most. */
-static u32 best_saving(struct heat_engine *e, u32 heat, unsigned int rank)
+static u32 best_saving(struct tier_policy *e, u32 heat, unsigned int rank)
 {
 	return ((u64)heat * e->costs.depth[rank]) >> 16;
 }
 
 /* Remember chunk if it is among the most promising. */
-static void nominate(struct heat_engine *e, u32 chunk, unsigned int rank, u32 heat)
+static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 heat)
 {
 	u32 score = best_saving(e, heat, rank);
 	struct heat_candidate *worst = NULL;
@@ -372,7 +372,7 @@ static void nominate(struct heat_engine *e, u32 chunk, unsigned int rank, u32 he
 }
 
 /* Is there a faster tier to which a chunk of that heat could pay to move? */
-static bool promising(struct heat_engine *e, unsigned int rank, u32 heat)
+static bool promising(struct tier_policy *e, unsigned int rank, u32 heat)
 {
 	unsigned int to;
 
@@ -383,13 +383,13 @@ static bool promising(struct heat_engine *e, unsigned int rank, u32 heat)
 }
 
 /* The access that ends an audit begun now: a quarter of a half-life from here. */
-static u64 audit_end(struct heat_engine *e)
+static u64 audit_end(struct tier_policy *e)
 {
 	return e->accesses + 1 +
 	       max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] / 4;
 }
 
-static void observe(struct heat_engine *e, const struct tier_access *a)
+static void observe(struct tier_policy *e, const struct tier_access *a)
 {
 	u64 chunk = a->sector >> e->chunk_shift;
 	bool stream = is_stream(e, a);
@@ -422,7 +422,7 @@ static void observe(struct heat_engine *e, const struct tier_access *a)
 		nominate(e, chunk, rank, heat);
 }
 
-void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
+void heat_engine_observe(struct tier_policy *e, const struct tier_access *a,
 			 unsigned int nr)
 {
 	look_at_tiers(e);
@@ -433,7 +433,7 @@ void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
 /* ---- Moves ---- */
 
 /* Places of rank that promotions leave to first writes. */
-static u64 headroom(struct heat_engine *e, unsigned int rank)
+static u64 headroom(struct tier_policy *e, unsigned int rank)
 {
 	/* What newcomers earn must pay for the demotion that makes room for one. */
 	if (heat_audits_newcomer_heat(&e->audits) <= e->costs.swap_cost[rank + 1][rank] / 2)
@@ -442,7 +442,7 @@ static u64 headroom(struct heat_engine *e, unsigned int rank)
 }
 
 /* The next slower tier with room, TIER_NOWHERE if there is none. */
-static unsigned int below(struct heat_engine *e, unsigned int rank)
+static unsigned int below(struct tier_policy *e, unsigned int rank)
 {
 	for (rank++; rank < e->nr_tiers; rank++)
 		if (view(e, rank)->open && free_places(e, rank))
@@ -450,7 +450,7 @@ static unsigned int below(struct heat_engine *e, unsigned int rank)
 	return TIER_NOWHERE;
 }
 
-static unsigned int backed(struct heat_engine *e, unsigned int rank)
+static unsigned int backed(struct tier_policy *e, unsigned int rank)
 {
 	unsigned int i, nr = 0;
 
@@ -459,7 +459,7 @@ static unsigned int backed(struct heat_engine *e, unsigned int rank)
 	return nr;
 }
 
-static void drop(struct heat_engine *e, struct heat_candidate *c)
+static void drop(struct tier_policy *e, struct heat_candidate *c)
 {
 	*c = e->candidates[--e->nr_candidates];
 }
@@ -472,7 +472,7 @@ struct plan {
 };
 
 /* Weigh a move to one tier; better plans replace *best. */
-static void weigh(struct heat_engine *e, u32 chunk, unsigned int from,
+static void weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		  unsigned int to, u32 price, struct plan *best)
 {
 	u32 heat = heat_engine_heat(e, chunk);
@@ -511,7 +511,7 @@ static void weigh(struct heat_engine *e, u32 chunk, unsigned int from,
  * Does c wait for a place that is being made for it?  The place gets free some
  * time after the move is done, when the target has committed it.
  */
-static bool waits(struct heat_engine *e, struct heat_candidate *c)
+static bool waits(struct tier_policy *e, struct heat_candidate *c)
 {
 	if (c->backed == TIER_NOWHERE || free_places(e, c->backed))
 		return false;
@@ -521,7 +521,7 @@ static bool waits(struct heat_engine *e, struct heat_candidate *c)
 }
 
 /* True if a move was proposed for c; drops c if it is not worth one. */
-static bool serve(struct heat_engine *e, struct heat_candidate *c, u32 price,
+static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 		  struct tier_move *move)
 {
 	unsigned int from = where(e, c->chunk), to, down;
@@ -565,7 +565,7 @@ static bool serve(struct heat_engine *e, struct heat_candidate *c, u32 price,
 	return false;
 }
 
-static struct heat_candidate *hottest_below(struct heat_engine *e, u64 limit)
+static struct heat_candidate *hottest_below(struct tier_policy *e, u64 limit)
 {
 	struct heat_candidate *best = NULL;
 	unsigned int i;
@@ -579,7 +579,7 @@ static struct heat_candidate *hottest_below(struct heat_engine *e, u64 limit)
 	return best;
 }
 
-static bool promote(struct heat_engine *e, u32 price, struct tier_move *move)
+static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 {
 	u64 limit = ~0ULL;
 	unsigned int tries = 0;
@@ -604,7 +604,7 @@ static bool promote(struct heat_engine *e, u32 price, struct tier_move *move)
 	return false;
 }
 
-static bool make_headroom(struct heat_engine *e, struct tier_move *move)
+static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 {
 	unsigned int rank;
 
@@ -632,7 +632,7 @@ static bool make_headroom(struct heat_engine *e, struct tier_move *move)
 	return false;
 }
 
-bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,
+bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 		      struct tier_move *move)
 {
 	u32 price = 0;
@@ -649,7 +649,7 @@ bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,
 	return promote(e, price, move) || make_headroom(e, move);
 }
 
-static void back_off(struct heat_engine *e, u32 chunk, unsigned int from)
+static void back_off(struct tier_policy *e, u32 chunk, unsigned int from)
 {
 	struct heat_backoff *b = &e->backoffs[e->next_backoff++ % HEAT_BACKOFFS];
 	unsigned int i;
@@ -664,7 +664,7 @@ static void back_off(struct heat_engine *e, u32 chunk, unsigned int from)
 			e->candidates[i].patience = 0;
 }
 
-void heat_engine_done(struct heat_engine *e, const struct tier_move *move,
+void heat_engine_done(struct tier_policy *e, const struct tier_move *move,
 		      bool moved)
 {
 	struct heat_flight *f = find_flight(e, move->chunk);
@@ -675,7 +675,7 @@ void heat_engine_done(struct heat_engine *e, const struct tier_move *move,
 		*f = e->flights[--e->nr_flights];
 }
 
-bool heat_engine_victim(struct heat_engine *e, unsigned int rank, u32 *chunk)
+bool heat_engine_victim(struct tier_policy *e, unsigned int rank, u32 *chunk)
 {
 	struct heat_cold *victim = NULL;
 	unsigned int i;
@@ -697,7 +697,7 @@ bool heat_engine_victim(struct heat_engine *e, unsigned int rank, u32 *chunk)
 
 /* ---- Life ---- */
 
-void heat_engine_set(struct heat_engine *e, unsigned int key, u64 value)
+void heat_engine_set(struct tier_policy *e, unsigned int key, u64 value)
 {
 	if (key >= HEAT_NR_KEYS)
 		return;
@@ -705,7 +705,7 @@ void heat_engine_set(struct heat_engine *e, unsigned int key, u64 value)
 	set_decay(e);
 }
 
-void heat_engine_tick(struct heat_engine *e)
+void heat_engine_tick(struct tier_policy *e)
 {
 	look_at_tiers(e);
 	e->clock += TICK_ACCESSES;
@@ -713,7 +713,7 @@ void heat_engine_tick(struct heat_engine *e)
 		e->probes = min_t(u32, e->probes + PROBES_PER_TICK, PROBES_MAX);
 }
 
-void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
+void heat_engine_init(struct tier_policy *e, const struct tier_policy_env *env,
 		      u32 *heat, u32 nr_chunks)
 {
 	unsigned int i;

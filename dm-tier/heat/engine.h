@@ -63,8 +63,8 @@ struct heat_backoff {
 	u64 until;
 };
 
-/* All fields belong to the engine; public only so that callers can embed it. */
-struct heat_engine {
+/* The engine.  All fields belong to it; public only so that callers can embed it. */
+struct tier_policy {
 	struct tier_policy_env env;
 	u32 *heat;
 	u32 nr_chunks;
@@ -105,19 +105,19 @@ struct heat_engine {
 };
 
 /* heat[nr_chunks] stays the caller's; see struct tier_policy_type. */
-void heat_engine_init(struct heat_engine *e, const struct tier_policy_env *env,
+void heat_engine_init(struct tier_policy *e, const struct tier_policy_env *env,
 		      u32 *heat, u32 nr_chunks);
-void heat_engine_observe(struct heat_engine *e, const struct tier_access *a,
+void heat_engine_observe(struct tier_policy *e, const struct tier_access *a,
 			 unsigned int nr);
-bool heat_engine_next(struct heat_engine *e, u32 tokens, u32 cap,
+bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 		      struct tier_move *move);
-void heat_engine_done(struct heat_engine *e, const struct tier_move *move,
+void heat_engine_done(struct tier_policy *e, const struct tier_move *move,
 		      bool moved);
-bool heat_engine_victim(struct heat_engine *e, unsigned int rank, u32 *chunk);
+bool heat_engine_victim(struct tier_policy *e, unsigned int rank, u32 *chunk);
 
 /* Heat of a chunk now, in units of 1 / HEAT_ONE; 0 for an unknown chunk. */
-u32 heat_engine_heat(struct heat_engine *e, u32 chunk);
-void heat_engine_set(struct heat_engine *e, unsigned int key, u64 value);
-void heat_engine_tick(struct heat_engine *e);
+u32 heat_engine_heat(struct tier_policy *e, u32 chunk);
+void heat_engine_set(struct tier_policy *e, unsigned int key, u64 value);
+void heat_engine_tick(struct tier_policy *e);
 
 #endif /* DM_TIER_HEAT_ENGINE_H */

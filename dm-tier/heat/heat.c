@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The policy "heat" as a module: the heat engine behind the target's
- * interface.
- */
+/* The policy "heat" as a module: the heat engine behind the target's interface. */
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #include "heat/engine.h"
-
-struct tier_policy {
-	struct heat_engine engine;
-};
 
 static struct tier_policy *heat_create(const struct tier_policy_env *env,
 				       u32 *heat, u32 nr_chunks)
@@ -20,7 +13,7 @@ static struct tier_policy *heat_create(const struct tier_policy_env *env,
 
 	if (!p)
 		return ERR_PTR(-ENOMEM);
-	heat_engine_init(&p->engine, env, heat, nr_chunks);
+	heat_engine_init(p, env, heat, nr_chunks);
 	return p;
 }
 
@@ -29,57 +22,19 @@ static void heat_destroy(struct tier_policy *p)
 	kvfree(p);
 }
 
-static void heat_observe(struct tier_policy *p, const struct tier_access *a,
-			 unsigned int nr)
-{
-	heat_engine_observe(&p->engine, a, nr);
-}
-
-static bool heat_next(struct tier_policy *p, u32 tokens, u32 cap,
-		      struct tier_move *move)
-{
-	return heat_engine_next(&p->engine, tokens, cap, move);
-}
-
-static void heat_done(struct tier_policy *p, const struct tier_move *move,
-		      bool moved)
-{
-	heat_engine_done(&p->engine, move, moved);
-}
-
-static bool heat_victim(struct tier_policy *p, unsigned int rank, u32 *chunk)
-{
-	return heat_engine_victim(&p->engine, rank, chunk);
-}
-
-static u32 heat_heat(struct tier_policy *p, u32 chunk)
-{
-	return heat_engine_heat(&p->engine, chunk);
-}
-
-static void heat_set(struct tier_policy *p, unsigned int key, u64 value)
-{
-	heat_engine_set(&p->engine, key, value);
-}
-
-static void heat_tick(struct tier_policy *p)
-{
-	heat_engine_tick(&p->engine);
-}
-
 static struct tier_policy_type heat_policy_type = {
 	.name = "heat",
 	.owner = THIS_MODULE,
 	.keys = heat_engine_keys,
 	.create = heat_create,
 	.destroy = heat_destroy,
-	.observe = heat_observe,
-	.next = heat_next,
-	.done = heat_done,
-	.victim = heat_victim,
-	.heat = heat_heat,
-	.set = heat_set,
-	.tick = heat_tick,
+	.observe = heat_engine_observe,
+	.next = heat_engine_next,
+	.done = heat_engine_done,
+	.victim = heat_engine_victim,
+	.heat = heat_engine_heat,
+	.set = heat_engine_set,
+	.tick = heat_engine_tick,
 };
 
 static int __init dm_tier_heat_init(void)

@@ -63,7 +63,7 @@ struct replay {
 	struct tier_view tiers[NR_TIERS];
 	unsigned int nr_tiers;
 	uint64_t random;
-	struct heat_engine engine;
+	struct tier_policy engine;
 	bool was_full;
 	uint64_t streams[STREAMS];
 

@@ -24,7 +24,7 @@ struct set {
 	u64 random;
 	u64 wheres;		/* calls of where() */
 	unsigned int (*where)(struct set *s, u32 chunk);
-	struct heat_engine engine;
+	struct tier_policy engine;
 };
 
 static unsigned int set_where(void *context, u32 chunk)
