@@ -10,6 +10,8 @@
 
 #include <linux/mm.h>
 
+#include "kick.h"
+
 #define MOST_ORDER	get_order(SZ_64K)
 
 struct tier_copy {
@@ -29,50 +31,16 @@ struct tier_copies {
 	struct list_head kept;		/* struct tier_copy */
 };
 
-/*
- * Of one tier.  Submitting blocks if the device has no request left, so each tier has a work
- * that submits: a tier that hangs does not hold up copies between others.
- */
-struct tier_courier {
-	struct tier *tier;
-	struct bio_list bios;		/* set->lock */
-	struct work_struct work;
-};
-
-static void do_submit(struct work_struct *work)
-{
-	struct tier_courier *courier = container_of(work, struct tier_courier, work);
-	spinlock_t *lock = &courier->tier->set->lock;
-	struct bio_list bios;
-	struct bio *bio;
-
-	spin_lock_irq(lock);
-	bios = courier->bios;
-	bio_list_init(&courier->bios);
-	spin_unlock_irq(lock);
-	while ((bio = bio_list_pop(&bios))) {
-		/* Only now, as this charges the bio to the cgroup of the task that runs. */
-		bio_set_dev(bio, courier->tier->bdev);
-		submit_bio(bio);
-	}
-}
-
 static void copy_endio(struct bio *bio);
 
 static void send(struct tier_copy *c, struct tier *t, blk_opf_t opf, sector_t sector)
 {
-	struct tier_courier *courier = t->courier;
-	unsigned long flags;
-
 	bio_init(&c->bio, NULL, c->vecs, ARRAY_SIZE(c->vecs), opf);
 	c->bio.bi_vcnt = c->nr_vecs;
 	c->bio.bi_iter.bi_sector = sector;
 	c->bio.bi_iter.bi_size = c->bytes;
 	c->bio.bi_end_io = copy_endio;
-	spin_lock_irqsave(&t->set->lock, flags);
-	bio_list_add(&courier->bios, &c->bio);
-	queue_work(t->set->wq, &courier->work);
-	spin_unlock_irqrestore(&t->set->lock, flags);
+	tier_post(t, &c->bio);
 }
 
 static void copy_endio(struct bio *bio)
@@ -172,17 +140,3 @@ static int init(struct tier_set *set)
 }
 
 const struct tier_set_room tier_copy_room = TIER_SET_ROOM(copies, init, tier_copy_shrink);
-
-static void init_tier(struct tier *t)
-{
-	t->courier->tier = t;
-	bio_list_init(&t->courier->bios);
-	INIT_WORK(&t->courier->work, do_submit);
-}
-
-static void release_tier(struct tier *t)
-{
-	cancel_work_sync(&t->courier->work);
-}
-
-const struct tier_room tier_courier_room = TIER_ROOM(courier, init_tier, release_tier);

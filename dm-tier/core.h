@@ -80,11 +80,10 @@ struct tier {
 	/* Of the rooms of these names. */
 	struct tier_space *space;	/* alloc */
 	struct tier_flusher *flusher;	/* flush */
-	struct tier_outbox *outbox;	/* map */
+	struct tier_outbox *outbox;	/* kick */
 	struct tier_landing *landing;	/* birth */
 	struct tier_gauge *gauge;	/* gauge */
 	struct tier_wear *wear;		/* budget */
-	struct tier_courier *courier;	/* copy */
 	struct tier_arrivals *arrivals;	/* migrate */
 };
 
@@ -226,8 +225,7 @@ extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_
 	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
 	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
-	tier_landing_room, tier_outbox_room, tier_courier_room, tier_arrivals_room,
-	tier_alloc_room;
+	tier_landing_room, tier_outbox_room, tier_arrivals_room, tier_alloc_room;
 
 struct tier_io;
 

@@ -57,6 +57,12 @@ static inline void __tier_wake_idle(struct tier_set *set)
 		wake_up(&set->idle_wait);
 }
 
+/*
+ * A work of the tier submits the bio.  The bio points at the tier or, if it is a copy's, at no
+ * device: the work points it at the tier, after all others.  Any context.
+ */
+void tier_post(struct tier *t, struct bio *bio);
+
 /* The mover looks for moves at once.  Any context. */
 void tier_kick_mover(struct tier_set *set);
 /*

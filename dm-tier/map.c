@@ -13,13 +13,7 @@
 
 #include "flush.h"
 #include "health.h"
-
-/* Bios that the set itself submits to one tier. */
-struct tier_outbox {
-	struct tier *tier;
-	struct bio_list bios;		/* set->lock */
-	struct work_struct work;
-};
+#include "kick.h"
 
 static enum tier_route end_bio(struct bio *bio, blk_status_t status)
 {
@@ -128,33 +122,6 @@ static __always_inline void point_at(struct tier_set *set, struct bio *bio, stru
 		this_cpu_inc(t->stats->reads);
 }
 
-/*
- * Submitting blocks if the device has no request left.  So each tier has a work that submits
- * the bios of the set's works: a tier that hangs does not hold up bios for others.
- */
-static void do_outbox(struct work_struct *work)
-{
-	struct tier_outbox *outbox = container_of(work, struct tier_outbox, work);
-	spinlock_t *lock = &outbox->tier->set->lock;
-	struct bio_list bios;
-	struct bio *bio;
-
-	spin_lock_irq(lock);
-	bios = outbox->bios;
-	bio_list_init(&outbox->bios);
-	spin_unlock_irq(lock);
-	while ((bio = bio_list_pop(&bios)))
-		dm_submit_bio_remap(bio, NULL);
-}
-
-void tier_post(struct tier *t, struct bio *bio)
-{
-	spin_lock_irq(&t->set->lock);
-	bio_list_add(&t->outbox->bios, bio);
-	spin_unlock_irq(&t->set->lock);
-	queue_work(t->set->wq, &t->outbox->work);
-}
-
 void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
 {
 	point_at(set, bio, t, place);
@@ -243,17 +210,3 @@ enum tier_route tier_map_guarded(struct tier_set *set, struct bio *bio, u64 word
 	io->srcu_idx = tier_srcu_enter(&set->by_id[tier_word_id(word)]->readers);
 	return tier_map_entered(set, bio, io, word);
 }
-
-static void init(struct tier *t)
-{
-	t->outbox->tier = t;
-	bio_list_init(&t->outbox->bios);
-	INIT_WORK(&t->outbox->work, do_outbox);
-}
-
-static void release(struct tier *t)
-{
-	cancel_work_sync(&t->outbox->work);
-}
-
-const struct tier_room tier_outbox_room = TIER_ROOM(outbox, init, release);
