@@ -132,33 +132,25 @@ static int make_room(struct tier_set *set, struct tier *t)
 /* Moves the chunk away that lies on the place of another one: to another tier, or within t. */
 static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 {
-	struct tier *to;
+	struct tier *to = refuge(set, t);
+	u64 elsewhere = TIER_NO_PLACE;
 	u32 occupant;
 	int r;
 
 	if (!tier_place_owner(set, t, place, &occupant))
 		return -EAGAIN;
-	to = refuge(set, t);
-	if (!to)
-		to = t;
-	if (to != t || tier_free_places(t)) {
-		u64 elsewhere = TIER_NO_PLACE;
-
-		if (to == t) {
-			/* A move within a tier needs the number of a free place. */
-			spin_lock_irq(&set->lock);
-			elsewhere = __tier_alloc_place(t);
-			if (elsewhere != TIER_NO_PLACE)
-				__tier_free_place(t, elsewhere);
-			spin_unlock_irq(&set->lock);
-			if (elsewhere == TIER_NO_PLACE)
-				return -ENOSPC;
-		}
-		r = tier_migrate(set, occupant, to, elsewhere, TIER_REASON_MAKE_ROOM,
-				 NULL, false);
-		return r == -ENOENT ? -EAGAIN : r;
+	if (!to) {
+		/* A move within a tier needs the number of a free place. */
+		spin_lock_irq(&set->lock);
+		elsewhere = __tier_alloc_place(t);
+		if (elsewhere != TIER_NO_PLACE)
+			__tier_free_place(t, elsewhere);
+		spin_unlock_irq(&set->lock);
+		if (elsewhere == TIER_NO_PLACE)
+			return -ENOSPC;
 	}
-	return -ENOSPC;
+	r = tier_migrate(set, occupant, to ? : t, elsewhere, TIER_REASON_MAKE_ROOM, NULL, false);
+	return r == -ENOENT ? -EAGAIN : r;
 }
 
 /*
@@ -196,11 +188,8 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	r = tier_migrate(set, chunk, to, place, q->reason, q, false);
 	if (r != -ENOSPC)
 		return r;
-	if (q->reason == TIER_REASON_HOME)
-		r = clear_home(set, to, place);
-	else
-		r = make_room(set, to);
-	return r ? r : -EAGAIN;
+	r = q->reason == TIER_REASON_HOME ? clear_home(set, to, place) : make_room(set, to);
+	return r ? : -EAGAIN;
 }
 
 /* ---- pins and evacuations ---- */
