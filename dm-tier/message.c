@@ -372,7 +372,7 @@ static int do_heat(struct call *c)
 
 		for (; chunk < end; chunk++) {
 			u64 word = tier_get_word(set, chunk);
-			u32 h = READ_ONCE(set->heat[chunk]), temperature;
+			u32 h = READ_ONCE(set->heat[chunk]);
 
 			if (word & TIER_ENTRY_MAPPED) {
 				mapped++;
@@ -380,8 +380,7 @@ static int do_heat(struct call *c)
 			}
 			reads += TIER_HEAT_READS(h);
 			writes += TIER_HEAT_WRITES(h);
-			if (h && tier_policy_heat(set, chunk, &temperature))
-				heat += temperature;
+			heat += h ? tier_policy_heat(set, chunk) : 0;
 			if (!(chunk & 0xfff))
 				cond_resched();
 		}
@@ -402,13 +401,12 @@ static int do_chunk(struct call *c)
 	struct tier_set *set = c->set;
 	char *result = c->result;
 	unsigned int maxlen = c->maxlen, sz = 0;
-	u32 chunk = c->first, heat, counters;
+	u32 chunk = c->first, heat = tier_policy_heat(set, chunk), counters;
 	const char *state, *missed, *reason;
 	unsigned int pin;
 	struct tier *t;
 	u64 word;
 
-	tier_policy_heat(set, chunk, &heat);
 	spin_lock_irq(&set->lock);
 	word = set->map[chunk];
 	missed = __tier_missed(set, chunk);

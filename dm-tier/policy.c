@@ -381,19 +381,16 @@ bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk)
 	return found;
 }
 
-bool tier_policy_heat(struct tier_set *set, u32 chunk, u32 *heat)
+u32 tier_policy_heat(struct tier_set *set, u32 chunk)
 {
 	struct tier_policies *ps = set->policies;
-	bool known = false;
+	u32 heat = 0;
 
-	*heat = 0;
 	mutex_lock(&set->policy_lock);
-	if (ps->policy && ps->type->heat) {
-		*heat = ps->type->heat(ps->policy, chunk);
-		known = true;
-	}
+	if (ps->policy && ps->type->heat)
+		heat = ps->type->heat(ps->policy, chunk);
 	mutex_unlock(&set->policy_lock);
-	return known;
+	return heat;
 }
 
 void tier_policy_set(struct tier_set *set, unsigned int key, u64 value)

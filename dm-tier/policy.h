@@ -42,12 +42,12 @@ bool tier_policy_is(struct tier_set *set, const struct tier_policy_type *type);
 void tier_policy_drain(struct tier_set *set);
 /* The same, and the work that is due without an access. */
 void tier_policy_tick(struct tier_set *set, const struct tier_view *views);
-/* The calls of struct tier_policy_type; false or nothing where the policy has none. */
+/* The calls of struct tier_policy_type; false, 0 or nothing where the policy has none. */
 bool tier_policy_next(struct tier_set *set, const struct tier_view *views, u32 tokens, u32 cap,
 		      struct tier_move *move);
 void tier_policy_done(struct tier_set *set, const struct tier_move *move, bool moved);
 bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk);
-bool tier_policy_heat(struct tier_set *set, u32 chunk, u32 *heat);
+u32 tier_policy_heat(struct tier_set *set, u32 chunk);
 void tier_policy_set(struct tier_set *set, unsigned int key, u64 value);
 
 #endif /* DM_TIER_POLICY_H */
