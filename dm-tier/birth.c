@@ -927,8 +927,14 @@ static void do_commit_timer(struct work_struct *work)
 	struct tier_set *set = container_of(work, struct tier_set, commit_timer.work);
 	struct tier_birth *b, *next;
 	unsigned int i;
+	bool wanted;
 
 	spin_lock_irq(&set->lock);
+	/* The resume arms the timer again; a suspend waits for the bios that wait. */
+	wanted = set->running || set->crowded || !bio_list_empty(&set->undecided);
+	/* The machine hibernates: its image of memory must not miss a commit. */
+	if (set->resumed && !wanted)
+		goto out;
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
@@ -941,10 +947,9 @@ static void do_commit_timer(struct work_struct *work)
 		}
 		__commit_births(t);
 	}
-	/* The resume arms the timer again; a suspend waits for the bios that wait. */
-	if ((set->running || set->crowded || !bio_list_empty(&set->undecided)) &&
-	    tier_births_unflushed(set))
+	if (wanted && tier_births_unflushed(set))
 		__tier_arm_commit_timer(set);
+out:
 	spin_unlock_irq(&set->lock);
 }
 
