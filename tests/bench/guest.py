@@ -433,8 +433,13 @@ def migrating(b):
         for rank in (1, 0):
             b.message("migrate", moved, chunks, rank)
             b.fio(f"{name}, moving {('up', 'down')[rank]}", **options)
-    with b.load(rw="randwrite", fsync=1, offset="768m", size="128m"):
+    load = {"rw": "randwrite", "fsync": 1, "offset": "768m", "size": "128m"}
+    with b.load(**load):
         b.fio("reads, commits", **reads)
+    # The same load without a commit: what the CPU and the disks are kept busy with.
+    b.fill(128, offset="768m")
+    with b.load(**load):
+        b.fio("reads, flushes", **reads)
 
 
 def drain(b):

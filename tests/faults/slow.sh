@@ -494,6 +494,35 @@ nr_discarded() { echo $(($(stat_of "$fast" 13) / chunk)); }
 no_more_written() { [ "$(nr_written)" -gt 1000 ] && is_steady nr_written; }
 test_case "first writes that are faster than the metadata" backlog
 
+# I/O of decided chunks, and reads of all, do not wait for a commit that is under way.
+commit_under_way()
+{
+	local size m=/dev/mapper/tt_m
+	disk meta 4
+	disk fast 16
+	size=$(sectors_of "$meta")
+	wrap m "0 $size linear $meta 0"
+	metadata=$m tiers=("$fast")
+	activate
+	write_chunks 0 40 1 block=1m
+	io sync "$dev"
+	swap m "0 $size delay $meta 0 0 $meta 0 60000"
+	write_chunks 50 1 1
+	background io sync "$dev"
+	wait_for 20 holds_io tt_m
+	worst "reads during a commit" "$n" read_one
+	worst "writes during a commit" "$n" write_one
+	worst "reads of the chunk that is committed" "$n" read_new
+	worst "reads of a chunk without a place" "$n" read_unmapped
+	kill -0 "$last_pid" || fail "the commit has ended meanwhile"
+	swap m "0 $size linear $meta 0"
+	wait "$last_pid"
+	check_chunks 50 1 1
+}
+read_new() { check_chunks 50 1 1; }
+read_unmapped() { check_chunks 60 1 0; }
+test_case "I/O while a commit is under way" commit_under_way
+
 # Only so many first writes wait for a tier whose flush does not end: the others go to another
 # tier.
 hanging_flush()

@@ -76,4 +76,41 @@ against_linear()
 }
 test_case "4 KiB random reads at least 0.95 of dm-linear" against_linear
 
+# ns_each DEVICE READ|WRITE: mean time of one of many 4 KiB I/Os, one after the other
+ns_each()
+{
+	fio --name=hit --filename="$1" --direct=1 --ioengine=psync --thread --rw="rand$2" --bs=4k \
+		--size=48m --norandommap --random_generator=lfsr --randseed=1 --number_ios=20000 \
+		--output-format=terse --terse-version=3 |
+		awk -F';' -v us="$([ "$2" = read ] && echo 16 || echo 57)" '{ print $us * 1000 }'
+}
+
+# The disk ends its I/O in the context of who submits it. So what a device takes longer than the
+# disk is what happens between submit_bio() and the disk, and on the way back.
+hit()
+{
+	local rw disk linear tier ratio noise
+	chunk=2048
+	disk meta 4
+	disk fast 64 irqmode=0
+	tiers=("$fast")
+	policy=heat
+	activate
+	io write "$dev" at=0 len=48m seed=1 block=1m
+	wrap linear "0 $((48 * 2048)) linear $fast 2048"
+	for rw in read write; do
+		disk=$(ns_each "$fast" "$rw")
+		linear=$(ns_each /dev/mapper/tt_linear "$rw")
+		tier=$(ns_each "$dev" "$rw")
+		ratio=$(bc <<<"scale=3; ($tier - $disk) / ($linear - $disk)")
+		noise=$(bc <<<"scale=3; ($(ns_each "$fast" "$rw") - $disk) / ($linear - $disk)")
+		note "$rw: disk $disk ns, linear adds $(bc <<<"$linear - $disk")," \
+			"tier $(bc <<<"$tier - $disk"): $ratio; noise $noise"
+		[ "$(bc <<<"$noise < 0.1 && $noise > -0.1")" = 1 ] ||
+			skip "the disk differs by $noise of what dm-linear adds: too busy a machine"
+		[ "$(bc <<<"$ratio <= 1.25")" = 1 ] || fail "a $rw hit takes $ratio of dm-linear's"
+	done
+}
+test_case "a hit adds at most 1.25 of what dm-linear adds" hit
+
 run_tests
