@@ -648,6 +648,29 @@ static int write_recs(struct tier_target *tt, struct tier_plan *plan, struct tie
 	return r;
 }
 
+static int refuse_commit(struct tier_target *tt, struct tier_plan *plan, int error)
+{
+	return refuse(plan, error, error == -ENOSPC ?
+		      "Metadata %pg: there is no room for a new generation; grow it" :
+		      "Metadata %pg: cannot commit", tt->metadata->bdev);
+}
+
+/* The labels are written; r: how the changes of the metadata went.  Commits what info says. */
+static int commit_plan(struct tier_target *tt, struct tier_plan *plan, struct tier_metadata *md,
+		       struct tier_meta_info *info, int r)
+{
+	if (!r) {
+		info->generation = info->next_generation;
+		tier_metadata_set_info(md, info);
+		r = tier_metadata_commit(md, false);
+	}
+	if (r)
+		return refuse_commit(tt, plan, r);
+	copy_labels(tt, plan, info);
+	plan->info = *info;
+	return 0;
+}
+
 /* A format was cut short: wipes the labels first, as the superblock explains them. */
 static int undo_format(struct tier_target *tt, struct tier_plan *plan)
 {
@@ -713,22 +736,13 @@ int tier_plan_format(struct tier_target *tt, struct tier_plan *plan)
 	if (IS_ERR(md))
 		return refuse(plan, PTR_ERR(md), "Metadata %pg: %s", tt->metadata->bdev, reason);
 	r = find_metadata_twin(tt, plan, info.uuid) ? : write_labels(tt, plan, &info);
-	if (!r) {
-		info.state = TIER_STATE_LIVE;
-		info.generation = info.next_generation;
-		tier_metadata_set_info(md, &info);
-		r = write_recs(tt, plan, md) ? : tier_metadata_commit(md, false);
-		if (r)
-			refuse(plan, r, "Metadata %pg: cannot commit", tt->metadata->bdev);
-	}
-	if (r) {
+	info.state = TIER_STATE_LIVE;
+	r = r ? : commit_plan(tt, plan, md, &info, write_recs(tt, plan, md));
+	if (r)
 		tier_metadata_close(md);
-		return r;
-	}
-	copy_labels(tt, plan, &info);
-	plan->info = info;
-	tt->set->metadata = md;
-	return 0;
+	else
+		tt->set->metadata = md;
+	return r;
 }
 
 /* The lowest id that is not in use, counted from the last given. */
@@ -834,13 +848,6 @@ static int announce_labels(struct tier_set *set, struct tier_target *tt,
 	return r;
 }
 
-static int refuse_commit(struct tier_target *tt, struct tier_plan *plan, int error)
-{
-	return refuse(plan, error, error == -ENOSPC ?
-		      "Metadata %pg: there is no room for a new generation; grow it" :
-		      "Metadata %pg: cannot commit", tt->metadata->bdev);
-}
-
 /*
  * Bumps the generation, and with it writes every change of the list: next_generation is
  * committed, for the set and each tier whose label is to be written; the labels are written; the
@@ -885,16 +892,7 @@ int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_pla
 	r = r ? : write_recs(tt, plan, md);
 	if (!r && info.nr_chunks != nr_chunks)
 		r = tier_metadata_resize(md, nr_chunks);
-	if (r)
-		return refuse_commit(tt, plan, r);
 	tier_metadata_get_info(md, &info);
-	info.generation = info.next_generation;
 	info.length = tt->ti->len;
-	tier_metadata_set_info(md, &info);
-	r = tier_metadata_commit(md, false);
-	if (r)
-		return refuse_commit(tt, plan, r);
-	copy_labels(tt, plan, &info);
-	plan->info = info;
-	return 0;
+	return commit_plan(tt, plan, md, &info, r);
 }
