@@ -24,8 +24,18 @@ struct tier_policies {
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
 };
 
+static struct list_head types;
+
+/* Moves nothing by itself. */
+static struct tier_policy_type static_type = {
+	.name = "static",
+	.owner = THIS_MODULE,
+	.list = LIST_HEAD_INIT(types),
+};
+
+/* From the start, static is in the list. */
+static struct list_head types = LIST_HEAD_INIT(static_type.list);
 static DEFINE_MUTEX(types_lock);
-static LIST_HEAD(types);
 
 static struct tier_policy_type *find_type(const char *name)
 {
@@ -102,23 +112,6 @@ void tier_policy_unregister(struct tier_policy_type *type)
 	mutex_unlock(&types_lock);
 }
 EXPORT_SYMBOL_GPL(tier_policy_unregister);
-
-/* ---- static: moves nothing by itself ---- */
-
-static struct tier_policy_type static_type = {
-	.name = "static",
-	.owner = THIS_MODULE,
-};
-
-int tier_policy_init(void)
-{
-	return tier_policy_register(&static_type);
-}
-
-void tier_policy_exit(void)
-{
-	tier_policy_unregister(&static_type);
-}
 
 /* ---- what the policy sees ---- */
 

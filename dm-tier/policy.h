@@ -15,9 +15,6 @@ struct tier_ring {
 	struct tier_access slot[TIER_RING_SIZE];
 };
 
-/* From module init and exit. */
-int tier_policy_init(void);
-void tier_policy_exit(void);
 /* Takes a reference; loads the module if need be; -EINVAL if there is none; or -ENOMEM. */
 struct tier_policy_type *tier_policy_get(const char *name);
 void tier_policy_put(struct tier_policy_type *type);

@@ -254,20 +254,13 @@ static struct target_type tier_target_type = {
 
 static int __init dm_tier_init(void)
 {
-	int r;
+	int r = tier_set_init();
 
-	r = tier_policy_init();
 	if (r)
 		return r;
-	r = tier_set_init();
-	if (r)
-		goto bad_set;
 	r = dm_register_target(&tier_target_type);
-	if (!r)
-		return 0;
-	tier_set_exit();
-bad_set:
-	tier_policy_exit();
+	if (r)
+		tier_set_exit();
 	return r;
 }
 
@@ -275,7 +268,6 @@ static void __exit dm_tier_exit(void)
 {
 	dm_unregister_target(&tier_target_type);
 	tier_set_exit();
-	tier_policy_exit();
 }
 
 module_init(dm_tier_init);
