@@ -10,16 +10,9 @@
 #include "kick.h"
 #include "migrate.h"
 
-static int would_block(struct bio *bio)
-{
-	bio_wouldblock_error(bio);
-	return DM_MAPIO_SUBMITTED;
-}
-
 int tier_act(struct tier_set *set, struct bio *bio, struct tier_io *io, enum tier_route route)
 {
-	for (;; route = tier_map_bio(set, bio, io)) {
-act:
+	for (;;) {
 		switch (route) {
 		case TIER_REMAPPED:
 			return DM_MAPIO_REMAPPED;
@@ -28,24 +21,16 @@ act:
 		case TIER_ENDED:
 			return DM_MAPIO_SUBMITTED;
 		case TIER_AGAIN:
-			continue;
+			route = tier_map_bio(set, bio, io);
+			break;
 		case TIER_FIRST:
 			route = tier_first_write(set, bio, io);
-			goto act;
+			break;
 		case TIER_PARTIAL:
 			route = tier_map_partial(set, bio, io);
-			goto act;
-		case TIER_GUARD:
 			break;
-		}
-		switch (tier_guard_write(set, bio)) {
-		case TIER_GUARDED:
-			return DM_MAPIO_REMAPPED;
-		case TIER_GUARD_HELD:
-			return DM_MAPIO_SUBMITTED;
-		case TIER_GUARD_AGAIN:
-			return would_block(bio);
-		case TIER_GUARD_OVER:
+		case TIER_GUARD:
+			route = tier_guard_write(set, bio);
 			break;
 		}
 	}

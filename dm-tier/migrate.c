@@ -275,7 +275,7 @@ static bool guarded_write_end(struct tier_set *set, struct tier_guard *guard, st
 	return false;
 }
 
-enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
+enum tier_route tier_guard_write(struct tier_set *set, struct bio *bio)
 {
 	struct tier_io *io = tier_bio_io(bio);
 	u32 chunk = tier_bio_chunk(set, bio);
@@ -289,7 +289,7 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
 	m = find(set, chunk);
 	if (!m || !(word & (TIER_WORD_MOVING | TIER_WORD_HELD))) {
 		spin_unlock_irqrestore(&set->lock, flags);
-		return TIER_GUARD_OVER;
+		return TIER_AGAIN;
 	}
 	if ((word & TIER_WORD_HELD) || (m->pressing && m->quota <= 0)) {
 		bool again = tier_wants_again(set, bio);
@@ -298,7 +298,9 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
 			tier_put_aside(&m->held, bio);
 		__hurry(m);
 		spin_unlock_irqrestore(&set->lock, flags);
-		return again ? TIER_GUARD_AGAIN : TIER_GUARD_HELD;
+		if (again)
+			bio_wouldblock_error(bio);
+		return TIER_ENDED;
 	}
 	io->first_piece = offset / TIER_PIECE_SECTORS;
 	io->last_piece = (offset + bio_sectors(bio) - 1) / TIER_PIECE_SECTORS;
@@ -307,8 +309,7 @@ enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio)
 	if (m->pressing)
 		m->quota -= min_t(u32, pieces_of(io) * PRESSING_SHARE, MOST_CHARGED);
 	spin_unlock_irqrestore(&set->lock, flags);
-	tier_map_guarded(set, bio, word, &m->guard);
-	return TIER_GUARDED;
+	return tier_map_guarded(set, bio, word, &m->guard);
 }
 
 bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio)
@@ -512,14 +513,40 @@ unsigned int __tier_in_flight(struct tier_set *set)
 	return nr ? : !!set->nr_migrations;
 }
 
+/* Looks where the chunk lies, and takes *place, or any, for it; see tier_migrate(). */
+static int __take_place(struct tier_migration *m, u64 word, struct tier *to, u64 *place)
+{
+	struct tier_set *set = to->set;
+
+	if (!(word & TIER_ENTRY_MAPPED))
+		return -ENOENT;
+	m->from = set->by_id[tier_word_id(word)];
+	m->from_place = tier_word_place(word);
+	/* A chunk that is leaving this tier can be moved back once it has left. */
+	if (m->from == to && (*place == TIER_NO_PLACE || *place == m->from_place) &&
+	    !(word & TIER_WORD_MOVING))
+		return -ENOENT;
+	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
+	    tier_pair_hangs(set, m->from, to))
+		return -EAGAIN;
+	if (!tier_present(m->from) || !tier_open(to))
+		return -ENXIO;
+	if (__crowds_births(set))
+		return -EAGAIN;
+	if (*place == TIER_NO_PLACE)
+		*place = __tier_alloc_place(to);
+	else if (!tier_alloc_exactly(to, *place))
+		*place = TIER_NO_PLACE;
+	return *place == TIER_NO_PLACE ? -ENOSPC : 0;
+}
+
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 bool proposed)
 {
 	unsigned int nr_pieces = set->chunk_sectors / TIER_PIECE_SECTORS;
 	struct tier_migration *m;
-	u64 word;
-	int r = 0;
+	int r;
 
 	/* GFP_NOWAIT: reclaim may wait for writes that only the mover releases. */
 	m = kzalloc(struct_size(m, dirty, BITS_TO_LONGS(nr_pieces)), GFP_NOWAIT | __GFP_NOWARN);
@@ -527,40 +554,9 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		return -ENOMEM;
 
 	spin_lock_irq(&set->lock);
-	word = set->map[chunk];
-	if (!(word & TIER_ENTRY_MAPPED)) {
-		r = -ENOENT;
+	r = __take_place(m, set->map[chunk], to, &place);
+	if (r)
 		goto out;
-	}
-	m->from = set->by_id[tier_word_id(word)];
-	m->from_place = tier_word_place(word);
-	/* A chunk that is leaving this tier can be moved back once it has left. */
-	if (m->from == to && (place == TIER_NO_PLACE || place == m->from_place) &&
-	    !(word & TIER_WORD_MOVING)) {
-		r = -ENOENT;
-		goto out;
-	}
-	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
-	    tier_pair_hangs(set, m->from, to)) {
-		r = -EAGAIN;
-		goto out;
-	}
-	if (!tier_present(m->from) || !tier_open(to)) {
-		r = -ENXIO;
-		goto out;
-	}
-	if (__crowds_births(set)) {
-		r = -EAGAIN;
-		goto out;
-	}
-	if (place == TIER_NO_PLACE)
-		place = __tier_alloc_place(to);
-	else if (!tier_alloc_exactly(to, place))
-		place = TIER_NO_PLACE;
-	if (place == TIER_NO_PLACE) {
-		r = -ENOSPC;
-		goto out;
-	}
 
 	m->guard.write_ended = guarded_write_end;
 	m->set = set;

@@ -3,7 +3,7 @@
 #ifndef DM_TIER_MIGRATE_H
 #define DM_TIER_MIGRATE_H
 
-#include "core.h"
+#include "map.h"
 
 struct tier_request;
 
@@ -15,15 +15,11 @@ struct tier_request;
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request, bool proposed);
 
-enum tier_guarded {
-	TIER_GUARDED,		/* the write points at its place, as after TIER_REMAPPED */
-	TIER_GUARD_HELD,	/* it was taken, and is sent on when the move is over */
-	TIER_GUARD_AGAIN,	/* it would have to wait, and wants BLK_STS_AGAIN instead */
-	TIER_GUARD_OVER,	/* the chunk does not move any more: to be looked up again */
-};
-
-/* What becomes of a write to a chunk that moves.  Any context. */
-enum tier_guarded tier_guard_write(struct tier_set *set, struct bio *bio);
+/*
+ * A write to a chunk that moves.  TIER_REMAPPED; TIER_ENDED: it was completed, or is sent on when
+ * the move is over; TIER_AGAIN: the chunk does not move any more.  Any context.
+ */
+enum tier_route tier_guard_write(struct tier_set *set, struct bio *bio);
 /* Ends a migration early and keeps the bio until it has ended; false: there is none. */
 bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio);
 void tier_cancel_migrations(struct tier_set *set);
