@@ -105,6 +105,47 @@ write_and_flush()
 }
 test_case "a flush after a first write commits too" flush_commits
 
+# blocks_changed FILE: blocks of the metadata device that differ from the file
+blocks_changed()
+{
+	{ cmp -l "$1" <(dd if="$meta" iflag=direct bs=1M status=none) || true; } |
+		awk '{ b[int(($1 - 1) / 4096)] } END { print length(b) }'
+}
+
+# An fsync after a write to a new chunk writes each sector and each block of the metadata once,
+# and flushes the tier once and the metadata twice: before the superblock and after it.
+new_chunk()
+{
+	local n blocks
+	make_cached
+	for n in 40 41 42; do
+		dd if="$meta" of="$tmp/before" iflag=direct bs=1M status=none
+		count_ops
+		io write "$dev" at=$(($(at_chunk "$n") + 16384)) len=4k seed=1
+		io sync "$dev"
+		count_ops
+		blocks=$(blocks_changed "$tmp/before")
+		note "tier: ${ops[$fast]}; metadata: ${ops[$meta]}, $blocks blocks differ"
+		# The data, and the zeroes before and after it, are a chunk.
+		same "128 sectors 1 flushes" "${ops[$fast]}" "I/O of the tier"
+		same "$((blocks * 8)) sectors 2 flushes" "${ops[$meta]}" "I/O of the metadata"
+		same "0 sectors 0 flushes" "${ops[$slow]}" "I/O of another tier"
+	done
+}
+# count_ops: ops[DISK] is what was written to each disk since the last call
+declare -A ops seen
+count_ops()
+{
+	local disk f s
+	for disk in "$meta" "$fast" "$slow"; do
+		read -ra f <"$(block_of "$disk")/stat"
+		read -ra s <<<"${seen[$disk]:-0 0}"
+		ops[$disk]="$((f[6] - s[0])) sectors $((f[15] - s[1])) flushes"
+		seen[$disk]="${f[6]} ${f[15]}"
+	done
+}
+test_case "what an fsync of a new chunk writes and flushes" new_chunk
+
 flush_reads()
 {
 	make_cached
@@ -156,6 +197,11 @@ no_cache()
 	awk -v d="$d" '$1 == d && $2 == "D" && $3 ~ /^F/ { found = 1 }
 		END { exit !found }' "$tmp/t" || fail "no flush on the slow tier"
 	io sync "$dev"
+	# A flush commits a new chunk on the tier without one, too.
+	counts=$(write_counts "$meta")
+	write_chunks 20 1 2
+	io sync "$dev"
+	[ "$counts" != "$(write_counts "$meta")" ] || fail "the new chunk is not committed"
 }
 test_case "one tier with a volatile cache, one without" no_cache
 
