@@ -162,7 +162,7 @@ static noinline struct tier *__run_cycle(struct tier_cycle *c, struct bio_list *
 		if (!tier_present(t))
 			continue;
 		c->wait[i].tier = t;
-		if (__tier_complete_births(t, &c->wait[i].births)) {
+		if (t->nr_births && __tier_complete_births(t, &c->wait[i].births)) {
 			c->pending++;
 			continue;
 		}

@@ -17,7 +17,6 @@ struct tier_flusher {
 	struct bio bio;
 	bool flushing;			/* a flush is in flight */
 	bool covers_new;		/* covers writes that no failed flush has covered */
-	bool lost;			/* a flush of such writes failed, not reported yet */
 	bool failed;			/* the flush that ended last failed */
 	bool again;			/* flush_work ran while a flush was in flight */
 	unsigned int nr_failed;		/* since activation */
@@ -31,7 +30,7 @@ struct tier_flusher {
 };
 
 struct tier_flushes {
-	bool lost;			/* the same, of tiers that are gone; set->lock */
+	bool lost;			/* new writes failed to be flushed, untold; set->lock */
 };
 
 bool __tier_flush_start(struct tier *t)
@@ -98,7 +97,7 @@ static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
 	f->failed = true;
 	f->nr_failed++;
 	/* The device may have dropped data that was written after the flush was sent. */
-	f->lost |= f->covers_new || READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
+	t->set->flushes->lost |= f->covers_new || READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
 	list_splice_init(&f->births_flushing, &f->births);
 	/* The timer may have expired while these births were being flushed. */
 	if (!list_empty(&f->births) && t->set->running)
@@ -177,7 +176,7 @@ void tier_flush_submit(struct tier *t)
 	bio_init(&f->bio, t->bdev, NULL, 0,
 		 REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
 	f->bio.bi_end_io = flush_endio;
-	submit_bio(&f->bio);
+	submit_bio_noacct(&f->bio);
 }
 
 /* Sends a flush if one is wanted and none is under way. */
@@ -382,14 +381,9 @@ void __tier_flush_lose(struct tier_set *set)
 bool __tier_flush_lost(struct tier_set *set)
 {
 	bool lost = set->flushes->lost;
-	unsigned int i;
 
 	lockdep_assert_held(&set->lock);
 	set->flushes->lost = false;
-	for (i = 0; i < set->nr_tiers; i++) {
-		lost |= set->tiers[i]->flusher->lost;
-		set->tiers[i]->flusher->lost = false;
-	}
 	return lost;
 }
 
@@ -409,11 +403,6 @@ static void init_tier(struct tier *t)
 	INIT_WORK(&t->flush_work, do_flush);
 }
 
-static void release_tier(struct tier *t)
-{
-	t->set->flushes->lost |= t->flusher->lost;
-}
-
-const struct tier_room tier_flusher_room = TIER_ROOM(flusher, init_tier, release_tier);
+const struct tier_room tier_flusher_room = TIER_ROOM(flusher, init_tier, NULL);
 
 const struct tier_set_room tier_flush_room = TIER_SET_ROOM(flushes, NULL, NULL);
