@@ -51,7 +51,7 @@
 #define BATCH_SECTORS	(SZ_16M >> SECTOR_SHIFT)
 #define MOST_IN_BATCH	256	/* chunks */
 #define BATCHES		4	/* under way at most: copied, flushed, committed, to be freed */
-#define BATCH_NS	(NSEC_PER_SEC / 4)	/* a batch waits no longer for more moves */
+#define BATCH_NS	(NSEC_PER_SEC / 10)	/* a batch waits no longer for more moves */
 
 enum tier_stage {
 	STAGE_AHEAD,	/* waits for readers or for its turn */
@@ -66,7 +66,7 @@ struct tier_moves {
 	DECLARE_HASHTABLE(hash, 8);	/* moves that guard their chunk, by chunk */
 	struct list_head ready;		/* of STAGE_AHEAD, those that wait for their turn */
 	unsigned int nr_stuck;		/* moves with ->stuck */
-	unsigned int nr_ahead, nr_copying;	/* of these stages, without ->stuck */
+	unsigned int nr_ahead;		/* moves of this stage, without ->stuck */
 	DECLARE_BITMAP(hung, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* see pair_of() */
 	atomic_t nr_sent;		/* copies that the devices have; no lock */
 };
@@ -75,6 +75,7 @@ struct tier_moves {
 struct tier_arrivals {
 	struct tier *tier;
 	unsigned int coming;		/* moves that are not copied yet */
+	unsigned int nr_copying;	/* of these, being copied, without ->stuck */
 	struct list_head copied;	/* STAGE_COPIED: the batch that gathers */
 	unsigned int nr_copied;
 	bool close;			/* the batch does not wait for more */
@@ -179,13 +180,27 @@ static void __begin_copy(struct tier_migration *m)
 	m->stage = STAGE_COPY;
 	m->failed_flushes = tier_failed_flushes(m->to);
 	moves->nr_ahead -= !m->stuck;
-	moves->nr_copying += !m->stuck;
+	m->to->arrivals->nr_copying += !m->stuck;
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	next_step(m, step_copy);
 	if (moves->nr_ahead <= batch_size(m->set) / 2)
 		tier_kick_mover(m->set);
 }
 
+static unsigned int __copying(struct tier_set *set)
+{
+	unsigned int rank, nr = 0;
+
+	lockdep_assert_held(&set->lock);
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		nr += set->tiers[rank]->arrivals->nr_copying;
+	return nr;
+}
+
+/*
+ * So many at a time to each tier: those that go down would wait for those that come up, and
+ * these for the places that the former leave.
+ */
 static void __begin_copies(struct tier_set *set)
 {
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
@@ -194,9 +209,7 @@ static void __begin_copies(struct tier_set *set)
 
 	lockdep_assert_held(&set->lock);
 	list_for_each_entry_safe(m, next, &moves->ready, queue) {
-		if (moves->nr_copying >= depth)
-			break;
-		if (!m->stuck)
+		if (!m->stuck && m->to->arrivals->nr_copying < depth)
 			__begin_copy(m);
 	}
 }
@@ -231,7 +244,7 @@ static void __end_copy(struct tier_migration *m, enum tier_stage stage)
 	m->stage = stage;
 	if (m->copy)
 		__tier_copy_put(m->set, m->copy);
-	m->set->moves->nr_copying -= !m->stuck;
+	a->nr_copying -= !m->stuck;
 	a->coming--;
 	if (stage == STAGE_COPIED) {
 		if (!a->nr_copied++)
@@ -378,6 +391,7 @@ static void __find_stuck(struct tier_set *set, u64 now)
 {
 	struct tier_moves *moves = set->moves;
 	struct tier_migration *m;
+	unsigned int rank;
 
 	bitmap_zero(moves->hung, TIER_MAX_TIERS * TIER_MAX_TIERS);
 	list_for_each_entry(m, &moves->list, list) {
@@ -387,13 +401,14 @@ static void __find_stuck(struct tier_set *set, u64 now)
 	}
 	moves->nr_stuck = 0;
 	moves->nr_ahead = 0;
-	moves->nr_copying = 0;
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		set->tiers[rank]->arrivals->nr_copying = 0;
 	list_for_each_entry(m, &moves->list, list) {
 		m->stuck |= m->stage == STAGE_AHEAD &&
 			    test_bit(pair_of(m->from, m->to), moves->hung);
 		moves->nr_stuck += m->stuck;
 		moves->nr_ahead += !m->stuck && m->stage == STAGE_AHEAD;
-		moves->nr_copying += !m->stuck && m->stage == STAGE_COPY;
+		m->to->arrivals->nr_copying += !m->stuck && m->stage == STAGE_COPY;
 	}
 }
 
@@ -441,7 +456,7 @@ void tier_watch_migrations(struct tier_set *set)
 			__close_batch(a);
 	}
 	__begin_copies(set);
-	quiet = !set->moves->nr_ahead && !set->moves->nr_copying;
+	quiet = !set->moves->nr_ahead && !__copying(set);
 	spin_unlock_irq(&set->lock);
 	if (quiet)
 		tier_copy_shrink(set);
@@ -467,10 +482,10 @@ bool tier_departures(struct tier_set *set, const struct tier *t)
 
 /*
  * Whether one move more would take the place of a chunk that is not mapped yet: the first
- * write of that would have to wait for moves to end.  Moves may use the reserve only.  If a
- * tier is not open, as it fails or is evacuated, there may be too few places for all chunks
- * anyway, and moves go on.  Neither a move that hangs nor a place that a discard is about to
- * free stops other moves.
+ * write of that would have to wait for moves to end.  Moves may use the reserve only, unless
+ * there is more room than first writes take while a move lasts.  If a tier is not open, as it
+ * fails or is evacuated, there may be too few places for all chunks anyway, and moves go on.
+ * Neither a move that hangs nor a place that a discard is about to free stops other moves.
  */
 static bool __crowds_births(struct tier_set *set)
 {
@@ -487,7 +502,8 @@ static bool __crowds_births(struct tier_set *set)
 			return false;
 		free += tier_free_places(t);
 	}
-	return !bio_list_empty(&set->starved) || free + held <= set->nr_chunks;
+	return !bio_list_empty(&set->starved) ||
+	       (free + held <= set->nr_chunks && free <= BATCHES * batch_size(set));
 }
 
 bool tier_may_migrate(struct tier_set *set, u64 *ahead)
@@ -497,7 +513,7 @@ bool tier_may_migrate(struct tier_set *set, u64 *ahead)
 	bool may;
 
 	spin_lock_irq(&set->lock);
-	may = moves->nr_ahead + moves->nr_copying < depth + batch &&
+	may = moves->nr_ahead + __copying(set) < depth + batch &&
 	      set->nr_migrations - moves->nr_stuck < depth + BATCHES * batch &&
 	      !__crowds_births(set);
 	*ahead = (u64)moves->nr_ahead << set->chunk_shift;
@@ -507,7 +523,7 @@ bool tier_may_migrate(struct tier_set *set, u64 *ahead)
 
 unsigned int __tier_in_flight(struct tier_set *set)
 {
-	unsigned int nr = set->moves->nr_copying + set->moves->nr_stuck;
+	unsigned int nr = __copying(set) + set->moves->nr_stuck;
 
 	lockdep_assert_held(&set->lock);
 	return nr ? : !!set->nr_migrations;
