@@ -541,9 +541,13 @@ static void note_names(struct tier_target *tt, struct tier_meta_info *info)
 	strscpy(info->policy, tt->policy->name, sizeof(info->policy));
 }
 
-/* Who writes to the slot that the label was not read from keeps that one whole. */
-static int write_label(struct tier_target *tt, const struct tier_plan *plan,
-		       const struct tier_meta_info *info, unsigned int rank, unsigned int slot)
+/*
+ * Who writes to the slot that the label was not read from keeps that one whole.  Not inlined,
+ * as the crash tests watch it.
+ */
+static noinline int write_label(struct tier_target *tt, const struct tier_plan *plan,
+				const struct tier_meta_info *info, unsigned int rank,
+				unsigned int slot)
 {
 	void *block = kmalloc(TIER_LABEL_SLOT_SIZE, GFP_NOIO);
 	const struct tier_meta_tier *rec = &plan->tiers[rank];
