@@ -14,7 +14,7 @@ in_memory()
 {
 	local own=/run/in-memory$1
 	mkdir -p "$own"/{upper,work}
-	(cd "$2" && sed -n "s|^$1/||p" "$run/often" | xargs -d '\n' cp -a --parents -t "$own/upper")
+	(cd "$2" && sed -n "s|^$1/||p" "$run/often" | xargs -rd '\n' cp -a --parents -t "$own/upper")
 	mount -t overlay -o "lowerdir=$2,upperdir=$own/upper,workdir=$own/work" overlay "$1"
 }
 in_memory /usr /run/cached
