@@ -102,6 +102,9 @@ bench:				## dm-tier beside dm-linear, dm-cache and others (ROUNDS=3 TARGETS= JO
 	@ROUNDS='$(ROUNDS)' TARGETS='$(TARGETS)' JOBS='$(JOBS)' OUT='$(OUT)' SHORT='$(SHORT)' \
 		tests/bench/run $(or $(KERNEL),6.1)
 
+scale:				## how what is done to a whole set grows with its size (SIZES='64g 1t 16t 64t' OUT=build/scale)
+	@SIZES='$(SIZES)' OUT='$(OUT)' tests/scale/run $(or $(KERNEL),6.1)
+
 demo:				## a guest with a fast and a slow disk shows what this is about
 	@ci/setup/machine
 	@ci/build-modules $(or $(KERNEL),6.1)
@@ -148,5 +151,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak bench demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help
