@@ -40,7 +40,6 @@ struct tier_birth {
 	struct tier_set *set;
 	struct tier *tier;
 	u64 place;
-	u64 before;			/* the word that an undone discard brings back, or 0 */
 	u32 chunk;
 
 	/* set->lock */
@@ -209,22 +208,6 @@ static struct tier_birth *find_birth(struct tier_set *set, u32 chunk)
 	return NULL;
 }
 
-static void map_again(struct tier_set *set, u32 chunk, u64 word)
-{
-	__tier_publish(set, chunk, word);
-	set->mapped++;
-}
-
-void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word)
-{
-	struct tier_birth *b = find_birth(set, chunk);
-
-	if (b)
-		b->before = word;
-	else if (!(set->map[chunk] & TIER_ENTRY_MAPPED))
-		map_again(set, chunk, word);
-}
-
 static void __sent(struct tier_landing *l)
 {
 	if (!l->in_flight++)
@@ -368,11 +351,6 @@ static noinline void __birth_undone(struct tier_birth *b, struct aftermath *a)
 	__tier_free_place(b->tier, b->place);
 	set->mapped--;
 	WRITE_ONCE(set->map[b->chunk], set->map[b->chunk] & TIER_WORD_PIN_MASK);
-	if (b->before) {
-		/* Zeroes may have been acknowledged while the chunk was unmapped. */
-		map_again(set, b->chunk, b->before);
-		__tier_flush_lose(set);
-	}
 	bio_list_for_each(bio, &b->retry)
 		restore(bio);
 	bio_list_merge(&b->held, &b->retry);
@@ -816,16 +794,18 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 	unsigned long flags;
 	struct tier_birth *b;
 	struct tier *t;
-	u64 place;
+	u64 place, word;
 
 	spin_lock_irqsave(&set->lock, flags);
-	if ((set->map[chunk] & TIER_ENTRY_MAPPED) || tier_set_frozen(set)) {
+	word = set->map[chunk];
+	if ((word & TIER_ENTRY_MAPPED) || tier_set_frozen(set) || tier_word_discarded(word)) {
 		/*
-		 * The chunk was mapped meanwhile, or a commit has failed.  After a failed commit
-		 * a free place may hold data of a chunk that is not decided.
+		 * The chunk was mapped meanwhile, or a commit has failed, or its discard is under
+		 * way.  After a failed commit a free place may hold data of a chunk that is not
+		 * decided.
 		 */
 		spin_unlock_irqrestore(&set->lock, flags);
-		return TIER_AGAIN;
+		return tier_word_discarded(word) ? TIER_GUARD : TIER_AGAIN;
 	}
 	b = alloc_birth(set, chunk);
 	t = b ? landing_tier(set, chunk, &place) : NULL;
@@ -844,7 +824,7 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 		set->crowded = true;
 		__make_room(t);
 		__commit_births(t);
-	} else if (set->nr_migrations || set->freeing) {
+	} else if (set->nr_migrations || set->discarding) {
 		/* A move or discard may free a place. */
 		waits = &set->starved;
 	}
@@ -880,7 +860,7 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 	else if (!tier_open(t))
 		r = -ENXIO;
 	else if (!set->running || tier_set_frozen(set) || t->landing->in_flight >= depth ||
-		 !may_begin(t))
+		 !may_begin(t) || tier_word_discarded(set->map[chunk]))
 		r = -EAGAIN;
 	else if (!tier_alloc_exactly(t, place))
 		r = -ENOSPC;

@@ -44,11 +44,6 @@ bool tier_release_crowded(struct tier_set *set);
  * -ENOENT: it is mapped; -EAGAIN, -ENOMEM: not now; -ENOSPC: the place is taken.
  */
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place);
-/*
- * A chunk has not been unmapped: it is as word says, unless a first write since then
- * has found it unmapped and takes it to another place.
- */
-void __tier_undo_unmap(struct tier_set *set, u32 chunk, u64 word);
 /* Gives up the births of a tier; suspended. */
 void tier_drop_births(struct tier *t);
 

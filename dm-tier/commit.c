@@ -11,10 +11,12 @@
 #include "metadata/metadata.h"
 
 #define OPS_PER_COMMIT	4096
+#define RANGES_NS	(20 * NSEC_PER_MSEC)	/* so much later may a FLUSH end */
 
 struct tier_commits {
 	/* set->lock */
 	struct list_head ops;
+	struct list_head ranges;	/* struct tier_range */
 	u64 queued, decided;		/* counts of ops */
 	struct list_head waiting;	/* struct tier_commit_wait, in order of upto */
 	struct list_head kept;		/* ops that the metadata has no room for */
@@ -28,6 +30,13 @@ void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&op->list, &set->commits->ops);
 	set->commits->queued++;
+	queue_work(set->wq, &set->commit_work);
+}
+
+void __tier_queue_range(struct tier_set *set, struct tier_range *range)
+{
+	lockdep_assert_held(&set->lock);
+	list_add_tail(&range->list, &set->commits->ranges);
 	queue_work(set->wq, &set->commit_work);
 }
 
@@ -100,13 +109,22 @@ bool tier_forget_lost_ops(struct tier_set *set)
 	return lost;
 }
 
-static void decide(struct tier_set *set, struct list_head *ops, bool committed)
+static void decide(struct tier_set *set, struct list_head *ops, struct list_head *ranges,
+		   bool committed)
 {
+	struct tier_range *range, *next_range;
 	struct tier_op *op, *next;
 
 	list_for_each_entry_safe(op, next, ops, list) {
 		list_del(&op->list);
 		op->done(set, op, committed);
+	}
+	list_for_each_entry_safe(range, next_range, ranges, list) {
+		/* Those for which the commit had no time at all are for the next one. */
+		if (committed && range->upto == range->first)
+			break;
+		list_del(&range->list);
+		range->done(set, range, committed);
 	}
 }
 
@@ -121,6 +139,31 @@ static int write_ops(struct tier_set *set, struct list_head *ops)
 		r = tier_metadata_set_entry(set->metadata, op->chunk, op->entry | pin);
 		if (r)
 			return r;
+	}
+	return 0;
+}
+
+/* Unmaps chunks of the ranges, most at most, and no longer than RANGES_NS. */
+static int write_ranges(struct tier_set *set, struct list_head *ranges, u64 most)
+{
+	u64 end_ns = ktime_get_ns() + RANGES_NS;
+	struct tier_range *range;
+	int r;
+
+	list_for_each_entry(range, ranges, list) {
+		for (range->upto = range->first; range->upto < range->end; range->upto++) {
+			u64 word = tier_get_word(set, range->upto);
+
+			if (!tier_word_discarding(word))
+				continue;
+			if (!most)
+				break;
+			r = tier_metadata_set_entry(set->metadata, range->upto,
+						    word & TIER_WORD_PIN_MASK);
+			if (r)
+				return r;
+			most = ktime_get_ns() < end_ns ? most - 1 : 0;
+		}
 	}
 	return 0;
 }
@@ -193,18 +236,19 @@ int tier_commit_now(struct tier_set *set)
 	return r;
 }
 
-/* Decides a batch of ops; false if they did not make it to the disk. */
-static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
+/* Decides nr ops, and ranges up to `room` changes in all; false if they are not on the disk. */
+static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr,
+			 struct list_head *ranges, u64 room)
 {
 	bool committed = false;
 	int r;
 
 	if (!tier_set_frozen(set)) {
-		if (!tier_metadata_has_room(set->metadata, nr)) {
+		if (!tier_metadata_has_room(set->metadata, nr ? : 1)) {
 			tier_set_mode(set, TIER_MODE_RO, "out of metadata space");
 		} else {
 			/* The transaction can be on the disk only if a commit was tried. */
-			r = write_ops(set, ops);
+			r = write_ops(set, ops) ? : write_ranges(set, ranges, room - nr);
 			if (r)
 				tier_settle_commit(set);
 			else
@@ -212,7 +256,7 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr)
 					    tier_settle_commit(set);
 		}
 	}
-	decide(set, ops, committed);
+	decide(set, ops, ranges, committed);
 	return committed;
 }
 
@@ -254,14 +298,18 @@ static void do_commit(struct work_struct *work)
 	struct tier_commits *c = set->commits;
 	struct tier_commit_wait *wait, *next;
 	LIST_HEAD(waiting);
+	LIST_HEAD(ranges);
 	bool more, ok;
 	LIST_HEAD(ops);
-	u64 room, upto, nr = 0;
+	u64 room, ops_room, upto, nr = 0;
 
 	mutex_lock(&set->commit);
 	room = room_for_ops(set);
 	spin_lock_irq(&set->lock);
-	while (!list_empty(&c->ops) && nr < room) {
+	list_splice_init(&c->ranges, &ranges);
+	/* Ranges get their share. */
+	ops_room = list_empty(&ranges) ? room : max(room - room / 4, 1ULL);
+	while (!list_empty(&c->ops) && nr < ops_room) {
 		list_move_tail(c->ops.next, &ops);
 		nr++;
 	}
@@ -271,10 +319,12 @@ static void do_commit(struct work_struct *work)
 	take_waiting(c, upto, &waiting);
 	spin_unlock_irq(&set->lock);
 
-	if (!list_empty(&ops) && commit_batch(set, &ops, nr))
+	if ((nr || !list_empty(&ranges)) && commit_batch(set, &ops, nr, &ranges, room))
 		tier_watch_space(set);
 
 	spin_lock_irq(&set->lock);
+	more |= !list_empty(&ranges);
+	list_splice(&ranges, &c->ranges);
 	c->decided = upto;
 	ok = !__tier_ops_lost(set);
 	__tier_defer_bios(set, &set->undecided);
@@ -294,6 +344,7 @@ static void do_commit(struct work_struct *work)
 static int init(struct tier_set *set)
 {
 	INIT_LIST_HEAD(&set->commits->ops);
+	INIT_LIST_HEAD(&set->commits->ranges);
 	INIT_LIST_HEAD(&set->commits->waiting);
 	INIT_LIST_HEAD(&set->commits->kept);
 	INIT_WORK(&set->commit_work, do_commit);

@@ -14,7 +14,18 @@ struct tier_op {
 	void (*done)(struct tier_set *set, struct tier_op *op, bool committed);
 };
 
+/* Chunks that are to be unmapped: of the range, those that tier_word_discarding() says. */
+struct tier_range {
+	struct list_head list;
+	u32 first, end;		/* chunks */
+	u32 upto;		/* the first one that the commit had no time for, or end */
+	/* As that of an op.  committed: those before upto are unmapped on disk. */
+	void (*done)(struct tier_set *set, struct tier_range *range, bool committed);
+};
+
 void __tier_queue_op(struct tier_set *set, struct tier_op *op);
+/* No FLUSH waits for ranges: what they discard was not acknowledged. */
+void __tier_queue_range(struct tier_set *set, struct tier_range *range);
 /* Whether ops are queued or being decided. */
 bool __tier_ops_pending(struct tier_set *set);
 /*

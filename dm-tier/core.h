@@ -133,7 +133,8 @@ struct tier_set {
 	bool resumed;			/* between resume and presuspend */
 	bool running;			/* resumed, and the machine does not hibernate */
 	u64 mapped;			/* chunks */
-	unsigned int freeing;		/* discarded places that are not free yet */
+	unsigned int discarding;	/* discards of whole chunks under way */
+	u64 freeing;			/* places of unmapped chunks that are not free yet */
 	unsigned int nr_migrations;
 	u64 promotions, demotions, aborted, failed, migrated_sectors;
 	bool astray;			/* see tier_mark_astray() */
@@ -250,8 +251,10 @@ struct tier_io {
 	union {
 		struct { u32 first_piece, last_piece; };	/* written while a chunk moves */
 		struct { u32 first_sector, end_sector; };	/* written of a partial chunk */
+		struct { u32 first_left, last_left; };		/* see tier_discard_chunks() */
 	};
 	bool fua;			/* REQ_FUA as it came: a tier without a cache clears it */
+	bool left_out;			/* by a discard: what first_left and last_left say */
 	u64 start_ns;
 	struct bvec_iter iter;		/* as it came, for another try */
 	bio_end_io_t *end_io;		/* saved while hooked */
@@ -263,7 +266,7 @@ struct tier_io {
 	struct tier *tier;		/* whose SRCU is held, or NULL */
 	int srcu_idx;
 	bool sampled;			/* its latency is measured */
-	bool discards_chunk;		/* a discard of the whole chunk */
+	bool discards_chunks;		/* a discard of whole chunks */
 };
 
 static inline u64 tier_get_word(struct tier_set *set, u32 chunk)

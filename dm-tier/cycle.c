@@ -85,8 +85,7 @@ static void cycle_committed(struct tier_commit_wait *wait, bool ok)
 	struct bio_list ended = BIO_EMPTY_LIST;
 
 	spin_lock_irq(&c->set->lock);
-	/* An undone discard brings old data back where zeroes were acknowledged. */
-	if (__lost(c) || !ok)
+	if (!ok)
 		c->status = BLK_STS_IOERR;
 	__end_cycle(c, &ended);
 	spin_unlock_irq(&c->set->lock);

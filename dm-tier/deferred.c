@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The io work: ends discards, and sends bios on their way that could not be
- * mapped at once, or were held back.
+ * The io work: begins discards, and sends bios on their way that could not be mapped at once,
+ * or were held back.
  */
 #include "deferred.h"
 
@@ -31,6 +31,8 @@ int tier_act(struct tier_set *set, struct bio *bio, struct tier_io *io, enum tie
 			break;
 		case TIER_GUARD:
 			route = tier_guard_write(set, bio);
+			if (route == TIER_AGAIN && tier_wait_for_discard(set, bio))
+				route = TIER_ENDED;
 			break;
 		}
 	}
@@ -51,31 +53,22 @@ static void remap(struct tier_set *set, struct bio *bio)
 	}
 }
 
-/* False if it has to wait for memory. */
-static bool discard(struct tier_set *set, struct bio *bio)
+static void do_bio(struct tier_set *set, struct bio *bio)
 {
-	enum tier_discard r;
+	struct tier_io *io = tier_bio_io(bio);
 
-	do
-		r = tier_discard_chunk(set, bio);
-	while (r == TIER_DISCARD_MOVING &&
-	       !tier_cancel_migration(set, tier_bio_chunk(set, bio), bio));
-	return r != TIER_DISCARD_NO_MEMORY;
-}
-
-/* False if it has to wait for memory. */
-static bool do_bio(struct tier_set *set, struct bio *bio)
-{
-	if (tier_bio_io(bio)->discards_chunk)
-		return discard(set, bio);
-	remap(set, bio);
-	return true;
+	if (!io->discards_chunks) {
+		remap(set, bio);
+		return;
+	}
+	while (!tier_discard_chunks(set, bio))
+		if (tier_cancel_migration(set, io->last_left, bio))
+			return;
 }
 
 static void do_deferred(struct tier_set *set)
 {
 	struct bio_list bios;
-	bool memory = true;
 	struct bio *bio;
 
 	spin_lock_irq(&set->lock);
@@ -85,21 +78,14 @@ static void do_deferred(struct tier_set *set)
 
 	while ((bio = tier_next_crowded(set)))
 		remap(set, bio);
-	/* Some of them need no memory. */
 	while ((bio = bio_list_pop(&bios)))
-		memory &= do_bio(set, bio);
-	if (memory)
-		return;
-	/* The commit of births is what frees them, but their tier may hang. */
-	tier_commit_births(set);
-	tier_watch_stalls(set);
+		do_bio(set, bio);
 }
 
 static void do_io(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, io_work);
 
-	tier_pass_down_unmapped(set);
 	do_deferred(set);
 	wake_up(&set->idle_wait);
 }

@@ -5,15 +5,15 @@
 
 #include "core.h"
 
-enum tier_discard {
-	TIER_DISCARD_TAKEN,
-	TIER_DISCARD_MOVING,	/* the chunk moves: the move is to be cancelled before */
-	TIER_DISCARD_NO_MEMORY,	/* it was deferred, to be tried again once there is some */
-};
-
-/* From the io work. */
-enum tier_discard tier_discard_chunk(struct tier_set *set, struct bio *bio);
-/* Passes down, or ends, what no reader knows any more; of the io work. */
-void tier_pass_down_unmapped(struct tier_set *set);
+/*
+ * Discards the chunks of a bio from first_left to last_left in its struct tier_io.  False:
+ * last_left moves, and that move has to be cancelled before.  From the io work.
+ */
+bool tier_discard_chunks(struct tier_set *set, struct bio *bio);
+/*
+ * A write to a chunk that is being discarded: waits until the place is free, or ends with
+ * BLK_STS_AGAIN.  False: the chunk is not, and is to be looked up again.  Any context.
+ */
+bool tier_wait_for_discard(struct tier_set *set, struct bio *bio);
 
 #endif /* DM_TIER_DISCARD_H */

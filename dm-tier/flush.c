@@ -62,7 +62,7 @@ void __tier_take_undecided(struct tier *t, struct bio_list *bios)
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(&set->undecided))) {
-		u64 word = set->map[tier_bio_chunk(set, bio)];
+		u64 word = set->map[tier_bio_io(bio)->last_left];
 
 		bio_list_add(tier_word_id(word) == t->rec.id ? bios : &others, bio);
 	}

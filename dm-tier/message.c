@@ -420,7 +420,7 @@ static int do_chunk(struct call *c)
 	} else {
 		state = !tier_present(t) ? "missing" :
 			word & TIER_WORD_NEW ? "new" :
-			word & (TIER_WORD_MOVING | TIER_WORD_HELD) ? "migrating" : "mapped";
+			word & TIER_WORD_MOVING ? "migrating" : "mapped";
 		DMEMIT("rank %u place %llu", t->rec.rank, tier_word_place(word));
 	}
 	counters = READ_ONCE(set->heat[chunk]);

@@ -712,7 +712,7 @@ static bool quiet(struct tier_set *set)
 	bool quiet;
 
 	spin_lock_irq(&set->lock);
-	quiet = !set->nr_migrations && !set->freeing && !__tier_cycle_running(set) &&
+	quiet = !set->nr_migrations && !set->discarding && !__tier_cycle_running(set) &&
 		!__tier_ops_pending(set) && !__tier_flushing(set) && bio_list_empty(&set->deferred);
 	for (i = 0; i < set->nr_tiers; i++)
 		quiet &= !__tier_births_completing(set->tiers[i]);
@@ -922,9 +922,10 @@ static int wait_idle(void)
 	struct tier_set *set;
 
 	list_for_each_entry(set, &sets, list) {
-		if (!wait_event_timeout(set->idle_wait, tier_set_idle(set), HIBERNATE_WAIT))
+		if (!wait_event_timeout(set->idle_wait, tier_set_idle(set) &&
+					!READ_ONCE(set->discarding), HIBERNATE_WAIT))
 			return report(set, -EBUSY,
-				      "no hibernation: a move under way does not end");
+				      "no hibernation: a move or discard under way does not end");
 	}
 	return 0;
 }

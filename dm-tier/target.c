@@ -128,17 +128,22 @@ static __always_inline int map_bio(struct tier_set *set, struct bio *bio, struct
 
 static int map_discard(struct tier_set *set, struct dm_target *ti, struct bio *bio)
 {
+	u32 mask = set->chunk_sectors - 1, whole = bio_sectors(bio);
 	struct tier_io *io = tier_bio_io(bio);
-	sector_t start = bio->bi_iter.bi_sector;
 
-	cut_at_chunk(set, bio);
+	if (bio_end_sector(bio) != ti->len)
+		whole &= ~mask;
 	/* While everything goes back to one tier, chunks stay mapped. */
-	io->discards_chunk = !READ_ONCE(set->home) && !(start & (set->chunk_sectors - 1)) &&
-			     (bio_sectors(bio) == set->chunk_sectors ||
-			      bio_end_sector(bio) == ti->len);
-	if (!io->discards_chunk || set->no_writes ||
-	    !(tier_get_word(set, tier_bio_chunk(set, bio)) & TIER_ENTRY_MAPPED))
+	io->discards_chunks = whole && !(bio->bi_iter.bi_sector & mask) && !READ_ONCE(set->home);
+	if (!io->discards_chunks || set->no_writes || READ_ONCE(set->mode) == TIER_MODE_FAIL) {
+		cut_at_chunk(set, bio);
 		return map_bio(set, bio, io);
+	}
+	if (whole < bio_sectors(bio))
+		dm_accept_partial_bio(bio, whole);
+	io->left_out = false;
+	io->first_left = tier_bio_chunk(set, bio);
+	io->last_left = io->first_left + ((whole - 1) >> set->chunk_shift);
 	return tier_defer_bio(set, bio);
 }
 
@@ -150,7 +155,7 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 
 	io->tier = NULL;
 	io->guard = NULL;
-	io->discards_chunk = false;
+	io->discards_chunks = false;
 	io->sampled = false;
 
 	switch (bio_op(bio)) {

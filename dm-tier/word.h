@@ -11,7 +11,7 @@
 
 #define TIER_WORD_NEW		BIT_ULL(57)	/* allocated, not committed yet */
 #define TIER_WORD_MOVING	BIT_ULL(58)	/* writes are guarded by a migration */
-#define TIER_WORD_HELD		BIT_ULL(59)	/* writes wait for a migration; NEW: partial */
+#define TIER_WORD_HELD		BIT_ULL(59)	/* writes wait; NEW: partial */
 #define TIER_WORD_REASON_SHIFT	60		/* enum tier_reason: why it is there */
 #define TIER_WORD_REASON_MASK	(0xfULL << TIER_WORD_REASON_SHIFT)
 
@@ -53,6 +53,19 @@ static inline u8 tier_word_id(u64 word)
 static inline bool tier_word_partial(u64 word)
 {
 	return (word & (TIER_WORD_NEW | TIER_WORD_HELD)) == (TIER_WORD_NEW | TIER_WORD_HELD);
+}
+
+/* Writes to the chunk wait for its discard; it is mapped still. */
+static inline bool tier_word_discarding(u64 word)
+{
+	return (word & (TIER_ENTRY_MAPPED | TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ==
+	       (TIER_ENTRY_MAPPED | TIER_WORD_HELD);
+}
+
+/* The chunk is not mapped any more, but its place is not free yet. */
+static inline bool tier_word_discarded(u64 word)
+{
+	return (word & (TIER_ENTRY_MAPPED | TIER_WORD_HELD)) == TIER_WORD_HELD;
 }
 
 /* Tier id + 1, or 0. */

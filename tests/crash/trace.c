@@ -72,7 +72,7 @@ static const struct event events[] = {
 	{ "tc_zeroed", 'p', "birth_zeroed", NONE, PHASE_ZEROING },
 	{ "tc_born", 'p', "__birth_whole", PHASE_BORN, PHASE_PARTIAL },
 	{ "tc_born_committed", 'p', "birth_committed", NONE, PHASE_BORN },
-	{ "tc_discard", 'p', "tier_discard_chunk", NONE, NONE },
+	{ "tc_discard", 'p', "tier_discard_chunks", NONE, NONE },
 	{ "tc_unmapped", 'p', "unmap_decided", PHASE_DISCARD, NONE },
 	{ "tc_passed_down", 'p', "passed_down", NONE, NONE },
 	{ "tc_discarded", 'p', "unmap_end", NONE, PHASE_DISCARD },

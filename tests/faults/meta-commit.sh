@@ -153,97 +153,56 @@ discard()
 	check_chunks 1 19 1
 }
 
-# A write found the discarded chunk unmapped, and is still in flight when the discard turns out
-# to have failed: data written after that must last.
+# Writes to a chunk that is being discarded wait, reads show its data. The commit fails, and the
+# chunk is as before.
 write_meanwhile()
 {
-	swap a "$(tier_table hold "$below")"
 	background io write "$dev" at=0 len=4k seed=7
-	first_pid=$last_pid
-	wait_for 20 in_flight write a
-}
-
-discard_and_write()
-{
-	below=/dev/mapper/tt_below
-	begin
-	deactivate
-	wrap below "$(tier_table good "$fast")"
-	wrap a "$(tier_table good "$below")"
-	tiers=("$a" "$slow")
-	activate
-	before=$(events)
-	provoke() { later discard_chunks 0 1; }
-	fail_commit old_writes write_meanwhile
-	later_failed "a discard that did not happen succeeded"
+	write_pid=$last_pid
+	# Through another device: a device with a discard in flight makes other ioctls wait.
+	background blkdiscard -f -z -o 8k -l 4k /dev/mapper/tt_over
+	zeroes_pid=$last_pid
+	nap 0.3
+	kill -0 "$write_pid" || fail "a write did not wait for the discard"
+	kill -0 "$zeroes_pid" || fail "write-zeroes did not wait for the discard"
+	io_fails 11 io write "$dev" at=16k len=4k seed=9 flags=nowait
+	check_chunks 0 20 1
+	# What is being discarded was not acknowledged.
+	io sync "$dev"
 }
 
 discard_then_write()
 {
-	discard_and_write
-	later io write "$dev" at=16k len=4k seed=8
-	nap 0.3
-	swap a "$(tier_table good "$below")"
-	wait "$first_pid" || fail "a first write that was under way failed"
-	io check "$dev" at=0 len=4k seed=7
-	same 5 "$(later_status)" "what came when the set was ro"
-	end_case old_writes
-	check_chunks 1 19 1
-}
-
-# The write fails as well: then the chunk has not changed at all.
-discard_then_failed_write()
-{
-	discard_and_write
-	swap below "$(tier_table writes "$fast")"
-	swap a "$(tier_table good "$below")"
-	! wait "$first_pid" || fail "a first write to a set that is ro succeeded"
-	check_chunks 0 1 1
-	swap below "$(tier_table good "$fast")"
-	write_chunks 0 1 2
-	end_case old_writes
-	check_chunks 0 1 2
-	check_chunks 1 19 1
-}
-
-# Write-zeroes of the discarded chunk need no tier and succeed at once. As the chunk has its data
-# again in the end, the FLUSH that covers the zeroes must fail.
-zeroes_meanwhile()
-{
-	# Through another device: a device with a discard in flight makes other ioctls wait.
-	blkdiscard -f -z -o 8k -l 4k /dev/mapper/tt_over
-	background io sync "$dev"
-	sync_pid=$last_pid
-	nap 0.3
-	io check "$dev" at=0 len=64k seed=0
-}
-
-discard_then_zeroes()
-{
-	length=$((200 * 128))
-	meta_disk
-	# Write-zeroes is a command of its own only if all disks support it.
-	scsi_disk 48 delay=0 lbpu=1 lbpws=1
-	wrap fast "0 $((16 * 2048)) linear $scsi 0"
-	wrap slow "0 $((32 * 2048)) linear $scsi $((16 * 2048))"
-	tiers=(/dev/mapper/tt_fast /dev/mapper/tt_slow)
-	activate
-	write_chunks 0 20 1
-	io sync "$dev"
-	before=$(events)
+	begin
 	wrap over "0 $length linear $dev 0"
 	provoke() { later discard_chunks 0 1; }
-	fail_commit old_writes zeroes_meanwhile
-	remove tt_over
+	fail_commit old_writes write_meanwhile
 	later_failed "a discard that did not happen succeeded"
-	! wait "$sync_pid" || fail "a FLUSH confirmed zeroes that are none"
-	check_chunks 0 1 1
+	wait "$write_pid" || fail "a write that waited for the discard failed"
+	wait "$zeroes_pid" || fail "write-zeroes that waited for the discard failed"
+	remove tt_over
 	io sync "$dev"
 	end_case old_writes
+	io check "$dev" at=0 len=4k seed=7
+	io check "$dev" at=4k len=4k seed=1
+	io check "$dev" at=8k len=4k seed=0
+	io check "$dev" at=12k len=52k seed=1
+	check_chunks 1 19 1
+}
+
+# The chunk is not committed, and never will be: nothing wakes the discard but the failed commit.
+discard_new()
+{
+	begin
+	provoke()
+	{
+		write_chunks 30 1 3
+		later discard_chunks 30 1
+	}
+	fail_commit old_writes discard_waits
+	later_failed "a discard of a chunk that was not committed succeeded"
+	end_case old_writes
 	check_chunks 0 20 1
-	deactivate
-	remove tt_fast tt_slow
-	scsi_disk_gone
 }
 
 # ---- a new activation, in the device of the failed set
@@ -430,9 +389,8 @@ done
 for fault in $faults; do
 	test_case "discard: $fault" discard "$fault"
 done
-test_case "discard that does not happen, and a first write meanwhile" discard_then_write
-test_case "discard that does not happen, and a first write that fails" discard_then_failed_write
-test_case "discard that does not happen, and zeroes meanwhile" discard_then_zeroes
+test_case "discard that does not happen, and writes meanwhile" discard_then_write
+test_case "discard of a new chunk whose commit fails" discard_new
 test_case "the set has failed, and is activated in the same device" failed_then_activated
 test_case "messages while the metadata cannot be read" unread
 for fault in old_writes new never; do

@@ -6,7 +6,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need blkdiscard
+need blkdiscard fio
 
 places_used() { echo "$(info used0) $(info used1)"; }
 
@@ -114,6 +114,35 @@ many()
 	check_chunks 0 731 2 block=1m
 }
 test_case "the whole device at once" many
+
+# commits FILE: writes of the superblock according to a trace
+commits() { awk '$2 == "C" && $3 ~ /W/ && $4 == 0 { n++ } END { print n + 0 }' "$1"; }
+
+several_commits()
+{
+	local n=12288
+	disk meta 8
+	disk fast 1025
+	disk slow 1025
+	length=$((n * 128))
+	features=(skip_zeroing)
+	activate
+	fio --name=w --filename="$dev" --rw=write --bs=4k --zonemode=strided --zonesize=4k \
+		--zoneskip=60k --io_size=$((n * 4))k --ioengine=libaio --iodepth=16 --direct=1 \
+		--end_fsync=1 --thread >/dev/null
+	wait_for 10 mapped_is "$n"
+	trace_start "$meta"
+	# The ends lie within chunks.
+	blkdiscard -o 4k -l $((n * 64 - 8))k "$dev"
+	trace_stop >"$tmp/t"
+	same 2 "$(info mapped)" "chunks mapped"
+	note "$(commits "$tmp/t") commits"
+	is "$(commits "$tmp/t") >= 3"
+	deactivate
+	activate
+	same 2 "$(info mapped)" "chunks mapped after an activation"
+}
+test_case "a long discard takes several commits, and all of it is committed" several_commits
 
 unmapped()
 {

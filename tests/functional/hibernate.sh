@@ -126,7 +126,7 @@ stuck()
 	wait_for 10 in_motion
 	klog_mark
 	fails hibernate
-	klog_has 'no hibernation: a move under way does not end' || fail "the kernel does not say why"
+	klog_has 'no hibernation: a move or discard under way does not end' || fail "the kernel does not say why"
 	dmsetup resume tt_u_slow
 	wait_for 30 all_on_rank 0 10 1
 	hibernate
