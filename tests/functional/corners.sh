@@ -225,6 +225,8 @@ refused_first_write()
 	knows_zeroes /dev/mapper/tt_a
 	refuse_zeroes
 	io write "$dev" at="$(at_chunk 2)" len=4k seed=1
+	# The rest of the chunk is zeroed now.
+	io sync "$dev"
 	same 0 "$(<"$(block_of /dev/mapper/tt_a)/queue/write_zeroes_max_bytes")" "write_zeroes_max_bytes"
 	for n in 1 2; do
 		io check "$dev" at="$(at_chunk "$n")" len=4k seed=1
