@@ -6,13 +6,19 @@
 
 /*
  * Bios that the set itself submits to one tier.  Submitting blocks if the device has no request
- * left.  So each tier has a work that submits: a tier that hangs does not hold up bios for
- * others.
+ * left, or throttles bios of their kind.  So each tier and kind has a work that submits: none
+ * holds up the bios of others.
  */
-struct tier_outbox {
+enum { LANE_HELD_BACK, LANE_COPIES, LANE_DISCARDS, NR_LANES };
+
+struct tier_lane {
 	struct tier *tier;
-	struct bio_list bios, copies;	/* set->lock */
+	struct bio_list bios;		/* set->lock */
 	struct work_struct work;
+};
+
+struct tier_outbox {
+	struct tier_lane lane[NR_LANES];
 };
 
 int tier_defer_bio(struct tier_set *set, struct bio *bio)
@@ -81,15 +87,15 @@ void __tier_mark_astray(struct tier_set *set)
 	__tier_chunks_may_go(set);
 }
 
-static void do_outbox(struct work_struct *work)
+static void do_lane(struct work_struct *work)
 {
-	struct tier_outbox *outbox = container_of(work, struct tier_outbox, work);
-	struct tier *t = outbox->tier;
+	struct tier_lane *lane = container_of(work, struct tier_lane, work);
+	struct tier *t = lane->tier;
 	struct bio *bio;
 
 	for (;;) {
 		spin_lock_irq(&t->set->lock);
-		bio = bio_list_pop(&outbox->bios) ? : bio_list_pop(&outbox->copies);
+		bio = bio_list_pop(&lane->bios);
 		spin_unlock_irq(&t->set->lock);
 		if (!bio)
 			return;
@@ -105,26 +111,37 @@ static void do_outbox(struct work_struct *work)
 
 void tier_post(struct tier *t, struct bio *bio)
 {
+	struct tier_lane *lane = &t->outbox->lane[bio->bi_bdev ? LANE_HELD_BACK :
+						  bio_op(bio) == REQ_OP_DISCARD ? LANE_DISCARDS :
+						  LANE_COPIES];
 	unsigned long flags;
 
 	spin_lock_irqsave(&t->set->lock, flags);
-	bio_list_add(bio->bi_bdev ? &t->outbox->bios : &t->outbox->copies, bio);
+	bio_list_add(&lane->bios, bio);
 	/* With the lock held: a quiet set may be freed. */
-	queue_work(t->set->wq, &t->outbox->work);
+	queue_work(t->set->wq, &lane->work);
 	spin_unlock_irqrestore(&t->set->lock, flags);
 }
 
 static void init(struct tier *t)
 {
-	t->outbox->tier = t;
-	bio_list_init(&t->outbox->bios);
-	bio_list_init(&t->outbox->copies);
-	INIT_WORK(&t->outbox->work, do_outbox);
+	unsigned int i;
+
+	for (i = 0; i < NR_LANES; i++) {
+		struct tier_lane *lane = &t->outbox->lane[i];
+
+		lane->tier = t;
+		bio_list_init(&lane->bios);
+		INIT_WORK(&lane->work, do_lane);
+	}
 }
 
 static void release(struct tier *t)
 {
-	cancel_work_sync(&t->outbox->work);
+	unsigned int i;
+
+	for (i = 0; i < NR_LANES; i++)
+		cancel_work_sync(&t->outbox->lane[i].work);
 }
 
 const struct tier_room tier_outbox_room = TIER_ROOM(outbox, init, release);

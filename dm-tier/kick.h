@@ -59,7 +59,7 @@ static inline void __tier_wake_idle(struct tier_set *set)
 
 /*
  * A work of the tier submits the bio.  The bio points at the tier or, if it is the set's own,
- * at no device: the work points it at the tier, after all others.  Any context.
+ * at no device: the work points it at the tier.  Any context.
  */
 void tier_post(struct tier *t, struct bio *bio);
 
