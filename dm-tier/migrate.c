@@ -50,6 +50,7 @@
 /* What shares a flush and a commit, and what waits for its turn to be copied. */
 #define BATCH_SECTORS	(SZ_16M >> SECTOR_SHIFT)
 #define MOST_IN_BATCH	256	/* chunks */
+#define LEAST_ROOMY	16	/* chunks in a batch: moves of fewer, larger ones take long */
 #define BATCHES		4	/* under way at most: copied, flushed, committed, to be freed */
 #define BATCH_NS	(NSEC_PER_SEC / 10)	/* a batch waits no longer for more moves */
 
@@ -452,7 +453,7 @@ void tier_watch_migrations(struct tier_set *set)
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier_arrivals *a = set->tiers[rank]->arrivals;
 
-		if (a->nr_copied && now - a->since_ns > BATCH_NS)
+		if (a->nr_copied && (s64)(now - a->since_ns) > (s64)BATCH_NS)
 			__close_batch(a);
 	}
 	__begin_copies(set);
@@ -489,8 +490,8 @@ bool tier_departures(struct tier_set *set, const struct tier *t)
  */
 static bool __crowds_births(struct tier_set *set)
 {
-	u64 free = set->moves->nr_stuck, held = set->mapped + set->freeing;
-	unsigned int rank;
+	u64 free = 0, held = set->mapped + set->freeing;
+	unsigned int rank, batch = batch_size(set);
 
 	lockdep_assert_held(&set->lock);
 	if (set->nr_migrations == set->moves->nr_stuck)
@@ -502,8 +503,10 @@ static bool __crowds_births(struct tier_set *set)
 			return false;
 		free += tier_free_places(t);
 	}
-	return !bio_list_empty(&set->starved) ||
-	       (free + held <= set->nr_chunks && free <= BATCHES * batch_size(set));
+	if (!bio_list_empty(&set->starved))
+		return true;
+	return free + set->moves->nr_stuck + held <= set->nr_chunks &&
+	       (batch < LEAST_ROOMY || free <= BATCHES * batch);
 }
 
 bool tier_may_migrate(struct tier_set *set, u64 *ahead)
