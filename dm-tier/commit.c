@@ -146,18 +146,22 @@ static int write_ops(struct tier_set *set, struct list_head *ops)
 /* Unmaps chunks of the ranges, most at most, and no longer than RANGES_NS. */
 static int write_ranges(struct tier_set *set, struct list_head *ranges, u64 most)
 {
-	u64 end_ns = ktime_get_ns() + RANGES_NS;
+	u64 end_ns = ktime_get_ns() + RANGES_NS, before;
 	struct tier_range *range;
 	int r;
 
 	list_for_each_entry(range, ranges, list) {
+		before = most;
 		for (range->upto = range->first; range->upto < range->end; range->upto++) {
 			u64 word = tier_get_word(set, range->upto);
 
 			if (!tier_word_discarding(word))
 				continue;
-			if (!most)
+			if (!most) {
+				if (!before)
+					range->upto = range->first;
 				break;
+			}
 			r = tier_metadata_set_entry(set->metadata, range->upto,
 						    word & TIER_WORD_PIN_MASK);
 			if (r)

@@ -146,7 +146,7 @@ struct tier_set {
 
 	/* Works that any room may queue; idle_wait is woken when something has ended. */
 	struct workqueue_struct *wq;
-	struct work_struct io_work;	/* deferred bios, discards that end */
+	struct work_struct io_work;	/* deferred bios */
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;	/* new chunks become whole and durable */
 	struct delayed_work mover_work;

@@ -117,7 +117,8 @@ static noinline void unmap_end(struct tier_unmap *u)
 	__tier_wake_starved(set);
 	__tier_defer_bios(set, &set->discards->held);
 	__next_waiting(set);
-	__tier_wake_idle(set);
+	/* Who waits for the machine to hibernate looks without the lock. */
+	wake_up(&set->idle_wait);
 	spin_unlock_irq(&set->lock);
 	if (!again)
 		bio_endio(bio);
@@ -367,7 +368,7 @@ noinline bool tier_discard_chunks(struct tier_set *set, struct bio *bio)
 	bool moves;
 
 	spin_lock_irq(&set->lock);
-	word = io->left_out ? set->map[last] : 0;
+	word = io->left_out && !set->home ? set->map[last] : 0;
 	moves = word & TIER_WORD_MOVING;
 	if ((word & TIER_WORD_NEW) && !tier_set_frozen(set)) {
 		bio_list_add(&set->undecided, bio);

@@ -122,12 +122,6 @@ static __always_inline void point_at(struct tier_set *set, struct bio *bio, stru
 		this_cpu_inc(t->stats->reads);
 }
 
-void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place)
-{
-	point_at(set, bio, t, place);
-	tier_post(t, bio);
-}
-
 /* Points the bio at its place.  The reader of the tier's SRCU stays until tier_left(). */
 static __always_inline enum tier_route
 send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io, struct tier *t, u64 word)

@@ -34,7 +34,4 @@ bool tier_left(struct tier_set *set, struct bio *bio, blk_status_t status);
 void tier_hook_bio(struct bio *bio, bio_end_io_t *fn, void *owner);
 void tier_unhook_bio(struct bio *bio);
 
-/* tier_post(), after pointing the bio at a place.  The caller owns the place. */
-void tier_submit_to(struct tier_set *set, struct bio *bio, struct tier *t, u64 place);
-
 #endif /* DM_TIER_MAP_H */

@@ -179,6 +179,9 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 			r = clear_home(set, to, place) ? : -EAGAIN;
 		return r;
 	}
+	/* A discard that began before the way home may unmap the chunk still. */
+	if (q->reason == TIER_REASON_HOME && tier_word_discarding(word))
+		return -EAGAIN;
 	if (tier_word_id(word) == q->id &&
 	    (place == TIER_NO_PLACE || place == tier_word_place(word)) &&
 	    !(word & TIER_WORD_MOVING))

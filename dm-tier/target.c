@@ -15,7 +15,7 @@
 #include "set.h"
 #include "table.h"
 
-#define MAX_DISCARD_SECTORS (16ULL * SZ_1G >> SECTOR_SHIFT)	/* cut at chunks by map() */
+#define MAX_DISCARD_SECTORS (16ULL * SZ_1G >> SECTOR_SHIFT)
 
 /*
  * File systems and LUKS align their data to the optimal size and wipe or skip as much at the
