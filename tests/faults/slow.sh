@@ -474,6 +474,10 @@ backlog()
 	background blkdiscard -f -o 0 -l $((discards * chunk * 512)) "$dev"
 	wait_for 60 all_submitted "$last_pid"
 	swap m "0 $size delay $meta 0 0 $meta 0 2000"
+	if ! (wait_for 40 has_ended "$flush"); then
+		swap m "0 $size linear $meta 0"
+		fail "the FLUSH waits for discards that came after it"
+	fi
 	wait "$flush"
 	swap m "0 $size delay $meta 0 0 $meta 0 60000"
 	wait_for 60 is_steady nr_discarded
