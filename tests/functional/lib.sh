@@ -619,6 +619,20 @@ quiet()
 io() { "$tierio" "$@"; }
 at_chunk() { echo $(($1 * chunk * 512)); }
 
+# cold_set FAST_MIB FAST_NS SLOW_MIB SLOW_NS COUNT: activates a set of the policy heat, whose disks
+# answer after so long, with COUNT chunks of data on the slow one.
+cold_set()
+{
+	policy=heat
+	disk meta 4
+	disk fast "$1" irqmode=2 completion_nsec="$2"
+	disk slow "$3" irqmode=2 completion_nsec="$4"
+	core=(tier0.landing 0)
+	activate
+	write_chunks 0 "$5" 1 block=1m
+	io sync "$dev"
+}
+
 # write_chunks FIRST COUNT SEED [KEY=VALUE]...; check_chunks likewise
 write_chunks()
 {

@@ -19,14 +19,7 @@ reads_began() { [ "$(info reads1)" -gt 0 ]; }
 hot_set()
 {
 	local i
-	policy=heat
-	disk meta 4
-	disk fast 128 irqmode=2 completion_nsec=80000
-	disk slow 640 irqmode=2 completion_nsec=2000000
-	core=(tier0.landing 0)
-	activate
-	write_chunks 0 9600 1 block=1m
-	io sync "$dev"
+	cold_set 128 80000 640 2000000 9600
 	background fio --name=hot --filename="$dev" --direct=1 --ioengine=libaio --iodepth=16 \
 		--rw=randread --bs=4k --offset="$(at_chunk 6400)" --size=$((hot * 64))k \
 		--norandommap --time_based --runtime=$((seconds + 2)) --randseed=7 \

@@ -17,14 +17,7 @@ working_set=24
 
 make_cold_set()
 {
-	policy=heat
-	disk meta 4
-	disk fast 32 irqmode=2 completion_nsec=90000
-	disk slow 256 irqmode=2 completion_nsec=8000000
-	core=(tier0.landing 0)
-	activate
-	write_chunks 0 2560 1 block=1m
-	io sync "$dev"
+	cold_set 32 90000 256 8000000 2560
 	same 2560 "$(info used1)" "chunks on the slow tier"
 	core=()
 	reload
