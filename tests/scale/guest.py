@@ -63,10 +63,13 @@ def fio(**options):
 
 
 def kernel_memory():
-    """Bytes of slabs that stay, of per-CPU memory, of large arrays, of dm-bufio"""
-    slabs = sum(int(line.split()[1]) * KIB for line in read("/proc/meminfo").splitlines()
-                if line.split(":")[0] in ("SUnreclaim", "Percpu", "VmallocUsed"))
-    return slabs + int(read("/sys/module/dm_bufio/parameters/current_allocated_bytes"))
+    """Bytes of slabs that stay, of per-CPU memory, of large arrays"""
+    return sum(int(line.split()[1]) * KIB for line in read("/proc/meminfo").splitlines()
+               if line.split(":")[0] in ("SUnreclaim", "Percpu", "VmallocUsed"))
+
+
+def cached_metadata():
+    return int(read("/sys/module/dm_bufio/parameters/current_allocated_bytes"))
 
 
 def worked():
@@ -85,9 +88,9 @@ def worked():
 
 def activation(r, chunk, chunks):
     run("modprobe", "dm-tier")
-    before = kernel_memory()
+    before = kernel_memory() + cached_metadata()
     r["activation, s"] = took(activate, chunk, chunks)
-    r["memory, bytes a chunk"] = round((kernel_memory() - before) / chunks, 2)
+    r["memory, bytes a chunk"] = round((kernel_memory() + cached_metadata() - before) / chunks, 2)
     used = int(status()[4].split("/")[0]) * 4096
     r["metadata, bytes a chunk"] = round(used / chunks, 2)
 
@@ -157,6 +160,7 @@ def discard(r, chunk, chunks):
         return [round(n / 1e6, 2) for n in (ns["percentile"]["99.000000"], ns["max"])]
     r["fsync p99, ms"], r["longest fsync, ms"] = fsync()
     most = before = kernel_memory()
+    most_cached = cached = cached_metadata()
     beside = []
 
     def load():
@@ -169,11 +173,13 @@ def discard(r, chunk, chunks):
     writer.start()
     while thread.is_alive():
         most = max(most, kernel_memory())
+        most_cached = max(most_cached, cached_metadata())
         time.sleep(0.05)
         r["discard of nine tenths, s"] = round(time.monotonic() - start, 3)
     writer.join()
     r["fsync p99 beside the discard, ms"], r["longest one, ms"] = map(max, zip(*beside))
     r["memory grows by, MiB"] = round((most - before) / MIB, 1)
+    r["cache of metadata grows by, MiB"] = round((most_cached - cached) / MIB, 1)
 
 
 def measure(chunk, chunks, path):
