@@ -12,6 +12,8 @@
 #include "blockio.h"
 #include "policy-type.h"
 
+#define READ_BYTES	SZ_64K
+
 static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *fmt, ...)
 {
 	va_list args;
@@ -55,6 +57,32 @@ static int read_label(struct block_device *bdev, struct tier_label_info *info, c
 			slots[i] = NULL;
 	}
 	r = tier_label_choose(slots[0], slots[1], info, reason);
+	kfree(buffer);
+	return r;
+}
+
+/*
+ * -ENODATA: the label area has nothing but zeroes.  A file system may begin behind the slots of
+ * a label, as btrfs does.
+ */
+static int look_behind_label(struct block_device *bdev, u64 sectors, const char **reason)
+{
+	sector_t at = slot_sector(TIER_LABEL_SLOTS);
+	void *buffer = kmalloc(READ_BYTES, GFP_NOIO);
+	unsigned int bytes;
+	int r = -ENODATA;
+
+	if (!buffer)
+		return tier_refuse(reason, -ENOMEM, "no memory to read the label area");
+	sectors = min_t(u64, sectors, bdev_nr_sectors(bdev) & ~(u64)slot_sector(1));
+	for (; r == -ENODATA && at < sectors; at += bytes >> SECTOR_SHIFT) {
+		bytes = min_t(u64, to_bytes(sectors - at), READ_BYTES);
+		if (tier_blockio_many(bdev, REQ_OP_READ, at, buffer, bytes))
+			r = tier_refuse(reason, -EIO, "its label area cannot be read");
+		else if (!tier_all_zero(buffer, bytes))
+			r = tier_refuse(reason, -EINVAL,
+					"has no label, but its first chunk or MiB is not all zeroes");
+	}
 	kfree(buffer);
 	return r;
 }
@@ -481,10 +509,18 @@ void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
 {
 	unsigned int i;
 
-	for (i = 0; i < tt->nr_tiers; i++)
-		if (tt->devs[i])
-			plan->label[i].error = read_label(tt->devs[i]->bdev, &plan->label[i].info,
-							  &plan->label[i].reason);
+	for (i = 0; i < tt->nr_tiers; i++) {
+		struct block_device *bdev = tt->devs[i] ? tt->devs[i]->bdev : NULL;
+		const char **reason = &plan->label[i].reason;
+		int r;
+
+		if (!bdev)
+			continue;
+		r = read_label(bdev, &plan->label[i].info, reason);
+		if (r == -ENODATA)
+			r = look_behind_label(bdev, label_area(tt->chunk_sectors), reason);
+		plan->label[i].error = r;
+	}
 }
 
 int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)

@@ -8,7 +8,7 @@
 
 struct tier_plan {
 	struct {
-		int error;	/* of tier_label_choose() */
+		int error;	/* of tier_label_choose(); -ENODATA: blank */
 		const char *reason;
 		struct tier_label_info info;
 	} label[TIER_MAX_TIERS];	/* by rank, as found */

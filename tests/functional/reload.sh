@@ -278,33 +278,39 @@ add_dirty()
 }
 test_case "a disk that is not blank does not join" add_dirty 0
 test_case "nor one with something in the second slot only" add_dirty 4096
+test_case "nor one with the superblock of btrfs" add_dirty 65600
+test_case "nor one whose label area has data at its very end" add_dirty 1048572
 
-# The label area holds no old data of the disk.
+# What lies behind the label area does not count.
 label_area_zero()
 {
 	make_set
 	disk third 16
 	io write "$third" at=0 len=16m seed=5 block=1m
-	blkdiscard -z -o 0 -l 4096 "$third"
-	blkdiscard -z -o 4096 -l 4096 "$third"
+	blkdiscard -z -o 0 -l 1m "$third"
 	tiers=("$fast" "$slow" "$third")
 	reload
 	io check "$third" at=8k len=$((1048576 - 8192)) seed=0
 	io check "$third" at=512 len=3584 seed=0
 	io check "$third" at=4608 len=3584 seed=0
 }
-test_case "the label area of a new tier is zeroed" label_area_zero
+test_case "the label area of a new tier is zeroes but for the label" label_area_zero
 
-# The same for the tiers at format.
-label_area_zero_format()
+# format_dirty CHUNK AREA: the label area is as large as a chunk of so many sectors, if that is more
+format_dirty()
 {
+	chunk=$1
 	make_disks
-	io write "$fast" at=0 len=2m seed=5
-	blkdiscard -z -o 0 -l 8192 "$fast"
+	printf 'data' | dd of="$fast" bs=1 seek=$(($2 - 4)) conv=notrunc,fsync status=none
+	sums=$(checksums "$meta" "$fast" "$slow")
+	refused 'label.*zeroes' activate
+	same "$sums" "$(checksums "$meta" "$fast" "$slow")" "contents"
+	blkdiscard -z -o 0 -l "$2" "$fast"
+	printf 'data' | dd of="$fast" bs=1 seek="$2" conv=notrunc,fsync status=none
 	activate
-	io check "$fast" at=8k len=$((1048576 - 8192)) seed=0
 }
-test_case "the label area is zeroed at format" label_area_zero_format
+test_case "no set is formatted over data in a label area" format_dirty 128 1048576
+test_case "nor with large chunks" format_dirty 4096 2097152
 
 larger_sectors()
 {

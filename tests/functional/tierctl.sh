@@ -85,6 +85,20 @@ create_over_signature()
 }
 test_case "create refuses a device that carries something, unless forced" create_over_signature
 
+# The kernel wants the whole label area blank; for tierctl, only what has a signature is data.
+create_over_old_data()
+{
+	make_disks
+	disk third 16
+	io write "$fast" at=8k len=2m seed=5
+	io write "$third" at=8k len=2m seed=5
+	ctl_code 0 create -q "$set" -m "$meta" -c 64k "$fast" "$slow"
+	ctl_code 0 add -q -y "$set" "$third"
+	io check "$fast" at=8k len=$((1048576 - 8192)) seed=0
+	io check "$third" at=8k len=$((1048576 - 8192)) seed=0
+}
+test_case "create and add over what has no signature, behind the labels" create_over_old_data
+
 # If the last device is refused, no other device may have been wiped.
 create_too_many()
 {
@@ -98,6 +112,30 @@ create_too_many()
 	one_line 'metadata cannot hold [0-9]+ chunks\. use a larger --chunksize'
 }
 test_case "create and convert of more chunks than metadata can hold" create_too_many
+
+# A device that is as large as wanted, and all zeroes.
+zeroes() { dmsetup create "tt_$1" --table "0 $(($2 << 21)) zero"; }
+
+chunk_size_by_capacity()
+{
+	local new=(-m /dev/mapper/tt_meta /dev/mapper/tt_quick) large=(-f --dry-run)
+	zeroes meta 16
+	zeroes quick 4096
+	zeroes large $((1 << 20))
+	zeroes small $((1 << 16))
+	ctl_code 0 create "$set" "${large[@]}" "${new[@]}" /dev/mapper/tt_large
+	matches 'chunk 4 MiB \(as it is so large; --chunksize for another\)' "$output"
+	matches 'tier [0-9:]+ 8192 2 ' "$output" "the table"
+	ctl_code 0 create "$set" "${large[@]}" "${new[@]}" -c 8m /dev/mapper/tt_large
+	matches 'chunk 8 MiB'$'\n' "$output"
+	ctl_code 0 create "$set" "${large[@]}" "${new[@]}" /dev/mapper/tt_small
+	matches 'chunk 1 MiB'$'\n' "$output"
+	ctl_code 0 convert "${large[@]}" /dev/mapper/tt_large --name "$set" \
+		--fast /dev/mapper/tt_quick -m /dev/mapper/tt_meta
+	matches 'chunk 4 MiB \(' "$output"
+	same "$(tier_metadata_size -n -s 1p -c 4m)" "$(tier_metadata_size -n -s 1p)" "metadata for 1 PiB"
+}
+test_case "chunks are larger in very large sets, as is said" chunk_size_by_capacity
 
 destroy()
 {

@@ -210,8 +210,8 @@ static int add_device(const struct args *args, struct addition *a)
 		return EXIT_FAILED;
 	if (a->leftover && args->ctx->dry_run)
 		say(args->ctx, "Would wipe the old label on %s.", a->new.dev.name);
-	if (!args->ctx->dry_run && ((a->leftover && wipe_labels(args->ctx, &a->new.dev, a->s->uuid)) ||
-			     (a->new.carries && wipe_candidate(args->ctx, &a->new, false))))
+	if (!args->ctx->dry_run && (a->leftover ? wipe_labels(args->ctx, &a->new.dev, a->s->uuid) :
+				    wipe_candidate(args->ctx, &a->new, a->s->chunk_sectors)))
 		return EXIT_FAILED;
 	step_reached("add", "wiped");
 	number = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
@@ -269,7 +269,7 @@ static int add_volume(const struct args *args, struct addition *a)
 		goto out;
 	}
 	/* Old data may have left a label in places that LVM does not check. */
-	if (candidate_find_made(args->ctx, &a->new) && !wipe_all(args->ctx, &a->new.dev) && check_device(a)) {
+	if (candidate_find_made(args->ctx, &a->new) && !wipe_all(args->ctx, &a->new.dev, a->s->chunk_sectors) && check_device(a)) {
 		path = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
 		code = load_table(a, path);
 		free(path);

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "format/geometry.h"
 #include "format/rules.h"
 #include "set/find.h"
 
@@ -63,10 +64,14 @@ int parse_interval(const struct args *args, const char *command, uint64_t *ms)
 
 int parse_chunk_size(const struct args *args, const char *command, uint64_t *sectors)
 {
-	const char *text = args->given[OPT_CHUNKSIZE] ? args->value[OPT_CHUNKSIZE] : "1m";
+	const char *text = args->value[OPT_CHUNKSIZE];
 	uint64_t bytes;
-	int r = parse_size(text, &bytes);
+	int r;
 
+	*sectors = 0;
+	if (!args->given[OPT_CHUNKSIZE])
+		return 0;
+	r = parse_size(text, &bytes);
 	if (r) {
 		err(args->ctx, ERR_USAGE, "%s: --chunksize %s %s.", command, text, size_error(r));
 		return EXIT_USAGE;
@@ -78,6 +83,13 @@ int parse_chunk_size(const struct args *args, const char *command, uint64_t *sec
 		return EXIT_USAGE;
 	}
 	return 0;
+}
+
+const char *chunk_size_note(const struct args *args, uint64_t sectors)
+{
+	bool usual = args->given[OPT_CHUNKSIZE] || sectors == geometry_chunk_sectors(0);
+
+	return usual ? "" : " (as it is so large; --chunksize for another)";
 }
 
 int parse_policy(const struct args *args, const char *command, char **policy)

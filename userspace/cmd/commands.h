@@ -49,8 +49,13 @@ int check_name(struct tier_context *ctx, const char *name, const char *command);
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
 int parse_features(const struct args *args, const char *command, struct strings *features);
 
-/* --chunksize and --policy of create and convert.  0, or EXIT_USAGE with the error said. */
+/*
+ * --chunksize (0 if it is not given) and --policy of create and convert.  0, or EXIT_USAGE with
+ * the error said.
+ */
 int parse_chunk_size(const struct args *args, const char *command, uint64_t *sectors);
+/* What to say behind the size of chunks if it is not the usual one, and nobody asked for it. */
+const char *chunk_size_note(const struct args *args, uint64_t sectors);
 int parse_policy(const struct args *args, const char *command, char **policy);
 
 /* --interval: milliseconds, 0 if it was not given.  0, or EXIT_USAGE with the error said. */

@@ -264,6 +264,8 @@ static bool check_origin(struct request *q)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
+	if (!q->c.chunk_sectors)
+		q->c.chunk_sectors = geometry_chunk_sectors(q->origin.dev.size / SECTOR_SIZE);
 	convert_arrange(&q->c, q->origin.dev.size);
 	if (q->c.nr_chunks <= q->c.displaced) {
 		err(q->args->ctx, ERR_UNSUITABLE,
@@ -485,8 +487,9 @@ static void say_plan(const struct request *q)
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	unsigned int i;
 
-	say(q->args->ctx, "%s: %s, chunk %s, converted in place", q->c.name, format_size(a, q->origin.dev.size),
-	    format_size(b, q->c.chunk_sectors * SECTOR_SIZE));
+	say(q->args->ctx, "%s: %s, chunk %s%s, converted in place", q->c.name,
+	    format_size(a, q->origin.dev.size), format_size(b, q->c.chunk_sectors * SECTOR_SIZE),
+	    chunk_size_note(q->args, q->c.chunk_sectors));
 	for (i = 0; i < q->nr_fast; i++)
 		say(q->args->ctx, "  tier %u  %s  %s%s", i, q->fast[i].c.typed,
 		    format_size(a, part_size(&q->fast[i], q->fast_volume.size)), q->fast[i].make ? "  (new)" : "");
@@ -674,7 +677,7 @@ static int have_part(struct tier_context *ctx, struct part *p, struct device *d)
 /* Old data may have left a signature in places that LVM does not check. */
 static int wipe_part(struct tier_context *ctx, const struct part *p)
 {
-	return p->make || p->c.carries ? wipe_all_of(ctx, &p->c.dev, p->fd) : 0;
+	return p->make || p->c.carries ? wipe_all_of(ctx, &p->c.dev, p->fd, MEMBER_HEAD) : 0;
 }
 
 static int write_set(struct request *q)

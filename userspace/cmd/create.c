@@ -116,6 +116,22 @@ static int parse_settings(const struct args *args, struct creation *c)
 	return 0;
 }
 
+/* A device that cannot be found is refused later. */
+static void choose_chunk_size(struct creation *c)
+{
+	uint64_t sectors = 0;
+	struct device d;
+	unsigned int i;
+
+	for (i = 0; i < c->nr_tiers; i++) {
+		if (device_from_name(c->tier[i].typed, &d))
+			continue;
+		sectors += d.size / SECTOR_SIZE;
+		device_free(&d);
+	}
+	c->chunk_sectors = geometry_chunk_sectors(sectors);
+}
+
 static int parse_arguments(const struct args *args, struct creation *c)
 {
 	unsigned int i;
@@ -133,6 +149,8 @@ static int parse_arguments(const struct args *args, struct creation *c)
 	code = check_name(args->ctx, c->name, "create");
 	if (!code)
 		code = parse_chunk_size(args, "create", &c->chunk_sectors);
+	if (!code && !c->chunk_sectors)
+		choose_chunk_size(c);
 	if (!code)
 		code = parse_length(args, &c->length);
 	if (!code)
@@ -307,13 +325,13 @@ static bool plan(struct creation *c)
 
 /* Carrying it out */
 
-static void say_plan(const struct creation *c)
+static void say_plan(const struct args *args, const struct creation *c)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 	unsigned int i;
 
-	say(c->ctx, "%s: %s, chunk %s", c->name, format_size(a, c->length * SECTOR_SIZE),
-	    format_size(b, c->chunk_sectors * SECTOR_SIZE));
+	say(c->ctx, "%s: %s, chunk %s%s", c->name, format_size(a, c->length * SECTOR_SIZE),
+	    format_size(b, c->chunk_sectors * SECTOR_SIZE), chunk_size_note(args, c->chunk_sectors));
 	for (i = 0; i < c->nr_tiers; i++)
 		say(c->ctx, "  tier %u  %s  %s%s", i, c->tier[i].dev.name, format_size(a, c->tier[i].dev.size),
 		    c->nr_tiers == 1 ? "" : !i ? "  (fastest)" : i + 1 == c->nr_tiers ? "  (slowest)" : "");
@@ -377,14 +395,12 @@ static bool wipe(struct creation *c)
 	unsigned int i;
 
 	for (i = 0; i <= c->nr_tiers; i++) {
-		if (!nth(c, i)->carries)
-			continue;
-		if (wipe_candidate(c->ctx, nth(c, i), !i)) {
+		if (wipe_candidate(c->ctx, nth(c, i), i ? c->chunk_sectors : 0)) {
 			if (c->wiped)
 				err(c->ctx, ERR_UNFINISHED, "Devices that were wiped before stay wiped.");
 			return false;
 		}
-		c->wiped = true;
+		c->wiped |= nth(c, i)->carries != NULL;
 	}
 	return true;
 }
@@ -432,7 +448,7 @@ static int create_device(struct creation *c, const char *params)
 	return EXIT_DONE;
 }
 
-static int create(struct creation *c)
+static int create(const struct args *args, struct creation *c)
 {
 	char *params, *version = NULL, *reason;
 	int code = EXIT_FAILED;
@@ -451,7 +467,7 @@ static int create(struct creation *c)
 		return EXIT_FAILED;
 
 	params = build_table(c);
-	say_plan(c);
+	say_plan(args, c);
 	warn_of_loss(c);
 	if (!agree_to_wipe(c))
 		goto out;
@@ -474,7 +490,7 @@ int cmd_create(const struct args *args)
 	int code = parse_arguments(args, &c);
 
 	if (!code)
-		code = create(&c);
+		code = create(args, &c);
 	for (i = 0; i <= c.nr_tiers; i++)
 		candidate_free(nth(&c, i));
 	for (i = 0; i < c.nr_tunables; i++)

@@ -30,7 +30,7 @@ const struct option_def option_defs[NR_OPTIONS] = {
 	[OPT_TEST]	 = { "dry-run", 't', NULL, "say what would be done, change nothing" },
 	[OPT_JSON]	 = { "json", 0, NULL, "report as JSON", .more = ", see tierctl(8)." },
 	[OPT_METADATA]	 = { "metadata", 'm', "DEV", "the device for the metadata", "@volume @file" },
-	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "size of a chunk, a power of two from 64k to 1g (default 1m)" },
+	[OPT_CHUNKSIZE]	 = { "chunksize", 'c', "SIZE", "size of a chunk, a power of two from 64k to 1g (default 1m; more above 384t)" },
 	[OPT_SIZE]	 = { "size", 'L', "SIZE", "how large" },
 	[OPT_POLICY]	 = { "policy", 0, "POLICY", "what decides on moves: heat, static (default heat)", "heat static",
 			     .more = "*static* moves nothing by itself." },

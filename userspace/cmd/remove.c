@@ -323,8 +323,8 @@ static int add_new(struct replacement *r)
 		say(r->s->ctx, "Would wipe %s (%s).", d->typed, d->carries);
 	if (d->carries && !r->s->ctx->dry_run && !ask(r->s->ctx, "Wipe %s (%s)?", d->typed, d->carries))
 		return EXIT_FAILED;
-	if (!r->s->ctx->dry_run && ((r->leftover && wipe_labels(r->s->ctx, &d->dev, r->s->uuid)) ||
-			     (d->carries && wipe_candidate(r->s->ctx, d, false))))
+	if (!r->s->ctx->dry_run && (r->leftover ? wipe_labels(r->s->ctx, &d->dev, r->s->uuid) :
+				    wipe_candidate(r->s->ctx, d, r->s->chunk_sectors)))
 		return EXIT_FAILED;
 	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
 	reshape_table(r->s, &t);

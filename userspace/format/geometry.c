@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/geometry.h"
 
+#include "base/size.h"
 #include "dm-tier/format.h"
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
+
+#define MOST_CHUNKS	(3ULL << 27)
 
 uint64_t geometry_label_area(uint64_t chunk_sectors)
 {
@@ -16,6 +19,15 @@ uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors)
 	uint64_t all = sectors / chunk_sectors, first = geometry_label_area(chunk_sectors) / chunk_sectors;
 
 	return all > first ? all - first : 0;
+}
+
+uint64_t geometry_chunk_sectors(uint64_t sectors)
+{
+	uint64_t chunk = MIB >> SECTOR_SHIFT;
+
+	while (sectors / chunk > MOST_CHUNKS && chunk < TIER_CHUNK_SECTORS_MAX)
+		chunk *= 2;
+	return chunk;
 }
 
 uint64_t geometry_reserve(uint64_t places)

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
 #include "block/signature.h"
 #include "dm-tier/format.h"
+#include "format/geometry.h"
 
 /*
  * While a question waited for its answer, the name may have been given to another device. Once
@@ -115,13 +117,13 @@ int wipe_superblock(struct tier_context *ctx, const struct device *d, const u8 *
 	return wipe_range(ctx, d, set_uuid, 0, TIER_METADATA_BLOCK_SIZE);
 }
 
-int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd)
+int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd, uint64_t bytes)
 {
 	int r = signatures_wipe(fd);
 
 	ctx->changed = true;
 	if (!r)
-		r = zero_blocks(fd, 0, MEMBER_HEAD);
+		r = zero_blocks(fd, 0, bytes);
 	if (r)
 		err(ctx, error_from(-r), "%s: cannot be wiped: %s.", d->name, strerror(-r));
 	/* Not every device has partitions; devices with partitions in use were refused before. */
@@ -130,24 +132,43 @@ int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd)
 	return r;
 }
 
-int wipe_all(struct tier_context *ctx, const struct device *d)
+int wipe_all(struct tier_context *ctx, const struct device *d, uint64_t chunk_sectors)
 {
 	int fd = open_for_wiping(ctx, d), r = fd;
 
 	if (fd >= 0) {
-		r = wipe_all_of(ctx, d, fd);
+		r = wipe_all_of(ctx, d, fd, geometry_label_area(chunk_sectors) * SECTOR_SIZE);
 		close(fd);
 	}
 	return r;
 }
 
-int wipe_candidate(struct tier_context *ctx, const struct candidate *c, bool metadata)
+/* A block that cannot be read may be mended by writing it. */
+static bool begins_blank(int fd, uint64_t bytes)
 {
+	u8 *buf = block_buffer(MEMBER_HEAD);
+	bool blank = true;
+	uint64_t at;
+
+	for (at = 0; blank && at < bytes; at += MEMBER_HEAD)
+		blank = !read_blocks(fd, at, buf, MEMBER_HEAD) && tier_all_zero(buf, MEMBER_HEAD);
+	free(buf);
+	return blank;
+}
+
+int wipe_candidate(struct tier_context *ctx, const struct candidate *c, uint64_t chunk_sectors)
+{
+	uint64_t area = chunk_sectors ? geometry_label_area(chunk_sectors) * SECTOR_SIZE : 0;
 	int fd = open_for_wiping(ctx, &c->dev), r = fd;
 
-	if (fd >= 0) {
-		r = candidate_unchanged(ctx, c, metadata) ? wipe_all_of(ctx, &c->dev, fd) : -ESTALE;
-		close(fd);
-	}
+	if (fd < 0)
+		return r;
+	if (!candidate_unchanged(ctx, c, !area))
+		r = -ESTALE;
+	else if (c->carries || !begins_blank(fd, area))
+		r = wipe_all_of(ctx, &c->dev, fd, area ? area : MEMBER_HEAD);
+	else
+		r = 0;
+	close(fd);
 	return r;
 }

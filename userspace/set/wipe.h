@@ -24,13 +24,17 @@ int wipe_superblock(struct tier_context *ctx, const struct device *d, const u8 *
 char *wipe_would_lose(struct tier_context *ctx, const struct device *d);
 
 /*
- * Wipes all signatures that libblkid knows, and the place of superblock and labels; tells the
- * kernel to forget partitions. 0 or -errno, with the error said.
+ * Wipes all signatures that libblkid knows, and the first bytes; tells the kernel to forget
+ * partitions. 0 or -errno, with the error said.
  */
-int wipe_all(struct tier_context *ctx, const struct device *d);
-/* The same by a descriptor that holds the device. */
-int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd);
-/* The same, if its contents are still those that candidate_look_inside() saw. */
-int wipe_candidate(struct tier_context *ctx, const struct candidate *c, bool metadata);
+int wipe_all_of(struct tier_context *ctx, const struct device *d, int fd, uint64_t bytes);
+/* The same for a device that becomes a tier, with its label area. */
+int wipe_all(struct tier_context *ctx, const struct device *d, uint64_t chunk_sectors);
+/*
+ * Makes a device blank that becomes a tier of such chunks, or metadata (0), if its contents are
+ * still those that candidate_look_inside() saw. In the label area, what lies behind the place of
+ * labels and has no signature counts as nothing.
+ */
+int wipe_candidate(struct tier_context *ctx, const struct candidate *c, uint64_t chunk_sectors);
 
 #endif

@@ -18,7 +18,7 @@ static const char help[] =
 "\n"
 "Options:\n"
 "  -s, --size SIZE      of the tiered device, with a unit: 64t\n"
-"  -c, --chunksize SIZE of a chunk, a power of two from 64k to 1g (default 1m)\n"
+"  -c, --chunksize SIZE of a chunk, a power of two from 64k to 1g (default 1m; more above 384t)\n"
 "      --minimum        the least that tierctl create accepts, not what is recommended\n"
 "  -n, --numeric-only   bytes and nothing else\n"
 "  -h, --help           say this\n"
@@ -79,8 +79,8 @@ static struct terminal terminal;
 
 int main(int argc, char **argv)
 {
-	uint64_t size = 0, chunk = 1 << 20;
-	bool minimum = false, numeric = false, have_size = false;
+	uint64_t size = 0, chunk = 0;
+	bool minimum = false, numeric = false, have_size = false, have_chunk = false;
 	int c;
 
 	program = "tier_metadata_size";
@@ -93,6 +93,7 @@ int main(int argc, char **argv)
 				return tool_finish(&terminal, TOOL_FAILED);
 			break;
 		case 'c':
+			have_chunk = true;
 			if (!size_option(&terminal.ctx, "--chunksize", optarg, &chunk))
 				return tool_finish(&terminal, TOOL_FAILED);
 			break;
@@ -112,5 +113,7 @@ int main(int argc, char **argv)
 			err(&terminal.ctx, ERR_USAGE, "no --size. Try: tier_metadata_size --help");
 		return tool_finish(&terminal, TOOL_FAILED);
 	}
+	if (!have_chunk)
+		chunk = geometry_chunk_sectors(size / SECTOR_SIZE) * SECTOR_SIZE;
 	return tool_finish(&terminal, answer(&terminal.ctx, size, chunk, minimum, numeric));
 }
