@@ -10,14 +10,22 @@ struct tier_space {
 	unsigned long *used;	/* bit = place - first_place */
 };
 
-int tier_alloc_init(struct tier *t)
+int tier_alloc_init(struct tier *t, u64 kept)
 {
-	vfree(t->space->used);
-	t->used = 0;
-	t->space->hint = 0;
 	/* Of 2^34 places more than kvzalloc() gives. */
-	t->space->used = vzalloc(BITS_TO_LONGS(t->rec.places) * sizeof(long));
-	return t->space->used ? 0 : -ENOMEM;
+	unsigned long *used = vzalloc(BITS_TO_LONGS(t->rec.places) * sizeof(long));
+
+	if (!used)
+		return -ENOMEM;
+	if (kept) {
+		memcpy(used, t->space->used, BITS_TO_LONGS(kept) * sizeof(long));
+	} else {
+		t->used = 0;
+		t->space->hint = 0;
+	}
+	vfree(t->space->used);
+	t->space->used = used;
+	return 0;
 }
 
 static void release(struct tier *t)

@@ -5,8 +5,11 @@
 
 #include "core.h"
 
-/* All places free; while suspended.  -ENOMEM. */
-int tier_alloc_init(struct tier *t);
+/*
+ * All places free but those that are taken of the first `kept`, which the tier had before; while
+ * suspended.  -ENOMEM.
+ */
+int tier_alloc_init(struct tier *t, u64 kept);
 
 /* TIER_NO_PLACE if the tier is full. */
 u64 __tier_alloc_place(struct tier *t);

@@ -184,6 +184,7 @@ struct tier_set {
 	struct tier_flushes *flushes;
 	struct tier_cycle *cycle;
 	struct tier_owners *owners;
+	struct tier_found *found;	/* plan */
 	struct tier_missed *missed;
 	struct tier_copies *copies;	/* copy */
 	struct tier_budget *budget;
@@ -224,7 +225,8 @@ struct tier_room {
 
 extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_room,
 	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
-	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room;
+	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room,
+	tier_plan_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
 	tier_landing_room, tier_outbox_room, tier_arrivals_room, tier_alloc_room;
 

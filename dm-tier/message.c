@@ -204,14 +204,17 @@ static void change_pin(struct tier_set *set, u32 chunk, unsigned int pin)
 	spin_unlock_irq(&set->lock);
 }
 
-/* Takes the pin of a chunk from the metadata again, after a failed commit. */
-static int restore_pin(void *context, u32 chunk, u64 entry)
+/* Takes the pins of chunks from the metadata again, after a failed commit. */
+static int restore_pins(void *context, u32 first, u32 nr, const __le64 *entries)
 {
 	struct tier_set *set = context;
-	unsigned int pin = tier_word_pin(entry);
+	u32 i, chunk;
 
-	if (chunk < set->nr_chunks)
+	for (i = 0, chunk = first; i < nr && chunk < set->nr_chunks; i++, chunk++) {
+		unsigned int pin = tier_word_pin(le64_to_cpu(entries[i]));
+
 		change_pin(set, chunk, pin && set->by_id[pin - 1] ? pin : 0);
+	}
 	return 0;
 }
 
@@ -242,7 +245,7 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 			r = commit_change(set, r);
 		/* If the first batch was refused, nothing has changed. */
 		if (r && (r != -EROFS || i > first) && set->needs_check)
-			tier_metadata_load_map(set->metadata, restore_pin, set);
+			tier_metadata_load_map(set->metadata, restore_pins, set);
 		mutex_unlock(&set->commit);
 		cond_resched();
 	}

@@ -14,6 +14,18 @@
 
 #define READ_BYTES	SZ_64K
 
+/*
+ * The metadata of a set that is not active: the constructor reads it, the resume uses it unless
+ * somebody has written another superblock meanwhile.  set->config
+ */
+struct tier_found {
+	struct tier_metadata *md;	/* open for reading, or NULL */
+	struct tier_meta_tiers tiers;
+	u64 *map, nr_chunks;		/* the entries of all chunks; NULL: not read yet */
+	bool used[TIER_MAX_TIERS];	/* of those tiers: chunks lie on it */
+	u64 end;			/* no chunk from here on is mapped */
+};
+
 static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *fmt, ...)
 {
 	va_list args;
@@ -202,26 +214,125 @@ static const struct tier_meta_tier *rec_of(const struct tier_meta_tiers *tiers, 
 	return NULL;
 }
 
-static int note_entry(void *context, u32 chunk, u64 entry)
+struct tier_metadata *tier_plan_take_metadata(struct tier_set *set)
+{
+	struct tier_metadata *md = set->found->md;
+
+	set->found->md = NULL;
+	return md;
+}
+
+u64 *tier_plan_take_map(struct tier_set *set, u64 *nr_chunks)
+{
+	u64 *map = set->found->map;
+
+	*nr_chunks = set->found->nr_chunks;
+	set->found->map = NULL;
+	return map;
+}
+
+static void forget_map(struct tier_found *found)
+{
+	vfree(found->map);
+	found->map = NULL;
+}
+
+void tier_plan_forget(struct tier_set *set)
+{
+	tier_metadata_close(tier_plan_take_metadata(set));
+	forget_map(set->found);
+}
+
+const struct tier_set_room tier_plan_room = TIER_SET_ROOM(found, NULL, tier_plan_forget);
+
+/* A walk through the whole map. */
+struct survey {
+	struct tier_found *found;
+	u8 index[256];			/* by a tier's id: in found->tiers, or TIER_MAX_TIERS */
+	unsigned long *taken[TIER_MAX_TIERS];	/* the places that were met */
+};
+
+static int note_entry(struct survey *s, u32 chunk, u64 entry)
 {
 	const struct tier_meta_tier *rec;
-	struct tier_plan *plan = context;
 	unsigned int i;
 	u64 place;
 
+	s->found->map[chunk] = entry;
 	if (!(entry & TIER_ENTRY_MAPPED))
 		return 0;
-	if (chunk >= plan->whole_chunks)
-		plan->mapped_above = true;
-	rec = rec_of(&plan->found, tier_word_id(entry));
-	if (!rec || tier_word_place(entry) < rec->first_place)
+	i = s->index[tier_word_id(entry)];
+	rec = &s->found->tiers.tier[i];
+	if (i == TIER_MAX_TIERS || tier_word_place(entry) < rec->first_place)
 		return -EILSEQ;
 	place = tier_word_place(entry) - rec->first_place;
-	i = rec - plan->found.tier;
-	if (place >= rec->places || __test_and_set_bit(place, plan->taken[i]))
+	if (place >= rec->places || __test_and_set_bit(place, s->taken[i]))
 		return -EILSEQ;
-	plan->used[i] = true;
+	s->found->used[i] = true;
+	s->found->end = chunk + 1;
 	return 0;
+}
+
+static int note_entries(void *context, u32 first, u32 nr, const __le64 *entries)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 0; !r && i < nr; i++)
+		r = note_entry(context, first + i, le64_to_cpu(entries[i]));
+	return r;
+}
+
+/* Memory for it.  The metadata device has room for so many chunks, so they may be real. */
+static int begin_survey(struct survey *s, struct tier_target *tt, u64 nr_chunks)
+{
+	struct tier_meta_tiers *tiers = &s->found->tiers;
+	unsigned int i;
+
+	if (tier_md_array_blocks(nr_chunks, sizeof(__le64)) * TIER_METADATA_BLOCK_SECTORS >
+	    bdev_nr_sectors(tt->metadata->bdev))
+		return -EILSEQ;
+	memset(s->index, TIER_MAX_TIERS, sizeof(s->index));
+	for (i = 0; i < tiers->nr; i++) {
+		struct tier_meta_tier *rec = &tiers->tier[i];
+		u64 all = rec->size >> ilog2(tt->chunk_sectors);
+
+		if (!rec->places || rec->places > all || rec->first_place > all - rec->places)
+			return -EILSEQ;
+		s->index[rec->id] = i;
+		/* NORETRY: the record of a missing tier may be damaged and claim any number. */
+		s->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
+					GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
+		if (!s->taken[i])
+			return -ENOMEM;
+	}
+	s->found->nr_chunks = nr_chunks;
+	s->found->map = vmalloc(array_size(nr_chunks, sizeof(*s->found->map)));
+	return s->found->map ? 0 : -ENOMEM;
+}
+
+static int read_map(struct tier_target *tt, struct tier_plan *plan)
+{
+	struct survey *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct tier_found *found = tt->set->found;
+	unsigned int i;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->found = found;
+	found->end = 0;
+	memset(found->used, 0, sizeof(found->used));
+	r = begin_survey(s, tt, plan->info.nr_chunks) ? :
+	    tier_metadata_load_map(found->md, note_entries, s);
+	for (i = 0; i < TIER_MAX_TIERS; i++)
+		vfree(s->taken[i]);
+	kfree(s);
+	if (r)
+		forget_map(found);
+	else
+		tier_metadata_drop_cache(found->md);
+	return r;
 }
 
 /*
@@ -230,29 +341,15 @@ static int note_entry(void *context, u32 chunk, u64 entry)
  */
 static int look_at_map(struct tier_target *tt, struct tier_plan *plan)
 {
-	unsigned int i;
-	int r = 0;
+	struct tier_found *found = tt->set->found;
+	int r = found->map ? 0 : read_map(tt, plan);
 
-	for (i = 0; !r && i < plan->found.nr; i++) {
-		struct tier_meta_tier *rec = &plan->found.tier[i];
-		u64 all = rec->size >> ilog2(tt->chunk_sectors);
-
-		if (!rec->places || rec->places > all || rec->first_place > all - rec->places) {
-			r = -EILSEQ;
-			break;
-		}
-		/* NORETRY: the record of a missing tier may be damaged and claim any number. */
-		plan->taken[i] = __vmalloc(BITS_TO_LONGS(rec->places) * sizeof(long),
-					   GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
-		if (!plan->taken[i])
-			r = -ENOMEM;
-	}
-	if (!r)
-		r = tier_metadata_load_map(plan->md, note_entry, plan);
 	if (r == -ENOMEM)
 		return refuse(plan, r, "Out of memory");
 	if (r)
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
+	memcpy(plan->used, found->used, sizeof(plan->used));
+	plan->mapped_above = found->end > plan->whole_chunks;
 	return 0;
 }
 
@@ -269,6 +366,7 @@ bool tier_plan_has(const struct tier_plan *plan, unsigned int nr, u8 id)
 static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_set *set = tt->set;
+	struct tier_found *found = set->found;
 	const char *reason;
 	u32 i;
 	int r;
@@ -283,13 +381,21 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 				plan->mapped_above = true;
 		return 0;
 	}
-	plan->md = tier_metadata_open(tt->metadata->bdev, true, &reason);
-	if (IS_ERR(plan->md))
-		return refuse(plan, PTR_ERR(plan->md), "Metadata %pg: %s", tt->metadata->bdev,
-			      reason);
-	r = tier_metadata_load_tiers(plan->md, &plan->found);
-	if (r)
+	if (found->md && tier_metadata_unchanged(found->md, tt->metadata->bdev)) {
+		plan->found = found->tiers;
+		return 0;
+	}
+	tier_plan_forget(set);
+	found->md = tier_metadata_open(tt->metadata->bdev, &reason);
+	if (IS_ERR(found->md))
+		return refuse(plan, PTR_ERR(tier_plan_take_metadata(set)), "Metadata %pg: %s",
+			      tt->metadata->bdev, reason);
+	r = tier_metadata_load_tiers(found->md, &found->tiers);
+	if (r) {
+		tier_plan_forget(set);
 		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
+	}
+	plan->found = found->tiers;
 	return 0;
 }
 
@@ -541,17 +647,11 @@ int tier_plan_make(struct tier_target *tt, struct tier_plan *plan)
 	}
 	if (!r && missing == tt->nr_tiers)
 		r = refuse(plan, -EINVAL, "Every tier is missing");
-	if (!r && plan->md)
+	if (!r && !plan->format && !tt->set->active)
 		r = look_at_map(tt, plan);
 	if (!r && !plan->format)
 		r = check_list(tt, plan);
-	if (!r)
-		r = check_length(tt, plan);
-	if (!IS_ERR(plan->md))
-		tier_metadata_close(plan->md);
-	for (i = 0; i < plan->found.nr; i++)
-		vfree(plan->taken[i]);
-	return r;
+	return r ? : check_length(tt, plan);
 }
 
 /* ---- writing ---- */
@@ -809,13 +909,17 @@ struct lost_pins {
 	unsigned long *chunks;
 };
 
-static int note_lost_pin(void *context, u32 chunk, u64 entry)
+static int note_lost_pins(void *context, u32 first, u32 nr, const __le64 *entries)
 {
 	struct lost_pins *lost = context;
-	u8 pin = entry >> TIER_ENTRY_PIN_SHIFT;
+	u32 i;
 
-	if (pin && !lost->kept[pin - 1])
-		__set_bit(chunk, lost->chunks);
+	for (i = 0; i < nr; i++) {
+		u8 pin = tier_word_pin(le64_to_cpu(entries[i]));
+
+		if (pin && !lost->kept[pin - 1])
+			__set_bit(first + i, lost->chunks);
+	}
 	return 0;
 }
 
@@ -854,7 +958,7 @@ static int forget_pins(struct tier_metadata *md, const struct tier_plan *plan, u
 	lost.chunks = vzalloc(BITS_TO_LONGS(lost.nr_chunks) * sizeof(long));
 	if (!lost.chunks)
 		return -ENOMEM;
-	r = tier_metadata_load_map(md, note_lost_pin, &lost);
+	r = tier_metadata_load_map(md, note_lost_pins, &lost);
 	chunk = find_first_bit(lost.chunks, lost.nr_chunks);
 	while (!r && chunk < lost.nr_chunks)
 		r = forget_some_pins(md, &lost, &chunk);

@@ -27,10 +27,6 @@ struct tier_plan {
 	bool used[TIER_MAX_TIERS];	/* of those found: chunks lie on it */
 	u64 whole_chunks;		/* chunks that the new length keeps whole */
 	bool mapped_above;		/* a chunk beyond those is mapped */
-
-	/* While it is made for a set that is not active: its metadata, and the places met in it. */
-	struct tier_metadata *md;
-	unsigned long *taken[TIER_MAX_TIERS];
 	char reason[160];	/* why it was refused */
 };
 
@@ -45,6 +41,13 @@ int tier_plan_recheck(struct tier_target *tt, struct tier_plan *plan);
 /* Writes: formats the set, or bumps the generation and changes the list. */
 int tier_plan_format(struct tier_target *tt, struct tier_plan *plan);
 int tier_plan_join(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan);
+/*
+ * What the last plan has read of a set that was not active: its metadata, open, to be closed by
+ * the caller, and the entries of nr_chunks (NULL: none were read), to be freed with vfree().
+ */
+struct tier_metadata *tier_plan_take_metadata(struct tier_set *set);
+u64 *tier_plan_take_map(struct tier_set *set, u64 *nr_chunks);
+void tier_plan_forget(struct tier_set *set);
 /* What no device of a set may be, whenever it is looked at; *why goes behind its name. */
 int tier_device_unfit(const struct tier_target *tt, struct block_device *bdev, const char **why);
 

@@ -134,6 +134,7 @@ static void deactivate(struct tier_set *set)
 		drop_tier(set, id);
 	tier_metadata_close(set->metadata);
 	set->metadata = NULL;
+	tier_plan_forget(set);
 	vfree(set->map);
 	set->map = NULL;
 	vfree(set->heat);
@@ -146,7 +147,7 @@ static const struct tier_set_room *const rooms[] = {
 	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
 	&tier_missed_room, &tier_copy_room, &tier_budget_room,
 	&tier_request_room, &tier_policy_room, &tier_birth_room, &tier_discard_room,
-	&tier_migrate_room, &tier_mover_room,
+	&tier_migrate_room, &tier_mover_room, &tier_plan_room,
 };
 
 static void free_set(struct tier_set *set)
@@ -311,32 +312,55 @@ bool tier_set_being_dropped(struct tier_set *set, const struct tier *t)
 
 /* ---- activation ---- */
 
-static int load_entry(void *context, u32 chunk, u64 entry)
+/* From an entry of the metadata to a word of core. */
+static int load_word(struct tier_set *set, u32 chunk)
 {
-	struct tier_set *set = context;
-	u64 place = tier_word_place(entry);
-	unsigned int pin = tier_word_pin(entry);
+	u64 entry = set->map[chunk];
 	struct tier *t;
 
-	if (chunk >= set->nr_chunks)
-		return entry & TIER_ENTRY_MAPPED ? -EILSEQ : 0;
-	if (pin && !set->by_id[pin - 1]) {
-		/* The tier of the pin was dropped. */
-		entry &= ~TIER_WORD_PIN_MASK;
-		pin = 0;
-	}
-	if (pin)
-		atomic64_inc(&set->pinned);
 	if (!(entry & TIER_ENTRY_MAPPED)) {
 		set->map[chunk] = entry & TIER_WORD_PIN_MASK;
 		return 0;
 	}
 	t = set->by_id[tier_word_id(entry)];
-	if (!t || !tier_alloc_exactly(t, place))
+	if (!t || !tier_alloc_exactly(t, tier_word_place(entry)))
 		return -EILSEQ;
 	set->mapped++;
 	set->map[chunk] = entry | tier_reason_bits(TIER_REASON_LOADED);
 	return 0;
+}
+
+static int load_words(struct tier_set *set)
+{
+	u32 chunk;
+	int r = 0;
+
+	set->mapped = 0;
+	for (chunk = 0; !r && chunk < set->nr_chunks; chunk++) {
+		r = load_word(set, chunk);
+		if (!(chunk & 0xffff))
+			cond_resched();
+	}
+	return r;
+}
+
+/* Forgets the pins to tiers that were dropped, and counts the others. */
+static void count_pins(struct tier_set *set)
+{
+	u64 pinned = 0;
+	unsigned int pin;
+	u32 chunk;
+
+	for (chunk = 0; chunk < set->nr_chunks; chunk++) {
+		pin = tier_word_pin(set->map[chunk]);
+		if (pin && set->by_id[pin - 1])
+			pinned++;
+		else
+			set->map[chunk] &= ~TIER_WORD_PIN_MASK;
+		if (!(chunk & 0xffff))
+			cond_resched();
+	}
+	atomic64_set(&set->pinned, pinned);
 }
 
 static int load_tunable(struct tier_set *set, const struct tier_key *key, u64 *value)
@@ -361,10 +385,15 @@ static int load_tunables(struct tier_set *set)
 	return r;
 }
 
-/* Takes over the tiers of the plan; known tiers keep their counters. */
-static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
+/*
+ * Takes over the tiers of the plan; known tiers keep their counters and, if keep, what is taken
+ * of their places.
+ */
+static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan,
+		       bool keep)
 {
 	unsigned int i;
+	u64 kept;
 	int r;
 
 	set->nr_tiers = 0;
@@ -375,6 +404,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		struct tier_meta_tier *rec = &plan->tiers[i];
 		struct tier *t = set->by_id[rec->id];
 
+		kept = t && keep ? t->rec.places : 0;
 		if (t)
 			t->rec = *rec;
 		else
@@ -385,7 +415,7 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		set->tiers[i] = t;
 		t->bdev = tt->devs[i] ? tt->devs[i]->bdev : NULL;
 		t->room_seq++;
-		r = tier_alloc_init(t);
+		r = kept == rec->places ? 0 : tier_alloc_init(t, kept);
 		if (r)
 			return r;
 	}
@@ -393,43 +423,94 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 	return 0;
 }
 
-/* Loads the open metadata into core. */
+/* Whether core is what the metadata says, as it is but for lost changes. */
+static bool core_is_current(struct tier_set *set)
+{
+	bool kept;
+
+	spin_lock_irq(&set->lock);
+	kept = set->active && !set->freeing && !__tier_ops_lost(set);
+	spin_unlock_irq(&set->lock);
+	return kept;
+}
+
+static int copy_entries(void *context, u32 first, u32 nr, const __le64 *entries)
+{
+	u64 *map = context;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		map[first + i] = le64_to_cpu(entries[i]);
+	return 0;
+}
+
+/* The entries of *nr chunks, as the plan has read them or else as the metadata has them now. */
+static int read_map(struct tier_set *set, u64 *nr)
+{
+	vfree(set->map);
+	set->map = tier_plan_take_map(set, nr);
+	if (set->map)
+		return 0;
+	*nr = set->info.nr_chunks;
+	set->map = vmalloc(array_size(*nr, sizeof(*set->map)));
+	return set->map ? tier_metadata_load_map(set->metadata, copy_entries, set->map) : -ENOMEM;
+}
+
+/* What is new in an array is all zeroes. */
+static int resize_array(void **array, u64 old, u64 nr, size_t size)
+{
+	void *new;
+
+	if (*array && old == nr)
+		return 0;
+	new = vmalloc(array_size(nr, size));
+	if (!new)
+		return -ENOMEM;
+	old = *array ? min(old, nr) : 0;
+	memcpy(new, *array, old * size);
+	memset(new + old * size, 0, (nr - old) * size);
+	vfree(*array);
+	*array = new;
+	return 0;
+}
+
+/*
+ * Loads the open metadata into core.  A set that was active has it there already, and only takes
+ * over what is new.
+ */
 static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
-	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors);
-	bool moved = plan->changes_list || plan->grows || nr != set->nr_chunks;
-	struct tier_meta_info info;
+	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors), had = set->nr_chunks;
+	u64 had_heat = max(had, set->info.nr_chunks), nr_heat;
+	bool moved = plan->changes_list || plan->grows || nr != had;
+	bool keep = core_is_current(set);
 	unsigned int i;
-	u64 *map;
-	u32 *heat;
+	u64 chunk;
 	int r;
 
-	tier_metadata_get_info(set->metadata, &info);
-	map = vzalloc(array_size(nr, sizeof(*map)));
-	heat = vzalloc(array_size(max(nr, info.nr_chunks), sizeof(*heat)));
-	if (!map || !heat) {
-		vfree(map);
-		vfree(heat);
-		return -ENOMEM;
-	}
-	vfree(set->map);
-	vfree(set->heat);
-	set->map = map;
-	set->heat = heat;
-	set->info = info;
+	tier_metadata_get_info(set->metadata, &set->info);
+	nr_heat = max(nr, set->info.nr_chunks);
+	r = keep ? 0 : read_map(set, &had);
+	for (chunk = nr; !r && chunk < had; chunk++)
+		if (set->map[chunk] & TIER_ENTRY_MAPPED)
+			r = -EILSEQ;
+	r = r ? : resize_array((void **)&set->map, had, nr, sizeof(*set->map)) ? :
+	    resize_array((void **)&set->heat, keep ? had_heat : 0, nr_heat, sizeof(*set->heat));
+	if (r)
+		return r;
 	set->nr_chunks = nr;
 	set->chunk_sectors = tt->chunk_sectors;
 	set->chunk_shift = ilog2(tt->chunk_sectors);
-	set->mapped = 0;
-	atomic64_set(&set->pinned, 0);
 
 	if (moved)
 		set->home = NULL;
-	r = adopt_tiers(set, tt, plan) ? :
-	    tier_metadata_load_map(set->metadata, load_entry, set) ? :
-	    tier_metadata_load_heat(set->metadata, set->heat) ? : load_tunables(set);
+	r = adopt_tiers(set, tt, plan, keep) ? :
+	    (keep ? 0 : load_words(set) ? : tier_metadata_load_heat(set->metadata, set->heat)) ? :
+	    load_tunables(set);
 	if (r)
 		return r;
+	if (!keep || plan->changes_list || nr < had)
+		count_pins(set);
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
@@ -440,8 +521,8 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	tier_forget_all_missed(set);
 	tier_forget_lost_ops(set);
 	tier_metadata_drop_cache(set->metadata);
-	set->paused = info.flags & TIER_SB_PAUSED;
-	set->needs_check = info.flags & TIER_SB_NEEDS_CHECK;
+	set->paused = set->info.flags & TIER_SB_PAUSED;
+	set->needs_check = set->info.flags & TIER_SB_NEEDS_CHECK;
 	tier_mover_restart(set);
 	return 0;
 }
@@ -457,23 +538,21 @@ static bool plan_writes(struct tier_target *tt, struct tier_plan *plan)
 	return tier_writes_wanted(tt) && !(plan->info.flags & TIER_SB_NEEDS_CHECK);
 }
 
-/* Writes what the plan says: opens the metadata, bumps the generation, changes the list. */
+/* Writes what the plan says: formats the set, or bumps the generation, changes the list. */
 static int write_plan(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	bool writes = plan_writes(tt, plan);
-	const char *reason;
 	int r = 0;
 
-	if (!plan->format && !set->metadata)
-		set->metadata = tier_metadata_open(tt->metadata->bdev, !writes, &reason);
-	if (IS_ERR(set->metadata)) {
-		r = PTR_ERR(set->metadata);
-		set->metadata = NULL;
-		return report(set, r, reason);
-	}
-	if (plan->format)
+	if (plan->format) {
+		tier_plan_forget(set);
 		r = tier_plan_format(tt, plan);
-	else if (writes)
+	} else if (!set->metadata) {
+		set->metadata = tier_plan_take_metadata(set);
+		if (writes)
+			tier_metadata_set_writable(set->metadata);
+	}
+	if (!plan->format && writes)
 		r = tier_metadata_adopt_size(set->metadata) ? : tier_plan_join(set, tt, plan);
 	if (r)
 		report(set, r, plan->reason[0] ? plan->reason : "Metadata cannot be written");

@@ -17,19 +17,6 @@ static int load_btree(struct tier_metadata *md, const struct dm_btree_info *info
 	return r;
 }
 
-static int load_array(struct tier_metadata *md, struct dm_array_info *info, const u64 *root,
-		      int (*fn)(void *context, u32 index, u64 value), void *context)
-{
-	int r;
-
-	down_read(&md->lock);
-	r = md->failed ? -EIO :
-	    __tier_walk_array(info, *root, md->info.nr_chunks, 0, md->info.nr_chunks, NULL, fn,
-			      context);
-	up_read(&md->lock);
-	return r;
-}
-
 /* ---- tiers and tunables ---- */
 
 static int load_tier(void *context, u64 key, const void *value)
@@ -135,10 +122,35 @@ int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 va
 
 /* ---- arrays ---- */
 
-int tier_metadata_load_map(struct tier_metadata *md, int (*fn)(void *context, u32 chunk, u64 entry),
+struct load_map {
+	int (*fn)(void *context, u32 first, u32 nr, const __le64 *entries);
+	void *context;
+};
+
+static int load_entries(void *context, u64 index, u32 nr, const void *values)
+{
+	const struct load_map *load = context;
+	const __le64 *entries = values;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (entries[i] & cpu_to_le64(~TIER_ENTRY_DISK_MASK)) {
+			DMERR_LIMIT("mapping entry %llu is damaged", index + i);
+			return -EILSEQ;
+		}
+	}
+	return load->fn(load->context, index, nr, entries);
+}
+
+int tier_metadata_load_map(struct tier_metadata *md,
+			   int (*fn)(void *context, u32 first, u32 nr, const __le64 *entries),
 			   void *context)
 {
-	return load_array(md, &md->mapping_info, &md->roots.mapping, fn, context);
+	struct load_map load = { .fn = fn, .context = context };
+
+	tier_md_lock(md);
+	return tier_md_unlock(md, md->failed ? -EIO :
+			      __tier_md_walk_mapping(md, load_entries, &load));
 }
 
 /* Changes the bits of mask. */
@@ -196,28 +208,36 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 	if (r)
 		return r;
 	old = md->info.nr_chunks;
-	/* The library trusts the sizes it is given: see that they are right. */
-	r = __tier_md_check_arrays(md, &md->roots, old, NULL);
-	if (!r && !__has_room_to_grow(md, nr_chunks))
-		r = -ENOSPC;
-	if (r)
-		return tier_md_unlock(md, r);
+	/* The library trusts the sizes it is given: the census has seen that they are right. */
+	if (!__has_room_to_grow(md, nr_chunks))
+		return tier_md_unlock(md, -ENOSPC);
 	return tier_md_end_change(md, __tier_md_resize(md, old, nr_chunks));
 }
 
 /* ---- heat ---- */
 
-static int load_heat(void *context, u32 index, u64 value)
+static int load_heat(void *context, u64 index, u32 nr, const void *values)
 {
-	u32 *heat = context;
+	const __le32 *from = values;
+	u32 *heat = context, i;
 
-	heat[index] = value;
+	for (i = 0; i < nr; i++)
+		heat[index + i] = le32_to_cpu(from[i]);
 	return 0;
 }
 
 int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
 {
-	return load_array(md, &md->heat_info, &md->roots.heat, load_heat, heat);
+	u64 nr;
+	int r = -EIO;
+
+	down_read(&md->lock);
+	nr = md->info.nr_chunks;
+	if (!md->failed)
+		r = __tier_walk_array(&md->heat_info, md->roots.heat, nr, 0, nr, NULL, load_heat,
+				      heat);
+	up_read(&md->lock);
+	return r;
 }
 
 #define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
@@ -232,12 +252,15 @@ struct save_heat {
 	unsigned long *changed;	/* a bit for each value of the window */
 };
 
-static int compare_heat(void *context, u32 index, u64 value)
+static int compare_heat(void *context, u64 index, u32 nr, const void *values)
 {
 	struct save_heat *save = context;
+	const __le32 *saved = values;
+	u32 i;
 
-	if (value != READ_ONCE(save->heat[index]))
-		__set_bit(index - save->first, save->changed);
+	for (i = 0; i < nr; i++)
+		if (le32_to_cpu(saved[i]) != READ_ONCE(save->heat[index + i]))
+			__set_bit(index + i - save->first, save->changed);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ struct tier_metadata {
 	bool changed;			/* there is something to commit */
 	bool warm;			/* see __warm() */
 	bool counted;			/* likewise, once for all */
+	struct tier_census *census;	/* until then: what the walk of the mapping has met */
 
 	/*
 	 * A change or a commit failed halfway: what is in memory may be
@@ -100,9 +101,10 @@ int __tier_md_resize(struct tier_metadata *md, u32 old, u32 nr_chunks);
 int __tier_md_judge_nodes(struct tier_metadata *md, const struct tier_meta_roots *roots);
 /*
  * Looks at the count of each block, and that it covers all that is in use but a metadata
- * snapshot.  Nothing was changed yet.
+ * snapshot.  Nothing was changed yet.  A walk of the mapping that was made before is a part.
  */
 int __tier_md_take_census(struct tier_metadata *md);
+void tier_md_free_census(struct tier_metadata *md);
 /*
  * The trees of a metadata snapshot, whose nodes are judged first, may be dropped: nothing that
  * the live trees have is counted down to nothing, and no block twice.
@@ -113,18 +115,20 @@ struct tier_census;			/* of trees.c; NULL elsewhere */
 
 /*
  * Walks, with the lock held for reading.  What fn returns ends a walk unless it is 0; fn may be
- * NULL.  The first one calls fn for up to max values in order of key, the other for the values
- * of an array of nr from first, where a block begins, to end - 1.
+ * NULL.  The first one calls fn for up to max values in order of key, the other for the blocks
+ * of an array of nr values: for each that begins with one from first to end - 1.
  */
 int __tier_walk_btree(const struct dm_btree_info *info, u64 root, unsigned int max,
 		      struct tier_census *c,
 		      int (*fn)(void *context, u64 key, const void *value), void *context);
 int __tier_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
 		      struct tier_census *c,
-		      int (*fn)(void *context, u32 index, u64 value), void *context);
+		      int (*fn)(void *context, u64 index, u32 nr, const void *values),
+		      void *context);
 
-/* The blocks and nodes of mapping and heat alone, for a set of nr chunks. */
-int __tier_md_check_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
-			   struct tier_census *c);
+/* The whole mapping; the first time for the census, too.  Lock held for writing. */
+int __tier_md_walk_mapping(struct tier_metadata *md,
+			   int (*fn)(void *context, u64 index, u32 nr, const void *values),
+			   void *context);
 
 #endif /* DM_TIER_METADATA_INTERNAL_H */

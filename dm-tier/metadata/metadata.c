@@ -315,6 +315,7 @@ void tier_metadata_close(struct tier_metadata *md)
 {
 	if (!md)
 		return;
+	tier_md_free_census(md);
 	__close_tm(md);
 	mutex_lock(&bm_mutex);
 	dm_block_manager_destroy(md->bm);
@@ -322,8 +323,7 @@ void tier_metadata_close(struct tier_metadata *md)
 	kfree(md);
 }
 
-struct tier_metadata *tier_metadata_open(struct block_device *bdev,
-					 bool read_only, const char **reason)
+struct tier_metadata *tier_metadata_open(struct block_device *bdev, const char **reason)
 {
 	struct tier_meta_info info;
 	struct tier_metadata *md;
@@ -333,17 +333,12 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 	r = tier_metadata_read_superblock(bdev, &info, reason);
 	if (r)
 		return ERR_PTR(r);
-	if (!read_only && tier_features_read_only(info.compat_ro_flags))
-		return ERR_PTR(tier_refuse(reason, -EROFS,
-					   "metadata has features that allow reading only"));
-
 	md = alloc_metadata(bdev, reason);
 	if (IS_ERR(md))
 		return md;
 
-	md->read_only = read_only;
-	if (read_only)
-		dm_bm_set_read_only(md->bm);
+	md->read_only = true;
+	dm_bm_set_read_only(md->bm);
 	r = __open_tm(md, reason);
 	if (!r) {
 		r = __tier_md_judge_nodes(md, &md->roots);
@@ -354,6 +349,24 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev,
 		return ERR_PTR(r);
 	}
 	return md;
+}
+
+bool tier_metadata_unchanged(struct tier_metadata *md, struct block_device *bdev)
+{
+	void *block = tier_md_read_block(bdev, TIER_SUPERBLOCK_LOCATION);
+	struct tier_meta_roots roots = { };
+	struct tier_meta_info info;
+	const char *reason;
+	bool same;
+
+	if (IS_ERR(block))
+		return false;
+	same = !tier_superblock_unpack(block, &info, &reason);
+	tier_superblock_unpack_roots(block, &roots);
+	kfree(block);
+	/* A disk that came back may be another one by the same number. */
+	return same && md->bdev == bdev && !memcmp(&info, &md->info, sizeof(info)) &&
+	       !memcmp(&roots, &md->roots, sizeof(roots));
 }
 
 /* ---- committing ---- */
@@ -530,6 +543,14 @@ void tier_metadata_set_read_only(struct tier_metadata *md)
 	tier_md_lock(md);
 	md->read_only = true;
 	dm_bm_set_read_only(md->bm);
+	tier_md_unlock(md, 0);
+}
+
+void tier_metadata_set_writable(struct tier_metadata *md)
+{
+	tier_md_lock(md);
+	md->read_only = false;
+	dm_bm_set_read_write(md->bm);
 	tier_md_unlock(md, 0);
 }
 

@@ -26,12 +26,17 @@ struct tier_metadata;
 int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_info *info,
 				  const char **reason);
 
+/* Opens existing metadata for reading.  Returns ERR_PTR and sets *reason. */
+struct tier_metadata *tier_metadata_open(struct block_device *bdev, const char **reason);
+
+/* Whether bdev has the superblock that was opened, and so all else is the same. */
+bool tier_metadata_unchanged(struct tier_metadata *md, struct block_device *bdev);
+
 /*
- * Opens existing metadata.  Opening itself writes nothing; unless read_only,
- * the first commit clears TIER_SB_CLEAN.  Returns ERR_PTR and sets *reason.
+ * Lets open metadata be written, whose features allow it.  That itself writes nothing; the first
+ * commit clears TIER_SB_CLEAN.
  */
-struct tier_metadata *tier_metadata_open(struct block_device *bdev,
-					 bool read_only, const char **reason);
+void tier_metadata_set_writable(struct tier_metadata *md);
 
 /*
  * Formats a device: writes and commits a superblock with the fields of info (state, uuid, name
@@ -68,10 +73,11 @@ int tier_metadata_get_tunable(struct tier_metadata *md, const char *name, u64 *v
 int tier_metadata_set_tunable(struct tier_metadata *md, const char *name, u64 value);
 
 /*
- * Calls fn for every chunk from 0 to nr_chunks - 1, mapped or not, with its
- * entry; rejects entries with reserved bits set (-EILSEQ).
+ * Calls fn for the entries of all chunks from 0 to nr_chunks - 1, mapped or not, some hundred at
+ * a time; rejects entries with reserved bits set (-EILSEQ).
  */
-int tier_metadata_load_map(struct tier_metadata *md, int (*fn)(void *context, u32 chunk, u64 entry),
+int tier_metadata_load_map(struct tier_metadata *md,
+			   int (*fn)(void *context, u32 first, u32 nr, const __le64 *entries),
 			   void *context);
 /*
  * entry: see TIER_ENTRY_*; only TIER_ENTRY_DISK_MASK bits may be set.  The caller

@@ -83,6 +83,8 @@ struct tier_census {
 	struct tier_metadata *md;
 	dm_block_t nr;			/* of blocks */
 	unsigned long *met;		/* a bit for each of them */
+	bool met_again;			/* the block `again`, or the block lies behind the end */
+	dm_block_t again;
 	/* Those of the trees that are to stay, when the ones that are walked are to go, or NULL. */
 	const unsigned long *live;
 	bool shared[DM_BTREE_CURSOR_MAX_DEPTH];	/* by level, of the nodes above a block */
@@ -100,35 +102,46 @@ static int __begin_census(struct tier_metadata *md, struct tier_census *c)
 	return c->met ? 0 : -ENOMEM;
 }
 
-/*
- * What is met twice would be counted down twice; what counts as free would be used
- * for something else, and the library leaves a block locked that it cannot count down.
- */
-static bool counted_right(struct tier_census *c, dm_block_t b, bool shared, u32 count)
+void tier_md_free_census(struct tier_metadata *md)
 {
-	if (!count || test_and_set_bit(b, c->met))
-		return false;
-	/* Below a node that stays, too, nothing is counted down. */
-	return shared || count > 1 || !c->live || !test_bit(b, c->live);
+	if (md->census)
+		vfree(md->census->met);
+	kfree(md->census);
+	md->census = NULL;
 }
 
-/* -EILSEQ, with a line in the log, if a block is met again or counts as free. */
+static int refuse_block(struct tier_census *c, dm_block_t b, u32 count)
+{
+	DMERR_LIMIT("%pg: block %llu is in use more often than its count of %u says",
+		    c->md->bdev, b, count);
+	return -EILSEQ;
+}
+
+/*
+ * What is met twice would be counted down twice; what counts as free would be used for
+ * something else, and the library leaves a block locked that it cannot count down.
+ *
+ * Of the live trees all counts are looked at in the end, by __judge_index().  They may be wrong
+ * if nothing is to be written, so that until then it is only noted that a block is met again.
+ */
 static int __meet(struct tier_census *c, dm_block_t b, bool shared, u32 *count)
 {
-	struct dm_space_map *sm = c->md->sm;
+	bool again = b >= c->nr || test_and_set_bit(b, c->met);
 	int r = 0;
 
 	*count = 0;
+	if (!c->live) {
+		c->again = again ? b : c->again;
+		c->met_again |= again;
+		return 0;
+	}
 	if (b < c->nr)
-		r = sm->get_count(sm, b, count);
+		r = c->md->sm->get_count(c->md->sm, b, count);
 	if (r && r != -ENODATA)
 		return r;
-	if (r || b >= c->nr || !counted_right(c, b, shared, *count)) {
-		DMERR_LIMIT("%pg: block %llu is in use more often than its count of %u says",
-			    c->md->bdev, b, *count);
-		return -EILSEQ;
-	}
-	return 0;
+	/* Below a node that stays, too, nothing is counted down. */
+	again |= !shared && *count < 2 && b < c->nr && test_bit(b, c->live);
+	return r || again || !*count ? refuse_block(c, b, *count) : 0;
 }
 
 static int __meet_block(struct tier_census *c, dm_block_t b)
@@ -139,9 +152,9 @@ static int __meet_block(struct tier_census *c, dm_block_t b)
 }
 
 /*
- * Of the blocks from first to end, those in use are added to *used.  -EILSEQ if the index
- * knows of less free ones than there are, or passes by one: the library would run out of
- * blocks in the midst of a change, for which there was room.
+ * Of the blocks from first to end, those in use are added to *used.  -EILSEQ if one that was met
+ * is not in use; if the index knows of less free ones than there are, or passes by one: the
+ * library would run out of blocks in the midst of a change, for which there was room.
  *
  * The metadata and its snapshot are all that refers to blocks.  The library keeps larger counts
  * in a tree, and stops the kernel if one is not there when it is changed.
@@ -162,6 +175,8 @@ static int __judge_index(struct tier_census *c, const struct disk_index_entry *e
 		}
 		if (r)
 			return r;
+		if (test_bit(b, c->met) && (!count || (c->met_again && c->again == b)))
+			return refuse_block(c, b, count);
 		taken += !!count;
 		all_taken += count && all_taken == b - first;
 		cond_resched();
@@ -176,19 +191,27 @@ static int __judge_index(struct tier_census *c, const struct disk_index_entry *e
 	return -EILSEQ;
 }
 
-static int __meet_bitmaps(struct tier_census *c, const struct disk_metadata_index *index,
-			  u64 allocated)
+static dm_block_t bitmap_begin(unsigned int i)
 {
-	dm_block_t first, end;
-	u64 used = 0;
-	int i, r = 0;
+	return (dm_block_t)i * DM_SM_METADATA_BITMAP_BLOCKS;
+}
 
-	for (i = 0, first = 0; !r && first < c->nr && i < ARRAY_SIZE(index->index); i++) {
-		end = min_t(u64, c->nr, first + DM_SM_METADATA_BITMAP_BLOCKS);
-		r = __meet_block(c, le64_to_cpu(index->index[i].blocknr)) ? :
-		    __judge_index(c, &index->index[i], first, end, &used);
-		first = end;
-	}
+/* Meets the bitmaps, the last blocks that are in use; then all has been met. */
+static int __judge_bitmaps(struct tier_census *c, const struct disk_metadata_index *index,
+			   u64 allocated)
+{
+	unsigned int i, nr = DIV_ROUND_UP_ULL(c->nr, DM_SM_METADATA_BITMAP_BLOCKS);
+	u64 used = 0;
+	int r = 0;
+
+	nr = min_t(unsigned int, nr, ARRAY_SIZE(index->index));
+	for (i = 0; !r && i < nr; i++)
+		r = __meet_block(c, le64_to_cpu(index->index[i].blocknr));
+	if (!r && c->met_again && c->again >= c->nr)
+		r = refuse_block(c, c->again, 0);
+	for (i = 0; !r && i < nr; i++)
+		r = __judge_index(c, &index->index[i], bitmap_begin(i),
+				  min(c->nr, bitmap_begin(i + 1)), &used);
 	if (!r && used != allocated) {
 		DMERR_LIMIT("%pg: %llu blocks are in use, the space map says %llu",
 			    c->md->bdev, used, allocated);
@@ -198,7 +221,7 @@ static int __meet_bitmaps(struct tier_census *c, const struct disk_metadata_inde
 }
 
 /* Of the space map on disk, which the library has judged; nothing was changed yet. */
-static int __meet_space_map(struct tier_census *c)
+static int __judge_space_map(struct tier_census *c)
 {
 	struct disk_sm_root root = tier_md_sm_root(c->md);
 	u64 b = le64_to_cpu(root.bitmap_root);
@@ -211,7 +234,7 @@ static int __meet_space_map(struct tier_census *c)
 	index = tier_md_read_block(c->md->bdev, b);
 	if (IS_ERR(index))
 		return PTR_ERR(index);
-	r = __meet_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
+	r = __judge_bitmaps(c, index, le64_to_cpu(root.nr_allocated));
 	kfree(index);
 	return r;
 }
@@ -466,66 +489,77 @@ static int __begin_array(struct dm_array_info *info, u64 root, u64 nr,
 
 int __tier_walk_array(struct dm_array_info *info, u64 root, u64 nr, u64 first, u64 end,
 		      struct tier_census *c,
-		      int (*fn)(void *context, u32 index, u64 value), void *context)
+		      int (*fn)(void *context, u64 index, u32 nr, const void *values),
+		      void *context)
 {
 	struct dm_array_cursor cursor;
-	void *value;
-	u64 i = 0, v;
+	struct blk_plug plug;
+	void *values;
+	u64 i = 0;
+	u32 here;
 	int r;
 
+	/* The cursor fetches each block ahead with a bio of its own; neighbours can be merged. */
+	blk_start_plug(&plug);
 	r = __begin_array(info, root, nr, &cursor);
 	if (r)
-		return r;
+		goto unplug;
 	while (!r) {
-		if (!cursor.index) {
-			r = __enter_block(&cursor, i, nr, c);
-			if (r || i >= end)
+		r = __enter_block(&cursor, i, nr, c);
+		if (r || i >= end)
+			goto out;
+		here = le32_to_cpu(cursor.ab->nr_entries);
+		if (fn && i >= first) {
+			dm_array_cursor_get_value(&cursor, &values);
+			r = fn(context, i, here, values);
+			if (r)
 				goto out;
-			if (i < first) {
-				/* Before 6.1.128 a skip over more than one block went astray. */
-				u32 skip = le32_to_cpu(cursor.ab->nr_entries);
-
-				i += skip;
-				r = dm_array_cursor_skip(&cursor, skip - 1) ? :
-				    dm_array_cursor_next(&cursor);
-				continue;
-			}
 		}
-		dm_array_cursor_get_value(&cursor, &value);
-		v = info->value_type.size == sizeof(__le64) ? le64_to_cpup(value) :
-							      le32_to_cpup(value);
-		if (v & ~TIER_ENTRY_DISK_MASK) {
-			DMERR_LIMIT("mapping entry %llu is damaged", i);
-			r = -EILSEQ;
-			goto out;
-		}
-		r = fn(context, i++, v);
-		if (r)
-			goto out;
-		r = dm_array_cursor_next(&cursor);
+		i += here;
+		/* Before 6.1.128 a skip over more than one block went astray. */
+		r = dm_array_cursor_skip(&cursor, here - 1) ? : dm_array_cursor_next(&cursor);
 	}
 	if (r == -ENODATA)
 		/* Not at an empty leaf, either, behind which there may be anything. */
 		r = i == nr && !cursor.cursor.depth ? 0 : -EILSEQ;
 out:
 	dm_array_cursor_end(&cursor);
+unplug:
+	blk_finish_plug(&plug);
+	return r;
+}
+
+int __tier_md_walk_mapping(struct tier_metadata *md,
+			   int (*fn)(void *context, u64 index, u32 nr, const void *values),
+			   void *context)
+{
+	int r = 0;
+
+	if (!md->counted) {
+		tier_md_free_census(md);
+		md->census = kzalloc(sizeof(*md->census), GFP_NOIO);
+		r = md->census ? __begin_census(md, md->census) : -ENOMEM;
+	}
+	r = r ? : __tier_walk_array(&md->mapping_info, md->roots.mapping, md->info.nr_chunks, 0,
+				    md->info.nr_chunks, md->census, fn, context);
+	if (r)
+		tier_md_free_census(md);
 	return r;
 }
 
 /* ---- the blocks in use ---- */
 
-int __tier_md_check_arrays(struct tier_metadata *md, const struct tier_meta_roots *roots, u64 nr,
-			   struct tier_census *c)
+static int __meet_array(struct tier_census *c, struct dm_array_info *info, u64 root, u64 nr)
 {
-	return __tier_walk_array(&md->mapping_info, roots->mapping, nr, nr, nr, c, NULL, NULL) ? :
-	       __tier_walk_array(&md->heat_info, roots->heat, nr, nr, nr, c, NULL, NULL);
+	return __tier_walk_array(info, root, nr, 0, nr, c, NULL, NULL);
 }
 
+/* All but the mapping. */
 static int __meet_trees(struct tier_census *c, const struct tier_meta_roots *roots, u64 nr_chunks)
 {
 	struct tier_metadata *md = c->md;
 
-	return __tier_md_check_arrays(md, roots, nr_chunks, c) ? :
+	return __meet_array(c, &md->heat_info, roots->heat, nr_chunks) ? :
 	       __tier_walk_btree(&md->tiers_info, roots->tiers, TIER_MAX_TIERS, c, NULL, NULL) ? :
 	       __tier_walk_btree(&md->tunables_info, roots->tunables, TIER_MAX_TUNABLES, c, NULL,
 				 NULL);
@@ -544,7 +578,7 @@ static int __no_large_counts(struct tier_metadata *md, struct tier_census *c)
 	return __tier_walk_btree(&info, le64_to_cpu(root.ref_count_root), 0, c, NULL, NULL);
 }
 
-/* All that must not be counted down by mistake and can be taken for a part of a tree. */
+/* All but the mapping that must not be counted down by mistake and can be taken for a tree. */
 static int __meet_live(struct tier_census *c)
 {
 	return __meet_block(c, TIER_SUPERBLOCK_LOCATION) ? : __no_large_counts(c->md, c) ? :
@@ -553,12 +587,11 @@ static int __meet_live(struct tier_census *c)
 
 int __tier_md_take_census(struct tier_metadata *md)
 {
-	struct tier_census c = { };
 	int r;
 
-	r = __no_large_counts(md, NULL) ? : __begin_census(md, &c) ? : __meet_space_map(&c) ? :
-	    __meet_live(&c);
-	vfree(c.met);
+	r = md->census ? 0 : __tier_md_walk_mapping(md, NULL, NULL);
+	r = r ? : __meet_live(md->census) ? : __judge_space_map(md->census);
+	tier_md_free_census(md);
 	return r;
 }
 
@@ -568,10 +601,13 @@ int __tier_md_judge_held(struct tier_metadata *md, const struct tier_meta_roots 
 	struct tier_census live = { }, c = { };
 	int r;
 
-	r = __tier_md_judge_nodes(md, held) ? : __begin_census(md, &live) ? : __meet_live(&live) ? :
-	    __begin_census(md, &c);
+	r = __tier_md_judge_nodes(md, held) ? : __begin_census(md, &live) ? :
+	    __meet_array(&live, &md->mapping_info, md->roots.mapping, md->info.nr_chunks) ? :
+	    __meet_live(&live) ? : __begin_census(md, &c);
 	c.live = live.met;
-	r = r ? : __meet_block(&c, md->info.held_root) ? : __meet_trees(&c, held, nr_chunks);
+	r = r ? : __meet_block(&c, md->info.held_root) ? :
+	    __meet_array(&c, &md->mapping_info, held->mapping, nr_chunks) ? :
+	    __meet_trees(&c, held, nr_chunks);
 	vfree(c.met);
 	vfree(live.met);
 	return r;
