@@ -398,7 +398,7 @@ static void __zero(struct tier_birth *b)
 	__sent(l);
 	/* With the lock held: the birth, and then its tier, may be freed at once. */
 	llist_add(&b->to_zero, &l->to_zero);
-	queue_work(b->set->wq, &l->zero_work);
+	queue_work(b->tier->wq, &l->zero_work);
 }
 
 /* What follows once no write is in flight. */

@@ -30,14 +30,14 @@ void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&op->list, &set->commits->ops);
 	set->commits->queued++;
-	queue_work(set->wq, &set->commit_work);
+	queue_work(set->commit_wq, &set->commit_work);
 }
 
 void __tier_queue_range(struct tier_set *set, struct tier_range *range)
 {
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&range->list, &set->commits->ranges);
-	queue_work(set->wq, &set->commit_work);
+	queue_work(set->commit_wq, &set->commit_work);
 }
 
 bool __tier_ops_pending(struct tier_set *set)
@@ -51,7 +51,7 @@ void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait)
 	lockdep_assert_held(&set->lock);
 	wait->upto = set->commits->queued;
 	list_add_tail(&wait->list, &set->commits->waiting);
-	queue_work(set->wq, &set->commit_work);
+	queue_work(set->commit_wq, &set->commit_work);
 }
 
 void __tier_keep_op(struct tier_set *set, struct tier_op *op)
@@ -336,7 +336,7 @@ static void do_commit(struct work_struct *work)
 	mutex_unlock(&set->commit);
 
 	if (more)
-		queue_work(set->wq, &set->commit_work);
+		queue_work(set->commit_wq, &set->commit_work);
 	list_for_each_entry_safe(wait, next, &waiting, list) {
 		/* The waiter may wait again, or be freed, at once. */
 		list_del(&wait->list);

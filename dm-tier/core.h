@@ -75,6 +75,7 @@ struct tier {
 	u32 room_seq;			/* counts events after which chunks may leave */
 	u32 stuck_seq;			/* room_seq when no chunk could leave; of the mover */
 
+	struct workqueue_struct *wq;	/* for works that may wait for the device */
 	struct work_struct flush_work;	/* for the next flush, if someone wants one */
 
 	/* Of the rooms of these names. */
@@ -144,8 +145,12 @@ struct tier_set {
 	struct bio_list undecided;	/* retried after the next commit */
 	bool crowded;			/* first writes wait for their turn on a tier */
 
-	/* Works that any room may queue; idle_wait is woken when something has ended. */
-	struct workqueue_struct *wq;
+	/*
+	 * Works that any room may queue; idle_wait is woken when something has ended.  Each queue
+	 * has a thread that goes on without memory, so a work that waits for a device is in
+	 * a queue for that device alone: commit_wq for metadata, and a queue of each tier.
+	 */
+	struct workqueue_struct *wq, *commit_wq;
 	struct work_struct io_work;	/* deferred bios */
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;	/* new chunks become whole and durable */

@@ -134,19 +134,21 @@ static void cycle_births_whole(struct tier_birth_wait *wait, blk_status_t status
 	if (status || !__tier_flush_cover(w->tier, &w->flush, &idle))
 		cycle_tier_flushed(&w->flush, status, &ended);
 	if (idle)
-		queue_work(set->wq, &w->tier->flush_work);
+		queue_work(w->tier->wq, &w->tier->flush_work);
 	spin_unlock_irqrestore(&set->lock, flags);
 	tier_end_bios(&ended);
 }
 
 /*
- * Begins a cycle.  Returns the tier whose flush the caller has to submit once the lock is
- * released, or NULL.  Not inlined, as the crash tests watch it.
+ * Begins a cycle.  Sending a flush may block.  Returns the tier whose flush a caller that may
+ * wait has to submit once the lock is released, or NULL.  Not inlined, as the crash tests watch
+ * it.
  */
-static noinline struct tier *__run_cycle(struct tier_cycle *c, struct bio_list *ended)
+static noinline struct tier *__run_cycle(struct tier_cycle *c, struct bio_list *ended,
+					 bool may_wait)
 {
 	struct tier_set *set = c->set;
-	struct tier *last = NULL;
+	struct tier *mine = NULL;
 	unsigned int i;
 	bool idle;
 
@@ -168,19 +170,21 @@ static noinline struct tier *__run_cycle(struct tier_cycle *c, struct bio_list *
 		if (!__tier_flush_cover(t, &c->wait[i].flush, &idle))
 			continue;
 		c->pending++;
-		/* Sending may block, so only the last flush is sent by the caller. */
-		if (idle && last)
-			queue_work(set->wq, &last->flush_work);
-		if (idle)
-			last = t;
+		if (idle && may_wait && !mine)
+			mine = t;
+		else if (idle)
+			queue_work(t->wq, &t->flush_work);
 	}
-	if (last)
-		__tier_flush_start(last);
+	if (mine)
+		__tier_flush_start(mine);
 	__put_cycle(c, ended);
-	return last;
+	return mine;
 }
 
-/* Begins a cycle, for this bio if it is not NULL, unless one is under way.  Process context. */
+/*
+ * Begins a cycle, unless one is under way.  bio: of the caller, who waits for the tier that is
+ * flushed; NULL: it is a work that calls.
+ */
 static void start_cycle(struct tier_cycle *c, struct bio *bio)
 {
 	struct bio_list ended = BIO_EMPTY_LIST;
@@ -190,7 +194,7 @@ static void start_cycle(struct tier_cycle *c, struct bio *bio)
 	if (bio)
 		bio_list_add(&c->waiting, bio);
 	if (!c->running && !bio_list_empty(&c->waiting))
-		t = __run_cycle(c, &ended);
+		t = __run_cycle(c, &ended, bio);
 	spin_unlock_irq(&c->set->lock);
 	if (t)
 		tier_flush_submit(t);

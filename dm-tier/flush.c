@@ -157,7 +157,7 @@ static void flush_endio(struct bio *bio)
 		bio->bi_status = status;
 	f->flushing = false;
 	if (__flush_wanted(f) || f->again)
-		queue_work(set->wq, &t->flush_work);
+		queue_work(t->wq, &t->flush_work);
 	f->again = false;
 	/* A waiter may wait again, or be freed, at once. */
 	list_for_each_entry_safe(wait, tmp, &waiters, list)
@@ -293,7 +293,7 @@ void __tier_flush_new(struct tier *t)
 {
 	lockdep_assert_held(&t->set->lock);
 	if (!list_empty(&t->flusher->births))
-		queue_work(t->set->wq, &t->flush_work);
+		queue_work(t->wq, &t->flush_work);
 }
 
 bool tier_births_unflushed(struct tier_set *set)
@@ -335,7 +335,7 @@ void __tier_flush_births(struct tier *t, struct bio_list *bios)
 		return;
 	bio_list_merge(&t->flusher->fua_waiting, bios);
 	/* With the lock held: the bios may end at once, and then the set may be freed. */
-	queue_work(t->set->wq, &t->flush_work);
+	queue_work(t->wq, &t->flush_work);
 }
 
 void tier_flush_births(struct tier *t, struct bio *bio)

@@ -119,7 +119,7 @@ void tier_post(struct tier *t, struct bio *bio)
 	spin_lock_irqsave(&t->set->lock, flags);
 	bio_list_add(&lane->bios, bio);
 	/* With the lock held: a quiet set may be freed. */
-	queue_work(t->set->wq, &lane->work);
+	queue_work(t->wq, &lane->work);
 	spin_unlock_irqrestore(&t->set->lock, flags);
 }
 

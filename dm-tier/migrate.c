@@ -218,7 +218,7 @@ static void __begin_copies(struct tier_set *set)
 static void __close_batch(struct tier_arrivals *a)
 {
 	a->close = true;
-	queue_work(a->tier->set->wq, &a->work);
+	queue_work(a->tier->wq, &a->work);
 }
 
 /* The chunk's writes do not wait for other moves. */
@@ -842,7 +842,7 @@ static void flushed(struct tier_flush_wait *wait, blk_status_t status, struct bi
 			next_step(m, step_abort);
 	}
 	if (a->close)
-		queue_work(set->wq, &a->work);
+		queue_work(a->tier->wq, &a->work);
 }
 
 /* ---- end ---- */

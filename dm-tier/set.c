@@ -72,9 +72,16 @@ static void free_tier(struct tier *t)
 			tier_rooms[i]->exit(t);
 		kfree(room);
 	}
+	if (t->wq)
+		destroy_workqueue(t->wq);
 	cleanup_srcu_struct(&t->readers);
 	free_percpu(t->stats);
 	kfree(t);
+}
+
+static struct workqueue_struct *alloc_queue(void)
+{
+	return alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 }
 
 static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tier *rec)
@@ -90,7 +97,8 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 	t->set = set;
 	t->rec = *rec;
 	t->stats = alloc_percpu(struct tier_stats);
-	ok = t->stats;
+	t->wq = alloc_queue();
+	ok = t->stats && t->wq;
 	for (i = 0; ok && i < ARRAY_SIZE(tier_rooms); i++) {
 		ok = alloc_room(t, tier_rooms[i]->pointer, tier_rooms[i]->size);
 		if (ok && tier_rooms[i]->init)
@@ -156,6 +164,8 @@ static void free_set(struct tier_set *set)
 
 	if (set->wq)
 		destroy_workqueue(set->wq);
+	if (set->commit_wq)
+		destroy_workqueue(set->commit_wq);
 	for (i = ARRAY_SIZE(rooms); i--; ) {
 		void *room = *room_of(set, rooms[i]->pointer);
 
@@ -186,8 +196,9 @@ static struct tier_set *create_set(struct mapped_device *md, dev_t metadata)
 	init_waitqueue_head(&set->idle_wait);
 	tier_health_init(set);
 	tier_deferred_init(set);
-	set->wq = alloc_workqueue("dm-tier", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	ok = set->wq;
+	set->wq = alloc_queue();
+	set->commit_wq = alloc_queue();
+	ok = set->wq && set->commit_wq;
 	for (i = 0; ok && i < ARRAY_SIZE(rooms); i++)
 		ok = alloc_room(set, rooms[i]->pointer, rooms[i]->size) &&
 		     (!rooms[i]->init || !rooms[i]->init(set));
@@ -805,10 +816,13 @@ static bool quiet(struct tier_set *set)
  */
 static void wait_quiet(struct tier_set *set)
 {
-	unsigned int again;
+	unsigned int again, i;
 
 	for (again = 0; again < 2; again++) {
 		wait_event(set->idle_wait, quiet(set));
+		for (i = 0; i < set->nr_tiers; i++)
+			flush_workqueue(set->tiers[i]->wq);
+		flush_workqueue(set->commit_wq);
 		flush_workqueue(set->wq);
 	}
 }

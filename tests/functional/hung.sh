@@ -172,4 +172,66 @@ landings()
 }
 test_case "first writes that would land there" landings
 
+# When no thread can be made any more, each of the set's queues of works has one thread left.
+# Several tiers hang, and the works that wait for them take all threads that others could use.
+allow_threads() { echo "$1" >/proc/sys/kernel/threads-max; }
+
+# on_signal NAME COMMAND...: begins COMMAND, without another process, once signal NAME is called
+on_signal()
+{
+	mkfifo "$tmp/$1"
+	( read -r _ <"$tmp/$1"; exec "${@:2}" ) &
+}
+signal() { echo >"$tmp/$1"; }
+
+without_threads()
+{
+	local n pid start nr_hung=15 size
+	echo 4 >/sys/module/dm_mod/parameters/dm_mq_queue_depth
+	disk meta 4
+	disk fast 16
+	disk slow 64
+	wrap hung "0 $(sectors_of "$slow") multipath 1 queue_if_no_path 0 1 1 round-robin 0 1 1 $slow 1000"
+	echo none >"$(block_of "$hung")/queue/scheduler"
+	size=$((4 << 11))
+	tiers=("$fast")
+	for ((n = 0; n < nr_hung; n++)); do
+		wrap "hung$n" "0 $size linear $hung $((n * size))"
+		tiers+=("/dev/mapper/tt_hung$n")
+	done
+	activate
+	write_chunks 0 40 1 block=1m
+	for ((n = 0; n < nr_hung; n++)); do
+		on_signal "move$n" "$here/quickdm" message "$set" 0 migrate "$n" 1 $((n + 1))
+		others+=($!)
+	done
+	msg pin 200 1 0
+	on_signal fast "$tierio" write "$dev" at="$(at_chunk 200)" len=4k seed=2 flags=fua
+	pid=$!
+	udevadm settle
+	threads=$(</proc/sys/kernel/threads-max)
+	hang
+	trap 'allow_threads "$threads"; go_on' EXIT
+	for n in 0 1 2 3; do
+		"$tierio" check "$hung" at=$((60 << 20)) len=4k seed=0 &
+		others+=($!)
+	done
+	wait_for 10 tags_taken
+	allow_threads 20
+	for ((n = 0; n < nr_hung; n++)); do signal "move$n"; done
+	nap 3
+	signal fast
+	start=$SECONDS
+	while kill -0 "$pid" 2>/dev/null && ((SECONDS < start + 20)); do nap 0.1; done
+	n=0
+	! kill -0 "$pid" 2>/dev/null || n=1
+	allow_threads "$threads"
+	same 0 "$n" "writers of the other tier that wait"
+	wait "$pid"
+	everything_ends
+	check_chunks 0 40 1
+	io check "$dev" at="$(at_chunk 200)" len=4k seed=2
+}
+test_case "other tiers, without memory for more threads" without_threads
+
 run_tests
