@@ -329,7 +329,7 @@ static int read_map(struct tier_target *tt, struct tier_plan *plan)
 		vfree(s->taken[i]);
 	kfree(s);
 	if (r)
-		forget_map(found);
+		tier_plan_forget(tt->set);
 	else
 		tier_metadata_drop_cache(found->md);
 	return r;
@@ -367,6 +367,7 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 {
 	struct tier_set *set = tt->set;
 	struct tier_found *found = set->found;
+	struct tier_meta_info info;
 	const char *reason;
 	u32 i;
 	int r;
@@ -376,25 +377,32 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 			plan->used[i] = set->tiers[i]->used;
 			plan->found.tier[plan->found.nr++] = set->tiers[i]->rec;
 		}
-		for (i = min_t(u64, plan->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++)
+		for (i = min_t(u64, plan->whole_chunks, set->nr_chunks); i < set->nr_chunks; i++) {
 			if (tier_get_word(set, i) & TIER_ENTRY_MAPPED)
 				plan->mapped_above = true;
+			if (!(i & 0xffff))
+				cond_resched();
+		}
 		return 0;
 	}
-	if (found->md && tier_metadata_unchanged(found->md, tt->metadata->bdev)) {
-		plan->found = found->tiers;
-		return 0;
-	}
-	tier_plan_forget(set);
-	found->md = tier_metadata_open(tt->metadata->bdev, &reason);
-	if (IS_ERR(found->md))
-		return refuse(plan, PTR_ERR(tier_plan_take_metadata(set)), "Metadata %pg: %s",
-			      tt->metadata->bdev, reason);
-	r = tier_metadata_load_tiers(found->md, &found->tiers);
-	if (r) {
+	if (!found->md || !tier_metadata_unchanged(found->md, tt->metadata->bdev)) {
 		tier_plan_forget(set);
-		return refuse(plan, r, "Metadata %pg is damaged; check it", tt->metadata->bdev);
+		found->md = tier_metadata_open(tt->metadata->bdev, &reason);
+		if (IS_ERR(found->md))
+			return refuse(plan, PTR_ERR(tier_plan_take_metadata(set)),
+				      "Metadata %pg: %s", tt->metadata->bdev, reason);
+		r = tier_metadata_load_tiers(found->md, &found->tiers);
+		if (r) {
+			tier_plan_forget(set);
+			return refuse(plan, r, "Metadata %pg is damaged; check it",
+				      tt->metadata->bdev);
+		}
 	}
+	/* What the superblock said a moment before. */
+	tier_metadata_get_info(found->md, &info);
+	if (memcmp(&info, &plan->info, sizeof(info)))
+		return refuse(plan, -EAGAIN, "Metadata %pg is being changed by others",
+			      tt->metadata->bdev);
 	plan->found = found->tiers;
 	return 0;
 }

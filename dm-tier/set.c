@@ -289,6 +289,9 @@ void tier_set_leave(struct tier_target *tt)
 		deactivate(set);
 		set->bound = NULL;
 	}
+	/* The devices that were read may go with the table. */
+	if (!set->active)
+		tier_plan_forget(set);
 	mutex_unlock(&set->config);
 	/* Here, because the last target frees the set with the registry's lock held. */
 	flush_work(&set->event_work);
@@ -502,9 +505,12 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	tier_metadata_get_info(set->metadata, &set->info);
 	nr_heat = max(nr, set->info.nr_chunks);
 	r = keep ? 0 : read_map(set, &had);
-	for (chunk = nr; !r && chunk < had; chunk++)
+	for (chunk = nr; !r && chunk < had; chunk++) {
 		if (set->map[chunk] & TIER_ENTRY_MAPPED)
 			r = -EILSEQ;
+		if (!(chunk & 0xffff))
+			cond_resched();
+	}
 	r = r ? : resize_array((void **)&set->map, had, nr, sizeof(*set->map)) ? :
 	    resize_array((void **)&set->heat, keep ? had_heat : 0, nr_heat, sizeof(*set->heat));
 	if (r)

@@ -147,10 +147,18 @@ int tier_metadata_load_map(struct tier_metadata *md,
 			   void *context)
 {
 	struct load_map load = { .fn = fn, .context = context };
+	int r;
 
-	tier_md_lock(md);
-	return tier_md_unlock(md, md->failed ? -EIO :
-			      __tier_md_walk_mapping(md, load_entries, &load));
+	if (!READ_ONCE(md->counted)) {
+		tier_md_lock(md);
+		return tier_md_unlock(md, md->failed ? -EIO :
+				      __tier_md_walk_mapping(md, load_entries, &load));
+	}
+	/* The census is not made again, and others may go on. */
+	down_read(&md->lock);
+	r = md->failed ? -EIO : __tier_md_walk_mapping(md, load_entries, &load);
+	up_read(&md->lock);
+	return r;
 }
 
 /* Changes the bits of mask. */

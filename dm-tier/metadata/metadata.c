@@ -499,6 +499,7 @@ int tier_metadata_abort(struct tier_metadata *md)
 	tier_md_lock(md);
 	if (md->failed)
 		return tier_md_unlock(md, r);
+	tier_md_free_census(md);
 	__close_tm(md);
 	dm_block_manager_reset(md->bm);
 	r = __open_tm(md, &reason);
