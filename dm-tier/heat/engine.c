@@ -565,6 +565,12 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	return false;
 }
 
+/* Candidates are tried in this order, the highest first; no two are equal. */
+static u64 order(const struct heat_candidate *c)
+{
+	return (u64)c->score << 32 | (u32)~c->chunk;
+}
+
 static struct heat_candidate *hottest_below(struct tier_policy *e, u64 limit)
 {
 	struct heat_candidate *best = NULL;
@@ -573,7 +579,7 @@ static struct heat_candidate *hottest_below(struct tier_policy *e, u64 limit)
 	for (i = 0; i < e->nr_candidates; i++) {
 		struct heat_candidate *c = &e->candidates[i];
 
-		if (c->score < limit && (!best || c->score > best->score))
+		if (order(c) < limit && (!best || order(c) > order(best)))
 			best = c;
 	}
 	return best;
@@ -589,7 +595,7 @@ static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 
 		if (!c)
 			return false;
-		limit = c->score;
+		limit = order(c);
 		/* What cannot move now, however hot, does not take the others' tries. */
 		if (busy(e, c->chunk)) {
 			drop(e, c);

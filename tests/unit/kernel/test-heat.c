@@ -807,6 +807,26 @@ static void test_headroom(void)
 	free_set(s);
 }
 
+/* One candidate that cannot move does not hide others that are as hot. */
+static void test_equal_candidates(void)
+{
+	struct set *s = make_pair(1000, 100);
+	struct tier_move m = { };
+
+	/* Decay has rounded them to the same score. */
+	hammer(s, 500, 20);
+	hammer(s, 501, 20);
+	put_heat(s, 500, 20);
+	put_heat(s, 501, 20);
+	s->engine.candidates[1].score = s->engine.candidates[0].score;
+	ok(s->engine.nr_candidates == 2, "two candidates (%u)", s->engine.nr_candidates);
+	s->tiers[0].free = 1;
+	s->rank[500] = TIER_NOWHERE;
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.chunk == 501,
+	   "the second of two that are equally hot is looked at in the same call");
+	free_set(s);
+}
+
 /* The policy must not move the same chunks back and forth. */
 static void test_quiet(void)
 {
@@ -1253,6 +1273,7 @@ int main(void)
 	test_room();
 	test_failed_moves();
 	test_headroom();
+	test_equal_candidates();
 	test_quiet();
 	test_uniform();
 	test_ranks();
