@@ -346,6 +346,7 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
+		bool open = tier_open(t), left = tier_wear_left(set, t);
 
 		views[rank] = (struct tier_view) {
 			.places = t->rec.places,
@@ -353,7 +354,8 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 			.reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE),
 			.random_ns = tier_gauge_random_ns(t),
 			.chunk_ns = tier_gauge_chunk_ns(t),
-			.open = tier_open(t) && tier_wear_left(set, t),
+			.open = open && left,
+			.spent = open && !left,
 		};
 	}
 	return views;

@@ -31,6 +31,7 @@ struct tier_view {
 	u32 stream_ns;		/* fixed cost of an access that continues the last, 0 = unknown */
 	u32 chunk_ns;		/* measured time to transfer one chunk, 0 = unknown */
 	bool open;		/* present, healthy and admitted: may be a destination */
+	bool spent;		/* would be open, but its endurance is spent: only first writes */
 };
 
 struct tier_move {

@@ -623,7 +623,8 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 		/* First writes do not get at the last places, if the user says so. */
 		if (wanted)
 			wanted += view(e, rank)->reserve;
-		if (!view(e, rank)->open || places >= wanted + backed(e, rank))
+		if (!(view(e, rank)->open || view(e, rank)->spent) ||
+		    places >= wanted + backed(e, rank))
 			continue;
 		down = below(e, rank);
 		if (down == TIER_NOWHERE)

@@ -778,6 +778,22 @@ static void test_headroom(void)
 	for (k = 0, i = 60; i < 500; i++)
 		k += s->rank[i] != 0;
 	ok(!k, "only what is cold makes way (%u hot ones moved)", k);
+
+	/* First writes still land on a tier whose endurance is spent. */
+	for (i = 0; i < 60 && s->tiers[0].free; i++)
+		if (s->rank[i]) {
+			s->rank[i] = 0;
+			s->tiers[0].free--;
+			s->tiers[1].free++;
+		}
+	s->tiers[0].open = false;
+	ok(!settle(s), "none is made on a closed tier");
+	s->tiers[0].spent = true;
+	settle(s);
+	ok(s->tiers[0].free == 10, "but on one that only moves may not write to (%llu)",
+	   (unsigned long long)s->tiers[0].free);
+	s->tiers[0].spent = false;
+	s->tiers[0].open = true;
 	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 8);
 	for (i = 0; i < 64; i++)
 		heat_engine_tick(&s->engine);
