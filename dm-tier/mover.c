@@ -169,8 +169,10 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	if (place != TIER_NO_PLACE && (place < to->rec.first_place ||
 				       place >= to->rec.first_place + to->rec.places))
 		return -ENXIO;
+	if (tier_request_met(q, chunk, word))
+		return -ENOENT;
 	if (!(word & TIER_ENTRY_MAPPED)) {
-		if (place == TIER_NO_PLACE || READ_ONCE(set->home) != to)
+		if (READ_ONCE(set->home) != to)
 			return -ENOENT;
 		r = tier_materialise(set, chunk, to, place);
 		if (!r)
@@ -182,10 +184,6 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	/* A discard that began before the way home may unmap the chunk still. */
 	if (q->reason == TIER_REASON_HOME && tier_word_discarding(word))
 		return -EAGAIN;
-	if (tier_word_id(word) == q->id &&
-	    (place == TIER_NO_PLACE || place == tier_word_place(word)) &&
-	    !(word & TIER_WORD_MOVING))
-		return -ENOENT;
 	if (word & TIER_WORD_NEW)
 		tier_commit_births(set);
 	r = tier_migrate(set, chunk, to, place, q->reason, q, false);

@@ -5,23 +5,78 @@
 #include "missed.h"
 #include "publish.h"
 
-#define SCAN	65536	/* chunks looked at in one go */
+#define SCAN	65536	/* looks in one go */
+#define MOST	64	/* chunks or requests in one hold of set->lock */
 
+/* set->lock */
 struct tier_requests {
-	struct list_head list;	/* struct tier_request; their chunks never overlap; set->lock */
+	struct list_head list;		/* struct tier_request, the oldest first */
+	struct rb_root tree;		/* those that have chunks, by low: they never overlap */
+	u64 nr;				/* so far */
+	u64 dropped[256];		/* by id of the tier: requests up to this number are */
 };
+
+static void __relax(struct tier_set *set)
+{
+	spin_unlock_irq(&set->lock);
+	cond_resched();
+	spin_lock_irq(&set->lock);
+}
+
+static bool dropped(struct tier_set *set, const struct tier_request *q)
+{
+	return q->nr <= set->requests->dropped[q->id];
+}
+
+/* The request that has the chunk or, if none has it, the first one above. */
+static struct tier_request *__find(struct tier_set *set, u32 chunk)
+{
+	struct rb_node *node = set->requests->tree.rb_node;
+	struct tier_request *q, *found = NULL;
+
+	lockdep_assert_held(&set->lock);
+	while (node) {
+		q = rb_entry(node, struct tier_request, node);
+		if (chunk < q->end)
+			found = q;
+		node = chunk < q->end ? node->rb_left : node->rb_right;
+	}
+	return found;
+}
+
+static bool lies_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct tier_request, node)->low <
+	       rb_entry(b, struct tier_request, node)->low;
+}
+
+static void __insert(struct tier_set *set, struct tier_request *q)
+{
+	rb_add(&q->node, &set->requests->tree, lies_before);
+}
+
+/* The request loses its last chunk, or goes. */
+static void __erase(struct tier_set *set, struct tier_request *q)
+{
+	if (!RB_EMPTY_NODE(&q->node))
+		rb_erase(&q->node, &set->requests->tree);
+	RB_CLEAR_NODE(&q->node);
+}
 
 /* Chunks that the request has moved already count: they must not be moved away again. */
 bool tier_requested(struct tier_set *set, u32 chunk, u8 id)
 {
 	struct tier_request *q;
-	bool found = false;
+	unsigned long flags;
+	bool found;
 
-	/* Messages add to the list and cut its requests. */
-	spin_lock_irq(&set->lock);
-	list_for_each_entry(q, &set->requests->list, list)
-		found |= q->id == id && !q->dropped && chunk >= q->low && chunk < q->end;
-	spin_unlock_irq(&set->lock);
+	if (list_empty(&set->requests->list))
+		return false;
+	/* Messages add requests and cut them. */
+	spin_lock_irqsave(&set->lock, flags);
+	q = __find(set, chunk);
+	found = q && q->low <= chunk && q->id == id && !dropped(set, q);
+	spin_unlock_irqrestore(&set->lock, flags);
 	return found;
 }
 
@@ -36,28 +91,34 @@ bool __tier_requests_pending(struct tier_set *set)
  * moved already (from low on).  So requests never overlap.  At most one is cut in two, and
  * *rest becomes its upper part.
  */
-static void supersede(struct tier_set *set, u32 first, u32 end, struct tier_request **rest)
+static void __supersede(struct tier_set *set, u32 first, u32 end, struct tier_request **rest)
 {
+	unsigned int nr = 0;
 	struct tier_request *q;
 
-	list_for_each_entry(q, &set->requests->list, list) {
-		if (q->end <= first || q->low >= end)
-			continue;
-		if (q->low < first && q->end > end && *rest) {
+	while ((q = __find(set, first)) && q->low < end) {
+		if (q->low < first && q->end > end) {
 			**rest = *q;
 			(*rest)->first = max(q->first, end);
 			(*rest)->low = end;
 			(*rest)->in_flight = 0;
 			list_add(&(*rest)->list, &q->list);
+			__insert(set, *rest);
 			*rest = NULL;
 		}
 		if (q->low < first) {
 			q->end = first;
 			q->first = min(q->first, first);
+		} else if (q->end > end) {
+			q->low = end;
+			q->first = max(q->first, end);
 		} else {
-			q->low = min(end, q->end);
-			q->first = max(q->first, q->low);
+			q->low = q->end;
+			q->first = q->end;
+			__erase(set, q);
 		}
+		if (!(++nr % MOST))
+			__relax(set);
 	}
 }
 
@@ -76,8 +137,10 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 		.first = first, .low = first, .end = first + nr, .id = to->rec.id, .reason = reason,
 	};
 	spin_lock_irq(&set->lock);
-	supersede(set, first, q->end, &rest);
+	__supersede(set, first, q->end, &rest);
+	q->nr = ++set->requests->nr;
 	list_add_tail(&q->list, &set->requests->list);
+	__insert(set, q);
 	__tier_chunks_may_go(set);
 	spin_unlock_irq(&set->lock);
 	kfree(rest);
@@ -87,12 +150,8 @@ int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier 
 
 void tier_drop_requests(struct tier_set *set, const struct tier *to)
 {
-	struct tier_request *q;
-
 	spin_lock_irq(&set->lock);
-	list_for_each_entry(q, &set->requests->list, list)
-		if (q->id == to->rec.id)
-			q->dropped = true;
+	set->requests->dropped[to->rec.id] = set->requests->nr;
 	__tier_chunks_may_go(set);
 	spin_unlock_irq(&set->lock);
 }
@@ -104,6 +163,8 @@ void tier_bound_requests(struct tier_set *set)
 	list_for_each_entry(q, &set->requests->list, list) {
 		q->end = min(q->end, set->nr_chunks);
 		q->first = min(q->first, q->end);
+		if (q->low >= q->end)
+			__erase(set, q);
 	}
 }
 
@@ -115,6 +176,18 @@ void tier_free_requests(struct tier_set *set)
 		list_del(&q->list);
 		kfree(q);
 	}
+	set->requests->tree = RB_ROOT;
+}
+
+/* Passes over chunks for which there is nothing to do; whether there were any. */
+static bool __pass_over(struct tier_set *set, struct tier_request *q)
+{
+	u32 begin = q->first;
+
+	while (q->first < q->end && q->first - begin < MOST &&
+	       tier_request_met(q, q->first, tier_get_word(set, q->first)))
+		q->first++;
+	return q->first != begin;
 }
 
 bool tier_request_next(struct tier_set *set,
@@ -122,7 +195,7 @@ bool tier_request_next(struct tier_set *set,
 		       bool *more)
 {
 	struct tier_request *q, *next;
-	unsigned int looked = 0;
+	unsigned int looked = 0, nr = 0;
 	bool idle;
 	u32 chunk;
 	int r;
@@ -130,7 +203,12 @@ bool tier_request_next(struct tier_set *set,
 	/* Only this work takes requests off the list. */
 	spin_lock_irq(&set->lock);
 	list_for_each_entry_safe(q, next, &set->requests->list, list) {
-		while (q->first < q->end && !q->dropped && set->running && looked++ < SCAN) {
+		while (q->first < q->end && !dropped(set, q) && set->running &&
+		       looked++ < SCAN) {
+			if (__pass_over(set, q)) {
+				__relax(set);
+				continue;
+			}
 			chunk = q->first;
 			spin_unlock_irq(&set->lock);
 			r = start(set, q, chunk);
@@ -149,17 +227,18 @@ bool tier_request_next(struct tier_set *set,
 				__tier_note_missed(set, chunk, r == -ENOSPC ?
 						   "tier_full" : "tier_unusable");
 			}
-			if (!(q->first & 0xfff)) {
-				spin_unlock_irq(&set->lock);
-				cond_resched();
-				spin_lock_irq(&set->lock);
-			}
+			if (!(q->first & 0xfff))
+				__relax(set);
 		}
-		if ((q->dropped || q->first >= q->end) && !q->in_flight) {
+		if ((dropped(set, q) || q->first >= q->end) && !q->in_flight) {
+			__erase(set, q);
 			list_del(&q->list);
 			kfree(q);
 			__tier_chunks_may_go(set);
 		}
+		/* What is next stays in the list: only this work takes requests off. */
+		if (!(++nr % MOST))
+			__relax(set);
 	}
 	*more = looked > SCAN;
 	idle = list_empty(&set->requests->list);
@@ -179,16 +258,16 @@ void tier_request_ended(struct tier_set *set, struct tier_request *q, u32 chunk,
 
 	spin_lock_irq(&set->lock);
 	q->in_flight--;
-	if (again)
-		list_for_each_entry(q, &set->requests->list, list)
-			if (q->id == id && chunk >= q->low && chunk < q->end)
-				q->first = min(q->first, chunk);
+	q = again ? __find(set, chunk) : NULL;
+	if (q && q->low <= chunk && q->id == id)
+		q->first = min(q->first, chunk);
 	spin_unlock_irq(&set->lock);
 }
 
 static int init(struct tier_set *set)
 {
 	INIT_LIST_HEAD(&set->requests->list);
+	set->requests->tree = RB_ROOT;
 	return 0;
 }
 

@@ -3,18 +3,31 @@
 #ifndef DM_TIER_REQUEST_H
 #define DM_TIER_REQUEST_H
 
+#include <linux/rbtree.h>
+
 #include "core.h"
 
 /* Done from first to end. */
 struct tier_request {
 	struct list_head list;
+	struct rb_node node;
+	u64 nr;			/* newer ones have higher numbers */
 	u32 first, end;
 	u32 low;		/* what lies below has a newer request */
 	u8 id;			/* of the tier they go to */
 	enum tier_reason reason;
 	unsigned int in_flight;	/* moves */
-	bool dropped;
 };
+
+/* Whether the chunk with this word is where the request wants it, or cannot be. */
+static inline bool tier_request_met(const struct tier_request *q, u32 chunk, u64 word)
+{
+	if (!(word & TIER_ENTRY_MAPPED))
+		return q->reason != TIER_REASON_HOME;
+	return tier_word_id(word) == q->id && !(word & TIER_WORD_MOVING) &&
+	       (q->reason != TIER_REASON_HOME ||
+		(tier_word_place(word) == chunk && !tier_word_discarding(word)));
+}
 
 /* Asks for a move of these chunks; takes the place of what older requests say of them.  -ENOMEM. */
 int tier_request_migration(struct tier_set *set, u32 first, u32 nr, struct tier *to,

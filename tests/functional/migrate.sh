@@ -149,6 +149,37 @@ full_destination()
 }
 test_case "to a tier that is full, others make room" full_destination
 
+# The last request that names a chunk says where the chunk goes.
+crossing_requests()
+{
+	local n first nr rank i chunks=200
+	local wanted=()
+	make_set
+	msg set migration_bandwidth 1000
+	write_chunks 0 "$chunks" 1 block=1m
+	for ((i = 0; i < chunks; i++)); do wanted[i]=0; done
+	RANDOM=7
+	for n in {1..150}; do
+		first=$((RANDOM % chunks)) rank=$((RANDOM % 2))
+		nr=$((1 + RANDOM % (n % 5 ? 8 : 60)))
+		nr=$((nr < chunks - first ? nr : chunks - first))
+		msg migrate "$first" "$nr" "$rank"
+		for ((i = first; i < first + nr; i++)); do wanted[i]=$rank; done
+	done
+	msg set migration_bandwidth 0
+	wait_for 60 same_ranks
+	wait_for 10 settled
+	check_chunks 0 "$chunks" 1 block=1m
+}
+# Each bucket is a chunk.
+same_ranks()
+{
+	local found
+	found=$(msg heat 0 "$chunks" "$chunks" | awk '{ print $8 }')
+	[ "$found" = "$(printf '%s\n' "${wanted[@]}")" ]
+}
+test_case "of requests that cross, the newest wins" crossing_requests
+
 # Both tiers are full: only the reserve is left to move through.
 full_set()
 {
