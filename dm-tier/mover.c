@@ -24,6 +24,7 @@
 #define IDLE_SCAN_MS		1000
 #define MOVER_SCAN		65536			/* chunks looked at in one go */
 #define VICTIM_TRIES		64
+#define VICTIM_SAMPLES		16
 #define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
 
 /* Used by the mover's work alone, or while suspended. */
@@ -81,6 +82,29 @@ static bool stuck(const struct tier *t)
 	return t->stuck_seq == READ_ONCE(t->room_seq);
 }
 
+/* Looks for chunks that may leave the tier from a random one on, and takes the coldest. */
+static bool coldest(struct tier_set *set, struct tier *t, u32 *chunk, bool *later)
+{
+	u32 start = get_random_u32() % set->nr_chunks, i, heat, least = U32_MAX;
+	unsigned int samples = 0;
+
+	for (i = 0; i < set->nr_chunks && READ_ONCE(set->running); i++) {
+		u32 other = (start + (u64)i) % set->nr_chunks;
+
+		if (!(i & 0xffff))
+			cond_resched();
+		if (!movable(set, other, t->rec.id, later))
+			continue;
+		heat = tier_policy_heat(set, other);
+		if (!samples || heat < least)
+			*chunk = other;
+		least = min(least, heat);
+		if (++samples == VICTIM_SAMPLES || !least)
+			break;
+	}
+	return samples;
+}
+
 /* Starts to move an unpinned chunk away from a full tier.  0, -ENOSPC, or -EAGAIN. */
 static int make_room(struct tier_set *set, struct tier *t)
 {
@@ -89,7 +113,6 @@ static int make_room(struct tier_set *set, struct tier *t)
 	bool found = false, later = false;
 	unsigned int tries;
 	u32 chunk = 0;
-	u32 i;
 	int r;
 
 	if (tier_departures(set, t))
@@ -102,17 +125,9 @@ static int make_room(struct tier_set *set, struct tier *t)
 			break;
 		found = movable(set, chunk, t->rec.id, &later);
 	}
-	/* The policy names no chunk: takes the first one that may leave, from a random start. */
-	if (!found) {
-		u32 start = get_random_u32() % set->nr_chunks;
-
-		for (i = 0; !found && i < set->nr_chunks && READ_ONCE(set->running); i++) {
-			chunk = (start + (u64)i) % set->nr_chunks;
-			found = movable(set, chunk, t->rec.id, &later);
-			if (!(i & 0xffff))
-				cond_resched();
-		}
-	}
+	/* The policy names no chunk: takes the coldest of some that may leave. */
+	if (!found)
+		found = coldest(set, t, &chunk, &later);
 	/* A suspend cut the scan short: other chunks may be able to leave. */
 	if (!found && !READ_ONCE(set->running))
 		return -EAGAIN;

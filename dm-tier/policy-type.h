@@ -46,7 +46,8 @@ struct tier_policy_env {
 	void *context;
 	/*
 	 * The rank a chunk lies on, or TIER_NOWHERE if it is unmapped or cannot
-	 * be moved now (moving already, pinned, missing tier, not yet committed).
+	 * be moved now (moving already, pinned, requested to lie there, missing tier,
+	 * not yet committed).
 	 */
 	unsigned int (*where)(void *context, u32 chunk);
 	/* Uniform random number below ceiling (ceiling > 0). */

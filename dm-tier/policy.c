@@ -10,6 +10,7 @@
 #include <linux/random.h>
 
 #include "kick.h"
+#include "request.h"
 
 #define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
 #define BATCH		64
@@ -252,7 +253,8 @@ static unsigned int where(void *context, u32 chunk)
 	    (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))
 		return TIER_NOWHERE;
 	t = set->by_id[tier_word_id(word)];
-	return tier_present(t) ? t->rec.rank : TIER_NOWHERE;
+	return tier_present(t) && !tier_requested(set, chunk, t->rec.id) ?
+	       t->rec.rank : TIER_NOWHERE;
 }
 
 static u32 random_below(void *context, u32 ceiling)

@@ -149,6 +149,34 @@ full_destination()
 }
 test_case "to a tier that is full, others make room" full_destination
 
+# On fast, only chunks 20, 55 and 58 are not requested themselves. All others are colder. They
+# lie so that one from a random start on is hardly ever the coldest, and reads are no stream.
+coldest_makes_room()
+{
+	local n
+	policy=heat features=(paused)
+	disk meta 4
+	disk fast 2
+	disk slow 4
+	length=$((61 * chunk))
+	activate
+	write_chunks 1 13 1
+	for n in 20 55 58 0; do write_chunks "$n" 1 1; done
+	same 1 "$(on_rank 0 1 1)" "chunk 0 landed on slow"
+	for n in {1..40}; do
+		io check "$dev" at="$(at_chunk 20)" len=4k seed=1
+		io check "$dev" at="$(at_chunk 55)" len=4k seed=1
+		((n % 4)) || io check "$dev" at="$(at_chunk 58)" len=4k seed=1
+	done
+	msg migrate 0 14 0
+	wait_for 20 all_on_rank 0 14 0
+	wait_for 10 settled
+	same 1 "$(on_rank 58 1 1)" "the coldest that was not requested moved"
+	same "1 1" "$(on_rank 20 1 0) $(on_rank 55 1 0)" "the hot ones"
+	check_chunks 0 14 1
+}
+test_case "the coldest chunk that is not requested itself makes room" coldest_makes_room
+
 # The last request that names a chunk says where the chunk goes.
 crossing_requests()
 {
