@@ -39,6 +39,8 @@
 #define DM_MSG_PREFIX "tier"
 
 #define TIER_PIECE_SECTORS	128	/* 64 KiB: what a guarded write dirties */
+#define TIER_GROUP_SHIFT	16	/* log2 of the chunks that share a bit */
+#define TIER_GROUPS		(1 << (32 - TIER_GROUP_SHIFT))
 #define TIER_STALL_NS		(5 * NSEC_PER_SEC)	/* without progress for so long: hangs */
 
 enum tier_mode {
@@ -138,8 +140,9 @@ struct tier_set {
 	u64 freeing;			/* places of unmapped chunks that are not free yet */
 	unsigned int nr_migrations;
 	u64 promotions, demotions, aborted, failed, migrated_sectors;
-	bool astray;			/* see tier_mark_astray() */
+	bool astray;			/* see __tier_mark_astray() */
 	u32 astray_seq;			/* counts events that may have set astray */
+	DECLARE_BITMAP(astray_groups, TIER_GROUPS);	/* see __tier_note_astray() */
 	struct bio_list deferred;	/* for the io work */
 	struct bio_list starved;	/* no free place */
 	struct bio_list undecided;	/* retried after the next commit */

@@ -72,8 +72,30 @@ void tier_kick_mover(struct tier_set *set);
 void tier_watch_stalls(struct tier_set *set);
 /* New chunks are completed and committed a second after this, unless a FLUSH comes before. */
 void __tier_arm_commit_timer(struct tier_set *set);
-/* Chunks may lie where a pin or an evacuation does not want them. */
+/* The mover is to look for chunks that lie where a pin or an evacuation does not want them. */
 void __tier_mark_astray(struct tier_set *set);
+
+/* Whether a pin or an evacuation wants the chunk elsewhere, also if it cannot go there now. */
+static inline bool tier_word_astray(struct tier_set *set, u64 word)
+{
+	unsigned int pin = tier_word_pin(word), id = tier_word_id(word);
+
+	if (!(word & TIER_ENTRY_MAPPED))
+		return false;
+	return (pin && pin - 1 != id) ||
+	       (READ_ONCE(set->by_id[id]->rec.flags) & TIER_RECORD_EVACUATE);
+}
+
+/*
+ * The tier or the pin of the chunk has changed.  The mover looks only at groups of chunks whose
+ * bit is set: it clears the bit, and sets it again if one of the chunks is astray.
+ */
+static inline void __tier_note_astray(struct tier_set *set, u32 chunk)
+{
+	if (tier_word_astray(set, set->map[chunk]))
+		__set_bit(chunk >> TIER_GROUP_SHIFT, set->astray_groups);
+}
+
 /* A pin or a request that kept chunks in their tier may have ended. */
 void __tier_chunks_may_go(struct tier_set *set);
 

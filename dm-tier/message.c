@@ -201,6 +201,7 @@ static void change_pin(struct tier_set *set, u32 chunk, unsigned int pin)
 	spin_lock_irq(&set->lock);
 	atomic64_add(!!pin - !!tier_word_pin(set->map[chunk]), &set->pinned);
 	__tier_change_word(set, chunk, TIER_WORD_PIN_MASK, tier_pin_bits(pin));
+	__tier_note_astray(set, chunk);
 	spin_unlock_irq(&set->lock);
 }
 
@@ -296,6 +297,9 @@ static int do_evacuate(struct call *c)
 	if (r)
 		return r;
 	tier_drop_requests(set, t);
+	spin_lock_irq(&set->lock);
+	bitmap_fill(set->astray_groups, TIER_GROUPS);
+	spin_unlock_irq(&set->lock);
 	WRITE_ONCE(t->evacuating, true);
 	return look_at_all(set);
 }

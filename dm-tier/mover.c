@@ -29,7 +29,7 @@
 
 /* Used by the mover's work alone, or while suspended. */
 struct tier_mover {
-	u32 astray_cursor;		/* the next chunk of the pass over all chunks */
+	u32 astray_cursor;		/* the next chunk of the pass over set->astray_groups */
 	u32 astray_pass_seq;		/* set->astray_seq when it began */
 	bool astray_found;		/* the pass has found a chunk astray */
 	u64 backoff_until;		/* ns: the latency guard holds the policy back */
@@ -235,7 +235,7 @@ static bool evacuating(struct tier_set *set)
 	return false;
 }
 
-/* Where a chunk should be, NULL if it is there already. */
+/* Where an astray chunk should be, NULL if it cannot go there. */
 static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *reason)
 {
 	struct tier *at = set->by_id[tier_word_id(word)];
@@ -243,7 +243,7 @@ static struct tier *wanted(struct tier_set *set, u64 word, enum tier_reason *rea
 	struct tier *to;
 	bool leaves;
 
-	if (!(word & TIER_ENTRY_MAPPED) || !tier_present(at))
+	if (!tier_present(at))
 		return NULL;
 	leaves = READ_ONCE(at->rec.flags) & TIER_RECORD_EVACUATE;
 	if (pin && pin - 1 != at->rec.id) {
@@ -300,9 +300,24 @@ static void end_astray_pass(struct tier_set *set)
 	spin_unlock_irq(&set->lock);
 }
 
-static bool next_astray(struct tier_set *set)
+/* Goes to the next group that may hold an astray chunk.  False: there is none. */
+static bool next_group(struct tier_set *set)
 {
-	bool full[TIER_MAX_TIERS] = { };
+	unsigned long group = set->mover->astray_cursor >> TIER_GROUP_SHIFT;
+
+	spin_lock_irq(&set->lock);
+	group = find_next_bit(set->astray_groups, TIER_GROUPS, group);
+	if (group < TIER_GROUPS)
+		__clear_bit(group, set->astray_groups);
+	spin_unlock_irq(&set->lock);
+	set->mover->astray_cursor = group << TIER_GROUP_SHIFT;
+	return group << TIER_GROUP_SHIFT < set->nr_chunks;
+}
+
+/* A pass that has to wait for nothing goes on until the end (jiffies). */
+static bool next_astray(struct tier_set *set, unsigned long end)
+{
+	bool full[TIER_MAX_TIERS] = { }, waits = false;
 	enum tier_reason reason;
 	struct tier *to;
 	u32 looked;
@@ -311,20 +326,34 @@ static bool next_astray(struct tier_set *set)
 	/* In a set that goes back to one tier, pins do not count. */
 	if (READ_ONCE(set->home))
 		return false;
-	for (looked = 0; READ_ONCE(set->astray) && looked < MOVER_SCAN; looked++) {
+	for (looked = 0; READ_ONCE(set->astray) && READ_ONCE(set->running); looked++) {
 		u32 chunk = set->mover->astray_cursor;
 		u64 word;
 
-		if (!READ_ONCE(set->running))
+		if (looked >= MOVER_SCAN && (waits || time_after(jiffies, end)))
 			break;
+		if (!(looked % 4096))
+			cond_resched();
 		if (!chunk) {
 			set->mover->astray_found = false;
 			set->mover->astray_pass_seq = READ_ONCE(set->astray_seq);
 		}
+		if (!(chunk & (BIT(TIER_GROUP_SHIFT) - 1)) && !next_group(set)) {
+			end_astray_pass(set);
+			break;
+		}
+		chunk = set->mover->astray_cursor;
 		word = tier_get_word(set, chunk);
-		to = wanted(set, word, &reason);
+		to = NULL;
+		if (tier_word_astray(set, word)) {
+			spin_lock_irq(&set->lock);
+			__tier_note_astray(set, chunk);
+			spin_unlock_irq(&set->lock);
+			to = wanted(set, word, &reason);
+		}
 		if (to) {
 			set->mover->astray_found = true;
+			waits = true;
 			r = -EAGAIN;
 			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
 			    !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
@@ -428,7 +457,7 @@ static void start_moves(struct tier_set *set)
 		if (again)
 			break;
 		if (!started)
-			started = next_astray(set);
+			started = next_astray(set, end);
 		if (!started && !tier_paused(set) && ktime_get_ns() >= set->mover->backoff_until)
 			started = next_proposal(set, ahead);
 	}
@@ -438,7 +467,7 @@ static void start_moves(struct tier_set *set)
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
 		/* Chunks astray may be unable to move now; a change kicks the mover. */
 		again = set->astray;
-		if (!set->mover->astray_cursor)
+		if (!set->mover->astray_cursor && set->astray_seq == set->mover->astray_pass_seq)
 			ms = IDLE_SCAN_MS;
 	} else {
 		again = true;
@@ -469,8 +498,10 @@ static void do_mover(struct work_struct *work)
 
 void tier_mover_restart(struct tier_set *set)
 {
-	set->astray = true;
+	/* Not all of this group has been looked at. */
+	__set_bit(set->mover->astray_cursor >> TIER_GROUP_SHIFT, set->astray_groups);
 	set->mover->astray_cursor = 0;
+	set->astray = true;
 }
 
 static int init(struct tier_set *set)

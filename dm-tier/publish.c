@@ -2,6 +2,8 @@
 /* Publishes the new place of a chunk: in its word, and in the table of who lies where. */
 #include "publish.h"
 
+#include "kick.h"
+
 #define OWNER_SCAN	256	/* chunks, with the lock held */
 
 /* set->lock */
@@ -30,6 +32,7 @@ void __tier_publish(struct tier_set *set, u32 chunk, u64 word)
 	/* The pin may have changed. */
 	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
 		   (set->map[chunk] & TIER_WORD_PIN_MASK));
+	__tier_note_astray(set, chunk);
 }
 
 /* Replaces the table of who lies where. */

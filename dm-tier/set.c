@@ -341,6 +341,7 @@ static int load_word(struct tier_set *set, u32 chunk)
 		return -EILSEQ;
 	set->mapped++;
 	set->map[chunk] = entry | tier_reason_bits(TIER_REASON_LOADED);
+	__tier_note_astray(set, chunk);
 	return 0;
 }
 
@@ -350,6 +351,7 @@ static int load_words(struct tier_set *set)
 	int r = 0;
 
 	set->mapped = 0;
+	bitmap_zero(set->astray_groups, TIER_GROUPS);
 	for (chunk = 0; !r && chunk < set->nr_chunks; chunk++) {
 		r = load_word(set, chunk);
 		if (!(chunk & 0xffff))
