@@ -15,15 +15,28 @@
 #include "trace.h"
 
 #define MAX_BUCKETS 4096
+#define HOLD		(HZ / 10)	/* so long a message holds set->config */
 
 struct call {
 	struct tier_set *set;
+	const struct message *message;
+	bool locked;		/* set->config is held */
+	bool resumed;		/* the set was when the message came */
 	unsigned int argc;
 	char **argv;		/* argv[0] is the message */
 	char *result;
 	unsigned int maxlen;
 	u32 first, nr;		/* chunks it is about, */
 	struct tier *t;		/* and the tier, if the message has these words */
+};
+
+struct message {
+	const char *name;
+	unsigned int min_args, max_args;	/* with the name */
+	bool chunks;				/* these come first */
+	unsigned int rank;			/* which word is a tier's, 0 = none */
+	bool changes;
+	int (*fn)(struct call *c);
 };
 
 static __printf(2, 3) int refuse(struct call *c, const char *fmt, ...)
@@ -60,6 +73,36 @@ static int parse_rank(struct call *c, const char *word)
 		return refuse(c, "'%s' is not the rank of a tier", word);
 	c->t = c->set->tiers[rank];
 	return 0;
+}
+
+/*
+ * Takes set->config.  A suspend waits for messages, with I/O held back: a long one that has
+ * given way ends when the suspend begins.
+ */
+static int enter(struct call *c)
+{
+	int r = mutex_lock_killable(&c->set->config);
+	struct tier_set *set = c->set;
+
+	c->locked = !r;
+	if (r)
+		return r;
+	if (!set->active || READ_ONCE(set->mode) == TIER_MODE_FAIL)
+		return -EIO;
+	if (!READ_ONCE(set->resumed) && (c->message->changes || c->resumed))
+		return -EBUSY;
+	c->resumed = READ_ONCE(set->resumed);
+	return (c->message->chunks ? parse_range(c) : 0) ? :
+	       (c->message->rank ? parse_rank(c, c->argv[c->message->rank]) : 0);
+}
+
+/* Lets others have set->config.  An error ends the message. */
+static int give_way(struct call *c)
+{
+	mutex_unlock(&c->set->config);
+	c->locked = false;
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : enter(c);
 }
 
 /* Chunks may move now that stayed where they were. */
@@ -220,9 +263,12 @@ static int restore_pins(void *context, u32 first, u32 nr, const __le64 *entries)
 }
 
 /* pin: tier id + 1, or 0 to take pins off. */
-static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin)
+static int change_pins(struct call *c, unsigned int pin)
 {
-	u32 i = first, end = first + nr, stop;
+	u32 first = c->first, i = first, end = first + c->nr, stop;
+	unsigned long until = jiffies + HOLD;
+	struct tier_set *set = c->set;
+	bool late;
 	int r = 0;
 
 	while (!r && i < end) {
@@ -242,28 +288,41 @@ static int change_pins(struct tier_set *set, u32 first, u32 nr, unsigned int pin
 				break;
 			change_pin(set, i, pin);
 		}
-		if (r || i == end)
+		late = time_after(jiffies, until);
+		if (r || late || i == end)
 			r = commit_change(set, r);
 		/* If the first batch was refused, nothing has changed. */
 		if (r && (r != -EROFS || i > first) && set->needs_check)
 			tier_metadata_load_map(set->metadata, restore_pins, set);
 		mutex_unlock(&set->commit);
 		cond_resched();
+		if (!r && late && i < end) {
+			r = give_way(c);
+			until = jiffies + HOLD;
+		}
 	}
 	return r;
 }
 
 static int do_pin(struct call *c)
 {
+	int r;
+
 	if (!tier_present(c->t))
 		return refuse(c, "the tier is missing");
-	return change_pins(c->set, c->first, c->nr, c->t->rec.id + 1) ? : look_at_all(c->set);
+	r = change_pins(c, c->t->rec.id + 1);
+	/* Also if only a part was changed. */
+	look_at_all(c->set);
+	return r;
 }
 
 static int do_unpin(struct call *c)
 {
+	int r = change_pins(c, 0);
+
 	/* Unpinned chunks may make room for others. */
-	return change_pins(c->set, c->first, c->nr, 0) ? : look_again(c->set);
+	look_again(c->set);
+	return r;
 }
 
 static int do_evacuate(struct call *c)
@@ -364,14 +423,15 @@ static int do_heat(struct call *c)
 	struct tier_set *set = c->set;
 	char *result = c->result;
 	unsigned int maxlen = c->maxlen, sz = 0;
-	u32 chunk = c->first;
+	u32 first = c->first, nr = c->nr, chunk = first;
 	u64 buckets, b;
+	int r;
 
 	if (tier_parse_u64(c->argv[3], 1, MAX_BUCKETS, &buckets))
 		return refuse(c, "'%s' is not a number of buckets from 1 to 4096", c->argv[3]);
-	buckets = min_t(u64, buckets, c->nr);
+	buckets = min_t(u64, buckets, nr);
 	for (b = 0; b < buckets; b++) {
-		u32 end = c->first + div64_u64((b + 1) * c->nr, buckets);
+		u32 end = first + div64_u64((b + 1) * nr, buckets);
 		u32 start = chunk;
 		u64 mapped = 0, reads = 0, writes = 0, heat = 0;
 		u32 ranks[TIER_MAX_TIERS] = { 0 };
@@ -388,8 +448,11 @@ static int do_heat(struct call *c)
 			reads += TIER_HEAT_READS(h);
 			writes += TIER_HEAT_WRITES(h);
 			heat += h ? tier_policy_heat(set, chunk) : 0;
-			if (!(chunk & 0xfff))
-				cond_resched();
+			if (!(chunk & 0xfff)) {
+				r = give_way(c);
+				if (r)
+					return r;
+			}
 		}
 		DMEMIT("%u %u %llu %llu %llu %llu", start, end - start, mapped,
 		       reads, writes, heat);
@@ -479,14 +542,7 @@ static int do_release_snap(struct call *c)
 	return r == -EINVAL ? refuse(c, "there is no metadata snapshot") : r;
 }
 
-static const struct {
-	const char *name;
-	unsigned int min_args, max_args;	/* with the name */
-	bool chunks;				/* these come first */
-	unsigned int rank;			/* which word is a tier's, 0 = none */
-	bool changes;
-	int (*fn)(struct call *c);
-} messages[] = {
+static const struct message messages[] = {
 	{ "pause", 1, 1, false, 0, true, do_pause_or_resume },
 	{ "resume", 1, 1, false, 0, true, do_pause_or_resume },
 	{ "set", 3, 3, false, 0, true, do_set },
@@ -518,19 +574,13 @@ int tier_message(struct dm_target *ti, unsigned int argc, char **argv,
 			break;
 	if (i == ARRAY_SIZE(messages))
 		return refuse(&c, "is unknown");
-	if (argc < messages[i].min_args || argc > messages[i].max_args)
+	c.message = &messages[i];
+	if (argc < c.message->min_args || argc > c.message->max_args)
 		return refuse(&c, "wrong number of arguments");
 
-	mutex_lock(&tt->set->config);
-	if (!tt->set->active || READ_ONCE(tt->set->mode) == TIER_MODE_FAIL)
-		r = -EIO;
-	else if (messages[i].changes && !READ_ONCE(tt->set->resumed))
-		r = -EBUSY;
-	else
-		r = (messages[i].chunks ? parse_range(&c) : 0) ? :
-		    (messages[i].rank ? parse_rank(&c, argv[messages[i].rank]) : 0) ? :
-		    messages[i].fn(&c);
-	mutex_unlock(&tt->set->config);
+	r = enter(&c) ? : c.message->fn(&c);
+	if (c.locked)
+		mutex_unlock(&c.set->config);
 	if (r == -EROFS)
 		refuse(&c, "the set is read-only");
 	return r;

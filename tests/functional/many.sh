@@ -54,4 +54,46 @@ found_soon()
 }
 test_case "a pin, an evacuation and a request find one chunk of four million" found_soon
 
+# The message of many chunks is under way.
+pins_some() { [ "$(info pinned)" -gt 0 ]; }
+pins_more() { [ "$(info pinned)" -gt "$before" ]; }
+
+# A message that changes many chunks does not hold up others, nor a suspend.
+gives_way()
+{
+	local start before pid rc=0
+	many_chunks
+	background dmsetup message "$set" 0 pin 0 "$chunks" 1
+	pid=$last_pid
+	wait_for 10 pins_some
+	kill -0 "$pid" || fail "the pin of all chunks is done already"
+	status
+	is "S[pinned] < $chunks"
+	start=${EPOCHREALTIME/./}
+	suspend
+	note "suspend: $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+	wait "$pid" || rc=$?
+	[ "$rc" != 0 ] || fail "the suspend waited for the pin"
+	status
+	is "S[pinned] > 0 && S[pinned] < $chunks"
+	before=${S[pinned]}
+	resume
+	# What was pinned is durable.
+	deactivate
+	activate
+	same "$before" "$(info pinned)" "pinned"
+
+	background dmsetup message "$set" 0 pin 0 "$chunks" 0
+	pid=$last_pid
+	wait_for 10 pins_more
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null || true
+	status
+	note "pinned: $before, and ${S[pinned]} after the second pin was killed"
+	is "S[pinned] < $chunks"
+	wait_for 10 all_on_rank "$last" 1 0
+	check_chunks "$last" 1 1
+}
+test_case "a pin of four million chunks holds nothing up and can be killed" gives_way
+
 run_tests

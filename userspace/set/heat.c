@@ -16,8 +16,11 @@
 static int ask_set(const struct set *s, const char *message, char **answer)
 {
 	char *reason;
-	int r = dm_message(s->dm.name, message, answer, &reason);
+	int r;
 
+	/* A suspend that begins meanwhile ends the answer; a set that is suspended gives it. */
+	while ((r = dm_message(s->dm.name, message, answer, &reason)) == -EBUSY)
+		free(reason);
 	if (r) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s: %s.", s->name, message, reason);
 		free(reason);
