@@ -3,7 +3,7 @@
  * Loaded into tierctl by the tests (LD_PRELOAD): device-mapper refuses one of the calls that
  * change something. REFUSE names a folder. Its file "count" holds how many calls there were so
  * far, LVM's included (lib-refuse.sh); "at" holds the number of the call to refuse; "refused" is
- * written and names that call.
+ * written and names that call. The messages that only ask are appended to "asked".
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,9 +38,9 @@ static unsigned int number_in(const char *folder, const char *name)
 	return n;
 }
 
-static void write_in(const char *folder, const char *name, const char *text)
+static void write_to(const char *folder, const char *name, const char *mode, const char *text)
 {
-	FILE *f = open_in(folder, name, "w");
+	FILE *f = open_in(folder, name, mode);
 
 	if (f) {
 		fprintf(f, "%s\n", text);
@@ -48,12 +48,22 @@ static void write_in(const char *folder, const char *name, const char *text)
 	}
 }
 
+static void write_in(const char *folder, const char *name, const char *text)
+{
+	write_to(folder, name, "w", text);
+}
+
 /* The text of a message to the target; a message that only asks changes nothing. */
 static const char *message_of(const struct dm_ioctl *d)
 {
 	const struct dm_target_msg *m = (const void *)((const char *)d + d->data_start);
+	const char *folder = getenv("REFUSE");
 
-	return strncmp(m->message, "heat", 4) && strncmp(m->message, "chunk", 5) ? m->message : NULL;
+	if (strncmp(m->message, "heat", 4) && strncmp(m->message, "chunk", 5))
+		return m->message;
+	if (folder)
+		write_to(folder, "asked", "a", m->message);
+	return NULL;
 }
 
 static const char *change_of(unsigned long request, const struct dm_ioctl *d)

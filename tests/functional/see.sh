@@ -315,6 +315,18 @@ explain()
 }
 test_case "explain chunks" explain
 
+# However large the set is, the answer about one chunk takes no longer.
+explain_asks_for_one()
+{
+	[ -e "$here/refuse.so" ] || skip "refuse.so is not built (make -C tests/functional)"
+	create_set static
+	write_chunks 0 10 1
+	mkdir "$tmp/asked"
+	REFUSE=$tmp/asked LD_PRELOAD=$here/refuse.so ctl explain "$set" 3
+	same "chunk 3" "$(<"$tmp/asked/asked")" "what the set was asked"
+}
+test_case "explain of one chunk asks for one chunk" explain_asks_for_one
+
 explain_reasons()
 {
 	create_set static

@@ -69,9 +69,6 @@ static const char *tier_name(const struct set *s, int rank)
 static void explain_one(const struct set *s, const struct chunk_info *info)
 {
 	uint64_t chunk = s->chunk_sectors * SECTOR_SIZE;
-	struct heat_bucket all;
-	struct ranges whole = { 0 };
-	struct text heat = { 0 };
 	char size[SIZE_TEXT], at[SIZE_TEXT];
 
 	say(s->ctx, "%s chunk %llu: %s at %s of the device", s->name, (unsigned long long)info->chunk,
@@ -82,14 +79,8 @@ static void explain_one(const struct set *s, const struct chunk_info *info)
 		    (unsigned long long)(info->place * s->chunk_sectors));
 	else
 		say(s->ctx, "tier     none");
-	text_add(&heat, "heat     %llu (reads %llu, writes %llu)", (unsigned long long)info->heat,
-		 (unsigned long long)info->reads, (unsigned long long)info->writes);
-	ranges_add(&whole, 0, s->status.chunks);
-	if (!heat_sum(s, &whole, &all) && heat_mean(&all) > 0)
-		text_add(&heat, ", %.1f times the mean of all chunks", info->heat / heat_mean(&all));
-	ranges_free(&whole);
-	say(s->ctx, "%s", heat.s);
-	text_free(&heat);
+	say(s->ctx, "heat     %llu (reads %llu, writes %llu)", (unsigned long long)info->heat,
+	    (unsigned long long)info->reads, (unsigned long long)info->writes);
 	if (info->pin >= 0)
 		say(s->ctx, "pin      to tier %d", info->pin);
 	else
