@@ -4,7 +4,7 @@
 
 #include "kick.h"
 
-#define OWNER_SCAN	256	/* chunks, with the lock held */
+#define OWNER_SCAN	64	/* chunks, with the lock held */
 
 /* set->lock */
 struct tier_owners {
