@@ -33,6 +33,14 @@ void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 	queue_work(set->commit_wq, &set->commit_work);
 }
 
+void __tier_queue_ops(struct tier_set *set, struct list_head *ops, unsigned int nr)
+{
+	lockdep_assert_held(&set->lock);
+	list_splice_tail_init(ops, &set->commits->ops);
+	set->commits->queued += nr;
+	queue_work(set->wq, &set->commit_work);
+}
+
 void __tier_queue_range(struct tier_set *set, struct tier_range *range)
 {
 	lockdep_assert_held(&set->lock);
@@ -315,7 +323,8 @@ static void do_commit(struct work_struct *work)
 	ops_room = list_empty(&ranges) ? room : max(room - room / 4, 1ULL);
 	while (!list_empty(&c->ops) && nr < ops_room) {
 		list_move_tail(c->ops.next, &ops);
-		nr++;
+		if (!(++nr % TIER_MOST_HELD))
+			__tier_relax(set);
 	}
 	more = !list_empty(&c->ops);
 	/* Ops are decided in order: a waiter does not wait for ops that were queued later. */

@@ -24,6 +24,8 @@ struct tier_range {
 };
 
 void __tier_queue_op(struct tier_set *set, struct tier_op *op);
+/* The same with a list of nr ops, which is emptied. */
+void __tier_queue_ops(struct tier_set *set, struct list_head *ops, unsigned int nr);
 /* No FLUSH waits for ranges: what they discard was not acknowledged. */
 void __tier_queue_range(struct tier_set *set, struct tier_range *range);
 /* Whether ops are queued or being decided. */

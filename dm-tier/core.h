@@ -310,6 +310,16 @@ static inline bool tier_present(const struct tier *t)
 	return t->bdev;
 }
 
+/* Others get set->lock, which is held for so many items in one go, as interrupts are off. */
+#define TIER_MOST_HELD		64
+
+static inline void __tier_relax(struct tier_set *set)
+{
+	spin_unlock_irq(&set->lock);
+	cond_resched();
+	spin_lock_irq(&set->lock);
+}
+
 /* Whether chunks may be placed there. */
 static inline bool tier_open(const struct tier *t)
 {

@@ -25,6 +25,7 @@ struct tier_flusher {
 	struct list_head running;	/* for the flush in flight */
 	struct list_head births;	/* struct tier_op: data written, not flushed */
 	struct list_head births_flushing;
+	unsigned int nr_births, nr_flushing;	/* in these lists */
 	struct bio_list fua_waiting;	/* FUA writes to new chunks, for the next flush */
 	struct bio_list fua_running;	/* for the flush in flight */
 };
@@ -44,6 +45,8 @@ bool __tier_flush_start(struct tier *t)
 	f->sent = jiffies;
 	list_splice_init(&f->waiting, &f->running);
 	list_splice_init(&f->births, &f->births_flushing);
+	f->nr_flushing += f->nr_births;
+	f->nr_births = 0;
 	bio_list_merge(&f->fua_running, &f->fua_waiting);
 	bio_list_init(&f->fua_waiting);
 	return true;
@@ -99,6 +102,8 @@ static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
 	/* The device may have dropped data that was written after the flush was sent. */
 	t->set->flushes->lost |= f->covers_new || READ_ONCE(t->unflushed) == TIER_UNFLUSHED;
 	list_splice_init(&f->births_flushing, &f->births);
+	f->nr_births += f->nr_flushing;
+	f->nr_flushing = 0;
 	/* The timer may have expired while these births were being flushed. */
 	if (!list_empty(&f->births) && t->set->running)
 		__tier_arm_commit_timer(t->set);
@@ -113,13 +118,11 @@ static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
 static void __flush_succeeded(struct tier_flusher *f)
 {
 	struct tier_set *set = f->tier->set;
-	struct tier_op *op, *next;
 
 	f->failed = false;
-	list_for_each_entry_safe(op, next, &f->births_flushing, list) {
-		list_del(&op->list);
-		__tier_queue_op(set, op);
-	}
+	if (f->nr_flushing)
+		__tier_queue_ops(set, &f->births_flushing, f->nr_flushing);
+	f->nr_flushing = 0;
 	__wait_for_commit(set, &f->fua_running);
 }
 
@@ -287,6 +290,7 @@ void __tier_flush_then_commit(struct tier *t, struct tier_op *op)
 {
 	lockdep_assert_held(&t->set->lock);
 	list_add_tail(&op->list, &t->flusher->births);
+	t->flusher->nr_births++;
 }
 
 void __tier_flush_new(struct tier *t)
@@ -327,6 +331,7 @@ bool __tier_births_stuck(struct tier *t)
 void tier_give_up_births(struct tier *t, struct list_head *ops)
 {
 	list_splice_tail_init(&t->flusher->births, ops);
+	t->flusher->nr_births = 0;
 }
 
 void __tier_flush_births(struct tier *t, struct bio_list *bios)

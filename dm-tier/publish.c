@@ -4,8 +4,6 @@
 
 #include "kick.h"
 
-#define OWNER_SCAN	64	/* chunks, with the lock held */
-
 /* set->lock */
 struct tier_owners {
 	u32 *chunk;		/* by place - first_place; NULL: nothing is sent home */
@@ -69,7 +67,7 @@ static bool find_owners(struct tier_set *set, struct tier *t)
 	memset(owners.chunk, 0xff, array_size(owners.places, sizeof(u32)));
 	keep_owners(set, owners);
 	while (i < set->nr_chunks && READ_ONCE(set->running)) {
-		end = min(i + OWNER_SCAN, set->nr_chunks);
+		end = i + min_t(u32, set->nr_chunks - i, TIER_MOST_HELD);
 		spin_lock_irq(&set->lock);
 		for (; i < end; i++)
 			if (set->map[i] & TIER_ENTRY_MAPPED)

@@ -6,7 +6,6 @@
 #include "publish.h"
 
 #define SCAN	65536	/* looks in one go */
-#define MOST	64	/* chunks or requests in one hold of set->lock */
 
 /* set->lock */
 struct tier_requests {
@@ -15,13 +14,6 @@ struct tier_requests {
 	u64 nr;				/* so far */
 	u64 dropped[256];		/* by id of the tier: requests up to this number are */
 };
-
-static void __relax(struct tier_set *set)
-{
-	spin_unlock_irq(&set->lock);
-	cond_resched();
-	spin_lock_irq(&set->lock);
-}
 
 static bool dropped(struct tier_set *set, const struct tier_request *q)
 {
@@ -117,8 +109,8 @@ static void __supersede(struct tier_set *set, u32 first, u32 end, struct tier_re
 			q->first = q->end;
 			__erase(set, q);
 		}
-		if (!(++nr % MOST))
-			__relax(set);
+		if (!(++nr % TIER_MOST_HELD))
+			__tier_relax(set);
 	}
 }
 
@@ -184,7 +176,7 @@ static bool __pass_over(struct tier_set *set, struct tier_request *q)
 {
 	u32 begin = q->first;
 
-	while (q->first < q->end && q->first - begin < MOST &&
+	while (q->first < q->end && q->first - begin < TIER_MOST_HELD &&
 	       tier_request_met(q, q->first, tier_get_word(set, q->first)))
 		q->first++;
 	return q->first != begin;
@@ -206,7 +198,7 @@ bool tier_request_next(struct tier_set *set,
 		while (q->first < q->end && !dropped(set, q) && set->running &&
 		       looked++ < SCAN) {
 			if (__pass_over(set, q)) {
-				__relax(set);
+				__tier_relax(set);
 				continue;
 			}
 			chunk = q->first;
@@ -228,7 +220,7 @@ bool tier_request_next(struct tier_set *set,
 						   "tier_full" : "tier_unusable");
 			}
 			if (!(q->first & 0xfff))
-				__relax(set);
+				__tier_relax(set);
 		}
 		if ((dropped(set, q) || q->first >= q->end) && !q->in_flight) {
 			__erase(set, q);
@@ -237,8 +229,8 @@ bool tier_request_next(struct tier_set *set,
 			__tier_chunks_may_go(set);
 		}
 		/* What is next stays in the list: only this work takes requests off. */
-		if (!(++nr % MOST))
-			__relax(set);
+		if (!(++nr % TIER_MOST_HELD))
+			__tier_relax(set);
 	}
 	*more = looked > SCAN;
 	idle = list_empty(&set->requests->list);
