@@ -13,6 +13,7 @@ enum tier_tunable {
 	TIER_TUNABLE_BANDWIDTH,		/* KiB/s, 0 = no limit */
 	TIER_TUNABLE_DEPTH,		/* moves at once */
 	TIER_TUNABLE_LATENCY_GUARD,	/* percent, 0 = off */
+	TIER_TUNABLE_HEAT_INTERVAL,	/* seconds */
 	TIER_NR_TUNABLES,
 };
 

@@ -158,6 +158,7 @@ struct tier_set {
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;	/* new chunks become whole and durable */
 	struct delayed_work mover_work;
+	struct delayed_work saver_work;	/* heat to and from the metadata */
 	struct work_struct event_work;
 	wait_queue_head_t idle_wait;	/* migrations, births, ops, flushes ended */
 
@@ -185,7 +186,8 @@ struct tier_set {
 	bool paused, table_paused;
 	atomic64_t pinned;		/* chunks with a pin */
 	u32 *heat;			/* counters by chunk; set->policy_lock to write */
-	bool heat_changed;		/* set->policy_lock */
+	u8 *heat_blocks;		/* see struct tier_policy_env; set->policy_lock to set */
+	bool heat_changed;		/* since the saver looked; set->policy_lock to set */
 
 	/* Of the rooms of these names. */
 	struct tier_commits *commits;
@@ -198,6 +200,7 @@ struct tier_set {
 	struct tier_budget *budget;
 	struct tier_requests *requests;
 	struct tier_policies *policies;
+	struct tier_saver *saver;
 	struct tier_births *births;
 	struct tier_discards *discards;
 	struct tier_moves *moves;
@@ -233,8 +236,8 @@ struct tier_room {
 
 extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_room,
 	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
-	tier_policy_room, tier_birth_room, tier_discard_room, tier_migrate_room, tier_mover_room,
-	tier_plan_room;
+	tier_policy_room, tier_saver_room, tier_birth_room, tier_discard_room,
+	tier_migrate_room, tier_mover_room, tier_plan_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
 	tier_landing_room, tier_outbox_room, tier_arrivals_room, tier_alloc_room;
 

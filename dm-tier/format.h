@@ -40,7 +40,7 @@
 
 /* tier_superblock.flags */
 #define TIER_SB_NEEDS_CHECK	0x1U
-#define TIER_SB_CLEAN		0x2U	/* shut down cleanly; heat is current */
+#define TIER_SB_CLEAN		0x2U	/* by the last commit of a suspend or removal */
 #define TIER_SB_PAUSED		0x4U	/* migration was paused by a message */
 
 /* Bits 8 to 15, in states reverting and retired: id of the tier that takes the set's place. */
@@ -142,6 +142,7 @@ struct tier_tunable_record {
 /* A heat value: decayed, weighted access counters. */
 #define TIER_HEAT_READS(h)	((h) & 0xffff)
 #define TIER_HEAT_WRITES(h)	((h) >> 16)
+#define TIER_HEAT_PER_BLOCK	1018	/* values in a block of the metadata */
 
 /*
  * The label of a tier: one sector in each of two slots, at byte 0 and byte 4096.  The valid slot

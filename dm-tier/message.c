@@ -11,6 +11,7 @@
 #include "budget.h"
 #include "policy.h"
 #include "request.h"
+#include "saver.h"
 #include "set.h"
 #include "trace.h"
 
@@ -514,9 +515,8 @@ static int do_reserve_snap(struct call *c)
 		return -EROFS;
 	tier_commit_births(set);
 	mutex_lock(&set->commit);
-	/* If the heat cannot be read, nothing was changed. */
-	r = tier_settle_error(set, tier_metadata_save_heat(set->metadata, set->heat) ? :
-				   tier_metadata_reserve_snap(set->metadata));
+	tier_saver_save(set);
+	r = tier_settle_error(set, tier_metadata_reserve_snap(set->metadata));
 	if (!r)
 		tier_watch_space(set);
 	mutex_unlock(&set->commit);

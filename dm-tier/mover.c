@@ -20,6 +20,7 @@
 #include "missed.h"
 #include "publish.h"
 #include "request.h"
+#include "saver.h"
 
 #define IDLE_SCAN_MS		1000
 #define MOVER_SCAN		65536			/* chunks looked at in one go */
@@ -442,6 +443,7 @@ static void start_moves(struct tier_set *set)
 	if (tier_gauge_look(set))
 		set->mover->backoff_until = ktime_get_ns() + GUARD_BACKOFF_NS;
 	tier_policy_tick(set, tier_view_tiers(set));
+	tier_saver_watch(set);
 
 	if (tier_set_frozen(set))
 		return;
@@ -458,7 +460,8 @@ static void start_moves(struct tier_set *set)
 			break;
 		if (!started)
 			started = next_astray(set, end);
-		if (!started && !tier_paused(set) && ktime_get_ns() >= set->mover->backoff_until)
+		if (!started && !tier_paused(set) && !tier_saver_reads(set) &&
+		    ktime_get_ns() >= set->mover->backoff_until)
 			started = next_proposal(set, ahead);
 	}
 	evacuation_progress(set);

@@ -55,6 +55,8 @@ struct tier_policy_env {
 	const struct tier_view *tiers;	/* kept current by the target before each call */
 	const unsigned int *nr_tiers;
 	u32 chunk_sectors;
+	/* For each TIER_HEAT_PER_BLOCK values of heat: 1 once the policy has changed one. */
+	u8 *changed;
 };
 
 /* A tunable: of a policy, and of the target and its tiers in conf.c. */

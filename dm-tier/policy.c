@@ -281,6 +281,7 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 	ps->env.tiers = ps->views;
 	ps->env.nr_tiers = &set->nr_tiers;
 	ps->env.chunk_sectors = set->chunk_sectors;
+	ps->env.changed = set->heat_blocks;
 	mutex_lock(&set->policy_lock);
 	show(set, views);
 	mutex_unlock(&set->policy_lock);

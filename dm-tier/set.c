@@ -29,6 +29,7 @@
 #include "policy.h"
 #include "publish.h"
 #include "request.h"
+#include "saver.h"
 
 #define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end */
 
@@ -145,8 +146,7 @@ static void deactivate(struct tier_set *set)
 	tier_plan_forget(set);
 	vfree(set->map);
 	set->map = NULL;
-	vfree(set->heat);
-	set->heat = NULL;
+	tier_saver_end(set);
 	set->nr_chunks = 0;
 }
 
@@ -154,8 +154,8 @@ static void deactivate(struct tier_set *set)
 static const struct tier_set_room *const rooms[] = {
 	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
 	&tier_missed_room, &tier_copy_room, &tier_budget_room,
-	&tier_request_room, &tier_policy_room, &tier_birth_room, &tier_discard_room,
-	&tier_migrate_room, &tier_mover_room, &tier_plan_room,
+	&tier_request_room, &tier_policy_room, &tier_saver_room, &tier_birth_room,
+	&tier_discard_room, &tier_migrate_room, &tier_mover_room, &tier_plan_room,
 };
 
 static void free_set(struct tier_set *set)
@@ -497,7 +497,6 @@ static int resize_array(void **array, u64 old, u64 nr, size_t size)
 static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_plan *plan)
 {
 	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors), had = set->nr_chunks;
-	u64 had_heat = max(had, set->info.nr_chunks), nr_heat;
 	bool moved = plan->changes_list || plan->grows || nr != had;
 	bool keep = core_is_current(set);
 	unsigned int i;
@@ -505,7 +504,6 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	int r;
 
 	tier_metadata_get_info(set->metadata, &set->info);
-	nr_heat = max(nr, set->info.nr_chunks);
 	r = keep ? 0 : read_map(set, &had);
 	for (chunk = nr; !r && chunk < had; chunk++) {
 		if (set->map[chunk] & TIER_ENTRY_MAPPED)
@@ -513,8 +511,7 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 		if (!(chunk & 0xffff))
 			cond_resched();
 	}
-	r = r ? : resize_array((void **)&set->map, had, nr, sizeof(*set->map)) ? :
-	    resize_array((void **)&set->heat, keep ? had_heat : 0, nr_heat, sizeof(*set->heat));
+	r = r ? : resize_array((void **)&set->map, had, nr, sizeof(*set->map));
 	if (r)
 		return r;
 	set->nr_chunks = nr;
@@ -523,9 +520,8 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 
 	if (moved)
 		set->home = NULL;
-	r = adopt_tiers(set, tt, plan, keep) ? :
-	    (keep ? 0 : load_words(set) ? : tier_metadata_load_heat(set->metadata, set->heat)) ? :
-	    load_tunables(set);
+	r = adopt_tiers(set, tt, plan, keep) ? : (keep ? 0 : load_words(set)) ? :
+	    tier_saver_begin(set, nr) ? : load_tunables(set);
 	if (r)
 		return r;
 	if (!keep || plan->changes_list || nr < had)
@@ -950,6 +946,13 @@ void tier_set_presuspend(struct dm_target *ti)
 	set_resumed(set, false);
 	mutex_unlock(&set->config);
 	tier_cancel_migrations(set);
+	/* Here, where I/O still goes on, and no more of it. */
+	if (!set->active || set->bound != ti->private)
+		return;
+	tier_policy_drain(set);
+	mutex_lock(&set->commit);
+	tier_saver_save(set);
+	mutex_unlock(&set->commit);
 }
 
 void tier_set_presuspend_undo(struct dm_target *ti)
@@ -969,6 +972,7 @@ void tier_set_postsuspend(struct dm_target *ti)
 	noio = memalloc_noio_save();
 	wait_quiet(set);
 	cancel_delayed_work_sync(&set->mover_work);
+	cancel_delayed_work_sync(&set->saver_work);
 	cancel_delayed_work_sync(&set->commit_timer);
 	set->observe_armed = 0;
 	wait_quiet(set);
@@ -985,12 +989,7 @@ void tier_set_postsuspend(struct dm_target *ti)
 	tier_policy_drain(set);
 	mutex_lock(&set->commit);
 	if (!tier_set_frozen(set)) {
-		r = 0;
-		if (set->heat_changed)
-			r = tier_metadata_save_heat(set->metadata, set->heat);
-		set->heat_changed = r;
-		r = tier_metadata_commit(set->metadata, !r);
-		if (r)
+		if (tier_metadata_commit(set->metadata, true))
 			tier_settle_commit(set);
 		else
 			tier_metadata_drop_cache(set->metadata);
@@ -1024,7 +1023,8 @@ static int wait_idle(void)
 
 	list_for_each_entry(set, &sets, list) {
 		if (!wait_event_timeout(set->idle_wait, tier_set_idle(set) &&
-					!READ_ONCE(set->discarding), HIBERNATE_WAIT))
+					!READ_ONCE(set->discarding) && !tier_saver_busy(set),
+					HIBERNATE_WAIT))
 			return report(set, -EBUSY,
 				      "no hibernation: a move or discard under way does not end");
 	}

@@ -234,6 +234,9 @@ void dm_array_info_init(struct dm_array_info *info,
 			struct dm_transaction_manager *tm,
 			struct dm_btree_value_type *vt);
 int dm_array_empty(struct dm_array_info *info, dm_block_t *root);
+/* fn gives each value, little-endian. */
+int dm_array_new(struct dm_array_info *info, dm_block_t *root, u32 size,
+		 int (*fn)(u32 index, void *value_le, void *context), void *context);
 int dm_array_resize(struct dm_array_info *info, dm_block_t root,
 		    u32 old_size, u32 new_size,
 		    const void *value, dm_block_t *new_root);
@@ -242,6 +245,9 @@ int dm_array_get_value(struct dm_array_info *info, dm_block_t root,
 		       u32 index, void *value_le);
 int dm_array_set_value(struct dm_array_info *info, dm_block_t root,
 		       u32 index, const void *value, dm_block_t *new_root);
+
+/* As BTREE_CSUM_XOR, of a block of values. */
+#define ARRAY_CSUM_XOR	595846735
 
 /* Head of a block of values, as it is on disk. */
 struct array_block {

@@ -108,6 +108,12 @@ u32 heat_engine_heat(struct tier_policy *e, u32 chunk)
 	return stored - (u32)(((u64)stored * loss + 32768) >> 16);
 }
 
+static void set_heat(struct tier_policy *e, u32 chunk, u32 heat)
+{
+	e->heat[chunk] = heat;
+	e->env.changed[chunk / TIER_HEAT_PER_BLOCK] = 1;
+}
+
 /* weight: heat with 16 fractional bits */
 static void add_heat(struct tier_policy *e, u32 chunk, bool write, u64 weight)
 {
@@ -119,7 +125,7 @@ static void add_heat(struct tier_policy *e, u32 chunk, bool write, u64 weight)
 	weight += (weight * ((age(e, chunk) * DECAY_REGAIN) >> 16)) >> 16;
 	weight = (weight + (rounding_noise(e) & 0xffff)) >> 16;
 	*counter = min_t(u64, *counter + weight, 0xffff);
-	e->heat[chunk] = writes << 16 | reads;
+	set_heat(e, chunk, writes << 16 | reads);
 }
 
 static u32 decayed(u32 counter, u32 noise)
@@ -273,8 +279,8 @@ static void sweep(struct tier_policy *e, u32 weight)
 		if (h) {
 			u32 noise = rounding_noise(e);
 
-			e->heat[chunk] = decayed(TIER_HEAT_WRITES(h), noise >> 16) << 16 |
-					 decayed(TIER_HEAT_READS(h), noise);
+			set_heat(e, chunk, decayed(TIER_HEAT_WRITES(h), noise >> 16) << 16 |
+					   decayed(TIER_HEAT_READS(h), noise));
 		}
 		if (++e->hand == e->nr_chunks) {
 			e->hand = 0;

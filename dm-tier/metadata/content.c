@@ -224,119 +224,124 @@ int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks)
 
 /* ---- heat ---- */
 
-static int load_heat(void *context, u64 index, u32 nr, const void *values)
-{
-	const __le32 *from = values;
-	u32 *heat = context, i;
+static_assert(TIER_HEAT_PER_BLOCK ==
+	      (TIER_METADATA_BLOCK_SIZE - TIER_ARRAY_HEAD_SIZE) / sizeof(__le32));
 
-	for (i = 0; i < nr; i++)
-		heat[index + i] = le32_to_cpu(from[i]);
-	return 0;
+static u32 values_in(const struct tier_metadata *md, u64 block)
+{
+	return min_t(u64, TIER_HEAT_PER_BLOCK, md->info.nr_chunks - block * TIER_HEAT_PER_BLOCK);
 }
 
-int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat)
+static int __find_heat(struct tier_metadata *md, u64 block, __le64 *b)
 {
-	u64 nr;
+	int r = dm_btree_lookup(&md->heat_info.btree_info, md->roots.heat, &block, b);
+
+	return r == -ENODATA ? -EILSEQ : r;
+}
+
+static int __walk_heat(struct tier_metadata *md)
+{
+	return __tier_walk_btree(&md->heat_info.btree_info, md->roots.heat,
+				 DIV_ROUND_UP_ULL(md->info.nr_chunks, TIER_HEAT_PER_BLOCK),
+				 NULL, NULL, NULL);
+}
+
+static bool is_heat(const struct array_block *ab, u64 b, u32 nr)
+{
+	return le64_to_cpu(ab->blocknr) == b && le32_to_cpu(ab->nr_entries) == nr &&
+	       le32_to_cpu(ab->value_size) == sizeof(__le32) &&
+	       le32_to_cpu(ab->csum) == tier_checksum(&ab->max_entries, TIER_METADATA_BLOCK_SIZE -
+						      sizeof(ab->csum), ARRAY_CSUM_XOR);
+}
+
+int tier_metadata_read_heat(struct tier_metadata *md, u32 block, u32 *values)
+{
+	struct array_block *ab;
+	u32 i, nr = 0;
+	__le64 b = 0;
 	int r = -EIO;
 
 	down_read(&md->lock);
-	nr = md->info.nr_chunks;
-	if (!md->failed)
-		r = __tier_walk_array(&md->heat_info, md->roots.heat, nr, 0, nr, NULL, load_heat,
-				      heat);
+	if (!md->failed) {
+		/* The library would follow a damaged index for ever. */
+		r = (block ? 0 : __walk_heat(md)) ? : __find_heat(md, block, &b);
+		nr = values_in(md, block);
+	}
 	up_read(&md->lock);
+	if (r)
+		return r;
+	/* Past the cache: each block is read once. */
+	ab = tier_md_read_block(md->bdev, le64_to_cpu(b));
+	if (IS_ERR(ab))
+		return PTR_ERR(ab);
+	if (!is_heat(ab, le64_to_cpu(b), nr)) {
+		DMERR_LIMIT("%pg: block %u of heat is damaged", md->bdev, block);
+		r = -EILSEQ;
+	}
+	for (i = 0; i < TIER_HEAT_PER_BLOCK; i++)
+		values[i] = i < nr ? le32_to_cpu(((__le32 *)(ab + 1))[i]) : 0;
+	kfree(ab);
 	return r;
 }
 
-#define HEAT_PER_BLOCK tier_md_per_block(sizeof(__le32))
-
-/* Values compared at a time: to get to a window costs a step for each block before it. */
-#define HEAT_WINDOW (16384 * HEAT_PER_BLOCK)
-
-struct save_heat {
-	const u32 *heat;
-	u64 nr_chunks;
-	u64 first, end;		/* of the window */
-	unsigned long *changed;	/* a bit for each value of the window */
+struct heat_list {
+	const u32 *list, *heat;
 };
 
-static int compare_heat(void *context, u64 index, u32 nr, const void *values)
+static int give_value(u32 index, void *value_le, void *context)
 {
-	struct save_heat *save = context;
-	const __le32 *saved = values;
-	u32 i;
+	const struct heat_list *l = context;
+	u64 chunk = (u64)l->list[index / TIER_HEAT_PER_BLOCK] * TIER_HEAT_PER_BLOCK +
+		    index % TIER_HEAT_PER_BLOCK;
 
-	for (i = 0; i < nr; i++)
-		if (le32_to_cpu(saved[i]) != READ_ONCE(save->heat[index + i]))
-			__set_bit(index + i - save->first, save->changed);
+	*(__le32 *)value_le = cpu_to_le32(READ_ONCE(l->heat[chunk]));
 	return 0;
 }
 
-/* bit: the first changed value of a block that ends with bit end - 1. */
-static int save_heat_block(struct tier_metadata *md, struct save_heat *save,
-			   unsigned long bit, unsigned long end)
+/* Puts block `index` of the array in the place of a block of heat. */
+static int __replace_heat(struct tier_metadata *md, u64 block, u64 array, u64 index)
 {
-	__le32 value;
-	u64 index;
+	struct dm_btree_info blocks = md->heat_info.btree_info;
+	__le64 b, old;
+	int r;
+
+	/* This would look into the old block. */
+	blocks.value_type.dec = NULL;
+	r = __find_heat(md, block, &old) ? : dm_btree_lookup(&blocks, array, &index, &b) ? :
+	    dm_btree_insert(&blocks, md->roots.heat, &block, &b, &md->roots.heat);
+	return r ? : md->sm->dec_blocks(md->sm, le64_to_cpu(old), le64_to_cpu(old) + 1);
+}
+
+/* dm_array_set_value() would copy each block, and so read it.  An array of new ones lends them. */
+static int __write_heat(struct tier_metadata *md, const u32 *list, unsigned int nr,
+			const u32 *heat)
+{
+	struct heat_list l = { .list = list, .heat = heat };
+	unsigned int i;
+	u64 array;
+	int r;
+
+	r = dm_array_new(&md->heat_info, &array, (nr - 1) * TIER_HEAT_PER_BLOCK +
+			 values_in(md, list[nr - 1]), give_value, &l);
+	for (i = 0; !r && i < nr; i++)
+		r = __replace_heat(md, list[i], array, i);
+	/* Its blocks have changed hands: this is its root. */
+	return r ? : md->sm->dec_blocks(md->sm, array, array + 1);
+}
+
+int tier_metadata_write_heat(struct tier_metadata *md, const u32 *list, unsigned int nr,
+			     const u32 *heat)
+{
+	unsigned int i;
+	__le64 old;
 	int r;
 
 	/* The last of the room is for what cannot be done without. */
 	r = tier_md_begin_change(md, TIER_SMALL_BATCH);
 	if (r)
 		return r;
-	while (!r && bit < end) {
-		index = save->first + bit;
-		value = cpu_to_le32(READ_ONCE(save->heat[index]));
-		r = dm_array_set_value(&md->heat_info, md->roots.heat, index,
-				       &value, &md->roots.heat);
-		bit = find_next_bit(save->changed, end, bit + 1);
-	}
-	return tier_md_end_change(md, r);
-}
-
-static int save_heat_window(struct tier_metadata *md, struct save_heat *save)
-{
-	unsigned long nr = save->end - save->first, bit, end;
-	int r = -EIO;
-
-	memset(save->changed, 0, BITS_TO_LONGS(nr) * sizeof(long));
-	down_read(&md->lock);
-	if (md->read_only)
-		r = -EROFS;
-	else if (!md->failed)
-		r = __tier_walk_array(&md->heat_info, md->roots.heat, save->nr_chunks, save->first,
-				      save->end, NULL, compare_heat, save);
-	up_read(&md->lock);
-	for (bit = 0; !r; bit = end) {
-		bit = find_next_bit(save->changed, nr, bit);
-		if (bit >= nr)
-			break;
-		end = min_t(unsigned long, nr, roundup(bit + 1, HEAT_PER_BLOCK));
-		r = save_heat_block(md, save, bit, end);
-		cond_resched();
-	}
-	return r;
-}
-
-/* Compared in one go, but written block by block: the lock is dropped between them. */
-int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat)
-{
-	struct save_heat save = { .heat = heat };
-	unsigned int noio = memalloc_noio_save();
-	struct tier_meta_info info;
-	int r = 0;
-
-	tier_metadata_get_info(md, &info);
-	save.nr_chunks = info.nr_chunks;
-	save.changed = vmalloc(BITS_TO_LONGS(min_t(u64, info.nr_chunks, HEAT_WINDOW)) *
-			       sizeof(long));
-	memalloc_noio_restore(noio);
-	if (!save.changed)
-		return -ENOMEM;
-	for (; !r && save.first < save.nr_chunks; save.first = save.end) {
-		save.end = min_t(u64, save.nr_chunks, save.first + HEAT_WINDOW);
-		r = save_heat_window(md, &save);
-	}
-	vfree(save.changed);
-	return r;
+	/* The nodes that will change are read before. */
+	for (i = 0; !r && i < nr; i++)
+		r = __find_heat(md, list[i], &old);
+	return r ? tier_md_unlock(md, r) : tier_md_end_change(md, __write_heat(md, list, nr, heat));
 }

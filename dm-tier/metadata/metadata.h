@@ -91,12 +91,17 @@ int tier_metadata_set_pin(struct tier_metadata *md, u32 chunk, u8 pin);
 int tier_metadata_resize(struct tier_metadata *md, u64 nr_chunks);
 
 /*
- * heat has nr_chunks values.  Save writes only the blocks of values that
- * differ; others may change the metadata meanwhile, and heat itself.  -ENOSPC:
- * a part was saved, another call after a commit goes on with the rest.
+ * The TIER_HEAT_PER_BLOCK values of a block of heat; zeroes behind the last chunk.  Takes no
+ * notice of what was written since the activation.
  */
-int tier_metadata_load_heat(struct tier_metadata *md, u32 *heat);
-int tier_metadata_save_heat(struct tier_metadata *md, const u32 *heat);
+int tier_metadata_read_heat(struct tier_metadata *md, u32 block, u32 *values);
+#define TIER_HEAT_BATCH 64
+/*
+ * Writes up to TIER_HEAT_BATCH blocks, which are in order; heat has the values of all.  Old
+ * blocks are not read.  An error of finding them leaves all as it was.
+ */
+int tier_metadata_write_heat(struct tier_metadata *md, const u32 *list, unsigned int nr,
+			     const u32 *heat);
 
 /*
  * Whether the open transaction has room for nr_entries more calls of set_entry and set_pin, and

@@ -143,7 +143,7 @@ for pair in "migration_depth 0" "migration_depth 257" "migration_depth -1" "migr
 	    "migration_depth 4x" "migration_depth 4.5" "migration_depth 18446744073709551617" \
 	    "migration_bandwidth 4294967296" "migration_bandwidth -1" "migration_bandwidth 64m" \
 	    "migration_bandwidth fast" "latency_guard 1001" "latency_guard -1" \
-	    "latency_guard 10%"; do
+	    "latency_guard 10%" "heat_interval 0" "heat_interval 86401" "heat_interval 10m"; do
 	row "core argument $pair" "${pair% *}" "$good 0 2 $pair static 0"
 done
 for pair in "tier0.endurance 4294967296" "tier0.endurance -1" "tier0.endurance much" \

@@ -65,7 +65,7 @@ row 'migration_width' set migration_width 4
 for pair in "migration_depth 0" "migration_depth 257" "migration_depth -4" "migration_depth x" \
 	    "migration_depth 4k" "migration_depth 99999999999999999999" \
 	    "migration_bandwidth 4294967296" "migration_bandwidth 1.5" "latency_guard 1001" \
-	    "latency_guard high" "tier0.endurance 4294967296" "tier1.reserve 4294967296" \
+	    "latency_guard high" "heat_interval 0" "heat_interval 86401" "tier0.endurance 4294967296" "tier1.reserve 4294967296" \
 	    "tier0.landing 2" "tier2.reserve 1" "tier16.reserve 1" "tier-1.reserve 1" \
 	    "tier0.speed 1" "tier.reserve 1" "tier0. 1" "reserve 1" "paused 1" "heat 1" \
 	    "headroom x" "headroom -1" "headroom 18446744073709551616"; do
@@ -234,6 +234,8 @@ set_keys()
 		migration_bandwidth 0
 		latency_guard 1000
 		latency_guard 0
+		heat_interval 86400
+		heat_interval 1
 		tier0.endurance 4294967295
 		tier0.reserve 3
 		tier1.reserve 4294967295

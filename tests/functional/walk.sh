@@ -56,12 +56,12 @@ is_whole()
 activated()
 {
 	make_large
-	# The map, and the heat that is judged and then loaded.
+	# The map, and the heat that is judged; 64 blocks of heat are read then.
 	reads 1500 2500 activate
 	is_whole
 	deactivate
 	features=(read_only)
-	reads 1500 2500 activate
+	reads 1028 1500 activate
 	is_whole
 	deactivate
 	features=()

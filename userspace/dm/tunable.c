@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/util.h"
 
-enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SWITCH };
+enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_SWITCH };
 
 struct known {
 	const char *key;
@@ -22,6 +22,7 @@ static const struct known target_keys[] = {
 	{ "migration_bandwidth", UNIT_KIB, 0, UINT32_MAX },
 	{ "migration_depth", UNIT_COUNT, 1, 256 },
 	{ "latency_guard", UNIT_PERCENT, 0, 1000 },
+	{ "heat_interval", UNIT_SECONDS, 1, 86400 },
 	{ NULL, 0, 0, 0 },
 };
 
@@ -185,6 +186,8 @@ char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
 		return xstrdup(value ? "yes" : "no");
 	case UNIT_PERCENT:
 		return value ? xasprintf("%llu%%", (unsigned long long)value) : xstrdup("off");
+	case UNIT_SECONDS:
+		return xasprintf("%llu s", (unsigned long long)value);
 	default:
 		return NULL;
 	}

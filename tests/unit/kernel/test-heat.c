@@ -18,6 +18,7 @@
 struct set {
 	u8 *rank;
 	u32 *heat;
+	u8 *changed;		/* by block of heat */
 	u32 nr_chunks;
 	struct tier_view tiers[TIER_MAX_TIERS];
 	unsigned int nr_tiers;
@@ -60,6 +61,9 @@ static void init_engine(struct set *s, u32 *heat, u32 nr_chunks)
 		.chunk_sectors = CHUNK_SECTORS,
 	};
 
+	free(s->changed);
+	s->changed = calloc(nr_chunks / TIER_HEAT_PER_BLOCK + 1, 1);
+	env.changed = s->changed;
 	heat_engine_init(&s->engine, &env, heat, nr_chunks);
 }
 
@@ -108,6 +112,7 @@ static void free_set(struct set *s)
 {
 	free(s->rank);
 	free(s->heat);
+	free(s->changed);
 	free(s);
 }
 
@@ -339,6 +344,25 @@ static void test_equal_additions(void)
 	}
 	ok(low >= 20 * HEAT_ONE * 97 / 100 && high <= 20 * HEAT_ONE * 103 / 100,
 	   "equal accesses give equal heat on both sides of the sweep (%u..%u)", low, high);
+	free_set(s);
+}
+
+/* Accesses in blocks 0 and 3, decay in block 1, nothing in block 2. */
+static void test_changed(void)
+{
+	const u32 per_block = TIER_HEAT_PER_BLOCK;
+	struct set *s = make_pair(4 * per_block, 100);
+	u32 i;
+
+	put_heat(s, per_block + 7, 50);
+	hammer(s, per_block - 1, 1);
+	hammer(s, 3 * per_block, 1);
+	ok(s->changed[0] && s->changed[3], "accesses mark their blocks of heat");
+	ok(!s->changed[1] && !s->changed[2], "and no others");
+	for (i = 0; i < 64 * 100 / 4; i++)
+		access_chunk(s, 0, false);
+	ok(s->changed[1], "decay marks a block");
+	ok(!s->changed[2], "but not one without heat");
 	free_set(s);
 }
 
@@ -1276,6 +1300,7 @@ int main(void)
 	test_streams();
 	test_decay();
 	test_equal_additions();
+	test_changed();
 	test_weights();
 	test_rates();
 	test_slow_cpu();

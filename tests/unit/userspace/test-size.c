@@ -151,6 +151,7 @@ static void tunables(void)
 	says("migration_depth", 4, NULL);
 	says("latency_guard", 0, "off");
 	says("latency_guard", 20, "20%");
+	says("heat_interval", 600, "600 s");
 	says("tier0.endurance", 200, "200 GiB a day");
 	says("tier12.endurance", 0, "no limit");
 	says("tier1.reserve", 16, "1 MiB");
@@ -171,6 +172,9 @@ static void tunables(void)
 	check_tunable("migration_depth=4k", NULL, 0, false);
 	check_tunable("latency_guard=20%", "latency_guard", 20, false);
 	check_tunable("latency_guard=1001", NULL, 0, false);
+	check_tunable("heat_interval=5", "heat_interval", 5, false);
+	check_tunable("heat_interval=0", NULL, 0, false);
+	check_tunable("heat_interval=86401", NULL, 0, false);
 	check_tunable("tier0.endurance=200g", "tier0.endurance", 200, false);
 	check_tunable("tier1.endurance=1t", "tier1.endurance", 1024, false);
 	check_tunable("tier1.reserve=10m", "tier1.reserve", 10, false);
