@@ -63,6 +63,7 @@ static struct kind {
 	{ "flush", RUNNING, "tc_flush", 12, 8000, NO_CHANGE, 0, 0 },
 	{ "flush-end", RUNNING, "tc_flush_end", 12, 0, NO_CHANGE, 0, 0 },
 	{ "evacuation", RUNNING, "dm_tier_migrate_start reason evacuate", 4, 8000, NO_CHANGE, 0, 0 },
+	{ "heat", RUNNING, "tc_heat", 2, 12000, NO_CHANGE, 0, 0 },
 	{ "reload", CHANGE, "tc_bump", 1, 80000, ORDER, 0, 0 },
 	{ "reload-label", CHANGE, "tc_label", NEW_TIERS, 4000, ORDER, 0, 0 },
 	{ "join", CHANGE, "tc_bump", 1, 80000, JOIN, 0, 0 },
@@ -93,6 +94,7 @@ static struct rng rng;
 static struct model *model;
 static struct set set;
 static unsigned int set_age;
+static bool wants_heat;		/* the next cut is for a set whose heat is saved */
 
 /* The next cut: which disks, in which order; written while no cut is armed. */
 static unsigned int cut_order[NR_DISKS], cut_nr;
@@ -224,7 +226,7 @@ static int activate(void)
 
 	bad_status += !change_look();
 	check_metadata();
-	set.policy = rng_percent(&rng, 30) ? "heat" : "static";
+	set.policy = rng_percent(&rng, 30) || wants_heat ? "heat" : "static";
 	if (!change_try_refused(&rng)) {
 		note("BAD: a list of tiers that is out of date is accepted");
 		bad_status++;
@@ -426,6 +428,7 @@ static void cut(struct kind *k)
 	uint64_t start = now_ms(), at_cut;
 
 	alarm(CYCLE_SECONDS);
+	wants_heat = !strcmp(k->name, "heat");
 	if (k->moment == FORMAT || set_age++ >= SET_AGE)
 		make_set();
 	/* A format does not count as an activation. */

@@ -166,7 +166,7 @@ static int load_table(const struct set *s)
 		     s->nr_tiers);
 	for (i = 0; i < s->nr_tiers; i++)
 		n += snprintf(params + n, size - n, " %s", disk_path(&disks[s->order[i]]));
-	snprintf(params + n, size - n, " 0 4 migration_bandwidth 0 migration_depth 8 %s 0",
+	snprintf(params + n, size - n, " 0 6 migration_bandwidth 0 migration_depth 8 heat_interval 1 %s 0",
 		 s->policy);
 	return control(DM_TABLE_LOAD, &q, 0);
 }

@@ -84,6 +84,7 @@ static const struct event events[] = {
 	{ "tc_formatted", 'r', "tier_plan_format", NONE, PHASE_FORMAT },
 	{ "tc_suspend", 'p', "tier_set_postsuspend", PHASE_SUSPEND, NONE },
 	{ "tc_suspended", 'r', "tier_set_postsuspend", NONE, PHASE_SUSPEND },
+	{ "tc_heat", 'p', "write_list", NONE, NONE },
 	{ "tc_adopt", 'p', "tier_metadata_adopt_size", NONE, NONE },
 };
 
