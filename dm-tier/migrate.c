@@ -910,7 +910,9 @@ static void finish(struct tier_migration *m, bool moved)
 	set->nr_migrations--;
 	set->moves->nr_stuck -= m->stuck;
 	__tier_wake_starved(set);
-	tier_kick_mover(set);
+	/* A discard that cancelled the move comes before the next try, which is soon due. */
+	if (!m->cancelled)
+		tier_kick_mover(set);
 	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irq(&set->lock);
