@@ -866,6 +866,9 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	}
 	spin_lock_irq(&set->lock);
 	__tier_publish(set, m->chunk, m->op.entry | tier_reason_bits(m->reason));
+	/* A pass may have gone by while the chunk moved. */
+	if (tier_word_astray(set, set->map[m->chunk]))
+		__tier_mark_astray(set);
 	hash_del(&m->hash);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	set->migrated_sectors += set->chunk_sectors;

@@ -88,14 +88,19 @@ static bool coldest(struct tier_set *set, struct tier *t, u32 *chunk, bool *late
 {
 	u32 start = get_random_u32() % set->nr_chunks, i, heat, least = U32_MAX;
 	unsigned int samples = 0;
+	u32 found = 0;
 
 	for (i = 0; i < set->nr_chunks && READ_ONCE(set->running); i++) {
 		u32 other = (start + (u64)i) % set->nr_chunks;
 
 		if (!(i & 0xffff))
 			cond_resched();
+		/* Of few that may leave, the next one is far away. */
+		if (samples && i - found > MOVER_SCAN)
+			break;
 		if (!movable(set, other, t->rec.id, later))
 			continue;
+		found = i;
 		heat = tier_policy_heat(set, other);
 		if (!samples || heat < least)
 			*chunk = other;
@@ -103,7 +108,7 @@ static bool coldest(struct tier_set *set, struct tier *t, u32 *chunk, bool *late
 		if (++samples == VICTIM_SAMPLES || !least)
 			break;
 	}
-	return samples;
+	return samples && movable(set, *chunk, t->rec.id, later);
 }
 
 /* Starts to move an unpinned chunk away from a full tier.  0, -ENOSPC, or -EAGAIN. */
@@ -469,7 +474,7 @@ static void start_moves(struct tier_set *set)
 	spin_lock_irq(&set->lock);
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
 		/* Chunks astray may be unable to move now; a change kicks the mover. */
-		again = set->astray;
+		again = set->astray && !set->home;
 		if (!set->mover->astray_cursor && set->astray_seq == set->mover->astray_pass_seq)
 			ms = IDLE_SCAN_MS;
 	} else {

@@ -23,6 +23,7 @@ struct tier_saver {
 	u32 nr_read;			/* these, from the first on; set->policy_lock to write */
 	bool reading;			/* goes on */
 	unsigned int quiet_steps;	/* since heat has changed; of the work */
+	bool unsaved;			/* a round has not ended; of the work */
 	u32 found[TIER_HEAT_PER_BLOCK];	/* of the work, or while suspended */
 
 	/* set->lock */
@@ -70,6 +71,8 @@ static int read_blocks(struct tier_set *set)
 		DMERR("%s: heat cannot be read (%d); from chunk %llu on it begins anew, unsaved",
 		      dm_device_name(set->md), r, (u64)s->nr_read * TIER_HEAT_PER_BLOCK);
 	WRITE_ONCE(s->reading, !r && s->nr_read < s->nr_blocks);
+	if (!s->reading)
+		tier_kick_mover(set);
 	return r;
 }
 
@@ -86,6 +89,8 @@ void tier_saver_end(struct tier_set *set)
 	set->heat_blocks = NULL;
 	set->saver->nr_blocks = 0;
 	set->saver->nr_read = 0;
+	set->saver->reading = false;
+	set->saver->unsaved = false;
 }
 
 /* What is in memory moves along. */
@@ -158,7 +163,7 @@ static noinline int write_list(struct tier_set *set)
 }
 
 /* Looks at so many blocks, from the hand on, and saves those that have changed. */
-static void save_blocks(struct tier_set *set, u32 look)
+static int save_blocks(struct tier_set *set, u32 look)
 {
 	struct tier_saver *s = set->saver;
 	unsigned int saved = 0;
@@ -166,7 +171,7 @@ static void save_blocks(struct tier_set *set, u32 look)
 
 	lockdep_assert_held(&set->commit);
 	if (tier_set_frozen(set))
-		return;
+		return -EROFS;
 	for (; look && !r && saved < TIER_HEAT_BATCH; look--) {
 		u32 block = s->hand;
 
@@ -181,8 +186,12 @@ static void save_blocks(struct tier_set *set, u32 look)
 	}
 	if (!r && s->nr_listed)
 		r = write_list(set);
-	if (saved)
-		tier_settle_error(set, r ? : tier_metadata_commit(set->metadata, false));
+	/* Without room, what could be written is. */
+	if (saved && !tier_metadata_doomed(set->metadata))
+		r = tier_metadata_commit(set->metadata, false) ? : r;
+	tier_settle_error(set, r);
+	tier_watch_space(set);
+	return r;
 }
 
 void tier_saver_save(struct tier_set *set)
@@ -190,10 +199,11 @@ void tier_saver_save(struct tier_set *set)
 	save_blocks(set, set->saver->nr_blocks);
 }
 
-/* One step of the round; false if all that has changed is saved. */
+/* One step of the round; false if all that has changed is saved, or nothing can be. */
 static bool save_step(struct tier_set *set)
 {
 	struct tier_saver *s = set->saver;
+	int r;
 
 	s->quiet_steps++;
 	if (READ_ONCE(set->heat_changed)) {
@@ -201,9 +211,12 @@ static bool save_step(struct tier_set *set)
 		s->quiet_steps = 0;
 	}
 	mutex_lock(&set->commit);
-	save_blocks(set, min_t(u32, s->nr_blocks, TIER_HEAT_BATCH));
+	r = save_blocks(set, min_t(u32, s->nr_blocks, TIER_HEAT_BATCH));
 	mutex_unlock(&set->commit);
-	return s->quiet_steps <= nr_steps(s);
+	if (r)
+		s->quiet_steps = 0;
+	WRITE_ONCE(s->unsaved, s->quiet_steps <= nr_steps(s));
+	return s->unsaved && !tier_set_frozen(set);
 }
 
 /* ---- the work ---- */
@@ -218,8 +231,8 @@ static void __queue(struct tier_set *set)
 	if (!set->running)
 		return;
 	if (!READ_ONCE(s->reading))
-		pause = max(tier_tunable(set, TIER_TUNABLE_HEAT_INTERVAL) * HZ / nr_steps(s),
-			    SAVE_PAUSE);
+		pause = max_t(u64, div_u64(tier_tunable(set, TIER_TUNABLE_HEAT_INTERVAL) * HZ,
+					   nr_steps(s)), SAVE_PAUSE);
 	/* The interval may have become shorter. */
 	if (pause < s->pause)
 		mod_delayed_work(set->commit_wq, &set->saver_work, pause);
@@ -230,8 +243,10 @@ static void __queue(struct tier_set *set)
 
 void tier_saver_watch(struct tier_set *set)
 {
-	if (!READ_ONCE(set->saver->reading) &&
-	    (!READ_ONCE(set->heat_changed) || tier_set_frozen(set)))
+	struct tier_saver *s = set->saver;
+	bool changed = READ_ONCE(set->heat_changed) || READ_ONCE(s->unsaved);
+
+	if (!READ_ONCE(s->reading) && (!changed || tier_set_frozen(set)))
 		return;
 	spin_lock_irq(&set->lock);
 	__queue(set);

@@ -421,6 +421,9 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 		struct tier *t = set->by_id[rec->id];
 
 		kept = t && keep ? t->rec.places : 0;
+		/* A message that failed may have left its record to the next commit. */
+		if (t && t->rec.flags != rec->flags)
+			bitmap_fill(set->astray_groups, TIER_GROUPS);
 		if (t)
 			t->rec = *rec;
 		else

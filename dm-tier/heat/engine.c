@@ -110,6 +110,8 @@ u32 heat_engine_heat(struct tier_policy *e, u32 chunk)
 
 static void set_heat(struct tier_policy *e, u32 chunk, u32 heat)
 {
+	if (e->heat[chunk] == heat)
+		return;
 	e->heat[chunk] = heat;
 	e->env.changed[chunk / TIER_HEAT_PER_BLOCK] = 1;
 }

@@ -258,17 +258,22 @@ int tier_metadata_read_heat(struct tier_metadata *md, u32 block, u32 *values)
 {
 	struct array_block *ab;
 	u32 i, nr = 0;
+	bool there = true;
 	__le64 b = 0;
 	int r = -EIO;
 
 	down_read(&md->lock);
 	if (!md->failed) {
+		there = (u64)block * TIER_HEAT_PER_BLOCK < md->info.nr_chunks;
 		/* The library would follow a damaged index for ever. */
-		r = (block ? 0 : __walk_heat(md)) ? : __find_heat(md, block, &b);
-		nr = values_in(md, block);
+		r = !there ? 0 : (block ? 0 : __walk_heat(md)) ? : __find_heat(md, block, &b);
+		nr = there ? values_in(md, block) : 0;
 	}
 	up_read(&md->lock);
-	if (r)
+	/* A table may be longer than what it may write. */
+	if (!there)
+		memset(values, 0, TIER_HEAT_PER_BLOCK * sizeof(*values));
+	if (r || !there)
 		return r;
 	/* Past the cache: each block is read once. */
 	ab = tier_md_read_block(md->bdev, le64_to_cpu(b));

@@ -91,6 +91,23 @@ longer_read_only()
 }
 test_case "a longer table for a set that is read only" longer_read_only
 
+# A block of the metadata has the heat of 1018 chunks, and there is none for the new ones.
+longer_read_only_by_blocks()
+{
+	make_windows
+	deactivate
+	window wslow "$slow" 131072
+	features=(read_only)
+	length=$((1100 * chunk))
+	klog_mark
+	activate
+	same 1100 "$(info virtual)" "virtual chunks"
+	check_chunks 0 30 1
+	check_chunks 1099 1 0
+	same "" "$(klog | grep 'heat cannot be read' || true)" "in the kernel log"
+}
+test_case "the same with more blocks of heat than there are" longer_read_only_by_blocks
+
 grow_both_at_once()
 {
 	make_windows
