@@ -340,6 +340,12 @@ static bool __under_way(struct tier_discards *d, u32 first, u32 end)
 	return false;
 }
 
+bool __tier_being_discarded(struct tier_set *set, u32 chunk)
+{
+	lockdep_assert_held(&set->lock);
+	return set->discarding && __under_way(set->discards, chunk, chunk + 1);
+}
+
 static void __begin(struct tier_set *set, struct bio *bio, u32 first, u32 end)
 {
 	/* There is one in the pool for each that may be under way. */

@@ -15,5 +15,10 @@ bool tier_discard_chunks(struct tier_set *set, struct bio *bio);
  * BLK_STS_AGAIN.  False: the chunk is not, and is to be looked up again.  Any context.
  */
 bool tier_wait_for_discard(struct tier_set *set, struct bio *bio);
+/*
+ * Whether a discard under way goes over the chunk.  A move that began now would be cancelled by
+ * it, and so on, as moves are quicker to begin.  set->lock.
+ */
+bool __tier_being_discarded(struct tier_set *set, u32 chunk);
 
 #endif /* DM_TIER_DISCARD_H */

@@ -25,6 +25,7 @@
 #include "alloc.h"
 #include "budget.h"
 #include "copy.h"
+#include "discard.h"
 #include "flush.h"
 #include "gauge.h"
 #include "health.h"
@@ -546,7 +547,7 @@ static int __take_place(struct tier_migration *m, u64 word, struct tier *to, u64
 	    !(word & TIER_WORD_MOVING))
 		return -ENOENT;
 	if (!set->running || (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)) ||
-	    tier_pair_hangs(set, m->from, to))
+	    __tier_being_discarded(set, m->chunk) || tier_pair_hangs(set, m->from, to))
 		return -EAGAIN;
 	if (!tier_present(m->from) || !tier_open(to))
 		return -ENXIO;
@@ -572,6 +573,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	if (!m)
 		return -ENOMEM;
 
+	m->chunk = chunk;
 	spin_lock_irq(&set->lock);
 	r = __take_place(m, set->map[chunk], to, &place);
 	if (r)
@@ -581,7 +583,6 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->set = set;
 	m->to = to;
 	m->to_place = place;
-	m->chunk = chunk;
 	m->reason = reason;
 	m->request = request;
 	m->proposed = proposed;
@@ -913,9 +914,7 @@ static void finish(struct tier_migration *m, bool moved)
 	set->nr_migrations--;
 	set->moves->nr_stuck -= m->stuck;
 	__tier_wake_starved(set);
-	/* A discard that cancelled the move comes before the next try, which is soon due. */
-	if (!m->cancelled)
-		tier_kick_mover(set);
+	tier_kick_mover(set);
 	/* With the lock held: a quiet set may be freed. */
 	wake_up(&set->idle_wait);
 	spin_unlock_irq(&set->lock);

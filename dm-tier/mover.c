@@ -33,6 +33,7 @@ struct tier_mover {
 	u32 astray_cursor;		/* the next chunk of the pass over set->astray_groups */
 	u32 astray_pass_seq;		/* set->astray_seq when it began */
 	bool astray_found;		/* the pass has found a chunk astray */
+	bool gave_way;			/* the last call began nothing, for the io work */
 	u64 backoff_until;		/* ns: the latency guard holds the policy back */
 	struct tier_view views[TIER_MAX_TIERS];
 };
@@ -452,6 +453,16 @@ static void start_moves(struct tier_set *set)
 
 	if (tier_set_frozen(set))
 		return;
+	/*
+	 * Bios that a move has held come first, once: a discard among them, which cancelled that
+	 * move, would cancel the next one of the chunk as well.
+	 */
+	set->mover->gave_way = !set->mover->gave_way && work_pending(&set->io_work);
+	if (set->mover->gave_way) {
+		started = false;
+		again = true;
+		ms = 1;
+	}
 	while (started && READ_ONCE(set->running)) {
 		if (!tier_may_migrate(set, &ahead))
 			break;
