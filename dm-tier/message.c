@@ -93,11 +93,19 @@ static int enter(struct call *c)
 	if (!READ_ONCE(set->resumed) && (c->message->changes || c->resumed))
 		return -EBUSY;
 	c->resumed = READ_ONCE(set->resumed);
+	return 0;
+}
+
+static int parse(struct call *c)
+{
 	return (c->message->chunks ? parse_range(c) : 0) ? :
 	       (c->message->rank ? parse_rank(c, c->argv[c->message->rank]) : 0);
 }
 
-/* Lets others have set->config.  An error ends the message. */
+/*
+ * Lets others have set->config.  An error ends the message.  What the caller knows of the set
+ * may have changed.  An answer overwrites the words of its message.
+ */
 static int give_way(struct call *c)
 {
 	mutex_unlock(&c->set->config);
@@ -298,7 +306,9 @@ static int change_pins(struct call *c, unsigned int pin)
 		mutex_unlock(&set->commit);
 		cond_resched();
 		if (!r && late && i < end) {
-			r = give_way(c);
+			r = give_way(c) ? : parse(c);
+			if (!r && pin && c->t->rec.id + 1 != pin)
+				r = -EBUSY;
 			until = jiffies + HOLD;
 		}
 	}
@@ -451,6 +461,8 @@ static int do_heat(struct call *c)
 			heat += h ? tier_policy_heat(set, chunk) : 0;
 			if (!(chunk & 0xfff)) {
 				r = give_way(c);
+				if (!r && (u64)first + nr > set->nr_chunks)
+					r = -EBUSY;
 				if (r)
 					return r;
 			}
@@ -578,7 +590,7 @@ int tier_message(struct dm_target *ti, unsigned int argc, char **argv,
 	if (argc < c.message->min_args || argc > c.message->max_args)
 		return refuse(&c, "wrong number of arguments");
 
-	r = enter(&c) ? : c.message->fn(&c);
+	r = enter(&c) ? : parse(&c) ? : c.message->fn(&c);
 	if (c.locked)
 		mutex_unlock(&c.set->config);
 	if (r == -EROFS)

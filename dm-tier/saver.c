@@ -186,8 +186,8 @@ static int save_blocks(struct tier_set *set, u32 look)
 	}
 	if (!r && s->nr_listed)
 		r = write_list(set);
-	/* Without room, what could be written is. */
-	if (saved && !tier_metadata_doomed(set->metadata))
+	/* Where the room ends, what was written is committed. */
+	if (saved && (!r || r == -ENOSPC) && !tier_metadata_doomed(set->metadata))
 		r = tier_metadata_commit(set->metadata, false) ? : r;
 	tier_settle_error(set, r);
 	tier_watch_space(set);

@@ -626,12 +626,16 @@ static int __hold_superblock(struct tier_metadata *md)
 
 static int __reserve_snap(struct tier_metadata *md)
 {
-	int r = 0;
+	int r;
 
 	if (md->info.held_root)
 		return -EBUSY;
 	if (!__has_room(md, 0))
 		return -ENOSPC;
+	/* On a device that cannot be read, nobody could tell how a commit has ended. */
+	r = __tier_walk_btree(&md->tiers_info, md->roots.tiers, TIER_MAX_TIERS, NULL, NULL, NULL);
+	if (r)
+		return r;
 	if (__must_commit(md, false))
 		r = __commit(md, false);
 	if (!r && !__has_room(md, 0))

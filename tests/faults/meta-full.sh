@@ -381,15 +381,17 @@ last_batch()
 	for more in -1 0 1 2; do
 		msg reserve_metadata_snap
 		wanted=$((batch + 2 * (S[meta_total] / 16320 + 17) + 2 * 6 + more))
-		# Heat that changed everywhere is saved by a suspend, and takes some blocks. In
-		# parts, as of a burst of accesses the policy sees the beginning.
+		# Heat that changed everywhere is saved by suspends, 64 blocks by each, and takes
+		# room. In parts, as of a burst of accesses the policy sees the beginning.
 		for next in 0 100 200 300; do
 			step=$((spots - next))
 			take_spots "$next" $((step < 100 ? step : 100))
 			nap 0.3
 		done
-		suspend
-		resume
+		for next in 1 2 3; do
+			suspend
+			resume
+		done
 		within=$((within + 1)) next=0
 		while status && free=$((S[meta_total] - S[meta_used])) && [ "$free" -gt "$wanted" ]; do
 			step=$(((free - wanted) / 2))
