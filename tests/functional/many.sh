@@ -51,6 +51,8 @@ found_soon()
 	msg unpin "$last" 1
 	moves_within 1000 1 migrate 0 "$chunks" 1
 	check_chunks "$last" 1 1
+	msg heat 0 "$chunks" 4 >"$tmp/heat"
+	same "0 1048576 2097152 3145728" "$(awk '{ print $1 }' "$tmp/heat" | xargs)" "parts of heat"
 }
 test_case "a pin, an evacuation and a request find one chunk of four million" found_soon
 
