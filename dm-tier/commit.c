@@ -25,12 +25,17 @@ struct tier_commits {
 	bool space_low;			/* set->commit */
 };
 
+static void queue_commit(struct tier_set *set)
+{
+	queue_work(set->commit_wq, &set->commit_work);
+}
+
 void __tier_queue_op(struct tier_set *set, struct tier_op *op)
 {
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&op->list, &set->commits->ops);
 	set->commits->queued++;
-	queue_work(set->commit_wq, &set->commit_work);
+	queue_commit(set);
 }
 
 void __tier_queue_ops(struct tier_set *set, struct list_head *ops, unsigned int nr)
@@ -38,14 +43,14 @@ void __tier_queue_ops(struct tier_set *set, struct list_head *ops, unsigned int 
 	lockdep_assert_held(&set->lock);
 	list_splice_tail_init(ops, &set->commits->ops);
 	set->commits->queued += nr;
-	queue_work(set->wq, &set->commit_work);
+	queue_commit(set);
 }
 
 void __tier_queue_range(struct tier_set *set, struct tier_range *range)
 {
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&range->list, &set->commits->ranges);
-	queue_work(set->commit_wq, &set->commit_work);
+	queue_commit(set);
 }
 
 bool __tier_ops_pending(struct tier_set *set)
@@ -59,7 +64,7 @@ void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait)
 	lockdep_assert_held(&set->lock);
 	wait->upto = set->commits->queued;
 	list_add_tail(&wait->list, &set->commits->waiting);
-	queue_work(set->commit_wq, &set->commit_work);
+	queue_commit(set);
 }
 
 void __tier_keep_op(struct tier_set *set, struct tier_op *op)
@@ -345,7 +350,7 @@ static void do_commit(struct work_struct *work)
 	mutex_unlock(&set->commit);
 
 	if (more)
-		queue_work(set->commit_wq, &set->commit_work);
+		queue_commit(set);
 	list_for_each_entry_safe(wait, next, &waiting, list) {
 		/* The waiter may wait again, or be freed, at once. */
 		list_del(&wait->list);

@@ -475,21 +475,19 @@ static int read_map(struct tier_set *set, u64 *nr)
 	return set->map ? tier_metadata_load_map(set->metadata, copy_entries, set->map) : -ENOMEM;
 }
 
-/* What is new in an array is all zeroes. */
-static int resize_array(void **array, u64 old, u64 nr, size_t size)
+/* New chunks are unmapped. */
+static int resize_map(struct tier_set *set, u64 old, u64 nr)
 {
-	void *new;
+	u64 *map;
 
-	if (*array && old == nr)
+	if (old == nr)
 		return 0;
-	new = vmalloc(array_size(nr, size));
-	if (!new)
+	map = vzalloc(array_size(nr, sizeof(*map)));
+	if (!map)
 		return -ENOMEM;
-	old = *array ? min(old, nr) : 0;
-	memcpy(new, *array, old * size);
-	memset(new + old * size, 0, (nr - old) * size);
-	vfree(*array);
-	*array = new;
+	memcpy(map, set->map, min(old, nr) * sizeof(*map));
+	vfree(set->map);
+	set->map = map;
 	return 0;
 }
 
@@ -514,7 +512,7 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 		if (!(chunk & 0xffff))
 			cond_resched();
 	}
-	r = r ? : resize_array((void **)&set->map, had, nr, sizeof(*set->map));
+	r = r ? : resize_map(set, had, nr);
 	if (r)
 		return r;
 	set->nr_chunks = nr;
