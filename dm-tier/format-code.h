@@ -11,10 +11,16 @@
 #include "format.h"
 
 /* A superblock fits a sector; sizes that no compiler may change. */
-static_assert(sizeof(struct tier_superblock) == 440);
+static_assert(sizeof(struct tier_superblock) == 488);
 static_assert(sizeof(struct tier_record) == 120);
 static_assert(sizeof(struct tier_tunable_record) == 40);
 static_assert(sizeof(struct tier_label) == TIER_LABEL_SIZE);
+
+/* Who activated a set last; see struct tier_superblock. */
+struct tier_owner {
+	u8 machine[TIER_UUID_SIZE], boot[TIER_UUID_SIZE];
+	u64 time, trans_id;
+};
 
 /* The superblock's plain fields. */
 struct tier_meta_info {
@@ -24,6 +30,7 @@ struct tier_meta_info {
 	u32 state;		/* enum tier_set_state */
 	u32 flags;		/* TIER_SB_* */
 	u32 compat_flags, compat_ro_flags;	/* see tier_features_read_only() */
+	u32 incompat_flags;	/* TIER_INCOMPAT_* */
 	u32 logical_block_size;	/* bytes */
 	u64 chunk_sectors;
 	u64 nr_chunks;
@@ -32,6 +39,7 @@ struct tier_meta_info {
 	u64 generation, next_generation;
 	u64 trans_id;
 	u64 held_root;		/* block, 0 = none */
+	struct tier_owner owner;	/* with TIER_COMPAT_OWNER */
 };
 
 /* The superblock's pointers into the rest of the metadata. */
@@ -54,6 +62,7 @@ struct tier_meta_tier {
 	u64 endurance;		/* GiB a day */
 	u64 reserve;		/* places */
 	u64 landing;		/* 0 or 1 */
+	u32 wear;		/* 64 MiB */
 	char last_seen[32];
 };
 
@@ -64,7 +73,7 @@ struct tier_label_info {
 	u8 id;
 	u32 compat_flags, compat_ro_flags;	/* see tier_features_read_only() */
 	u64 size;		/* of the device, sectors */
-	u64 label_area;		/* sectors */
+	u64 places_at;		/* sectors */
 	u64 chunk_sectors;
 	u64 generation;
 	u8 slot;		/* where it was found */
@@ -87,6 +96,28 @@ bool tier_all_zero(const void *data, size_t len);
 static inline bool tier_features_read_only(u32 compat_ro_flags)
 {
 	return compat_ro_flags & ~TIER_FEATURES_COMPAT_RO;
+}
+
+/* Counts a commit.  Whoever owned the set until now goes on to. */
+static inline void tier_meta_info_count(struct tier_meta_info *info)
+{
+	if (info->compat_flags & TIER_COMPAT_OWNER && info->owner.trans_id == info->trans_id)
+		info->owner.trans_id++;
+	info->trans_id++;
+}
+
+/* Sectors at the beginning of a tier that no place may take. */
+static inline u64 tier_label_area(u64 chunk_sectors)
+{
+	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+}
+
+/* Whether the places of a tier of this set may begin there; at most TIER_ENTRY_PLACE_MASK. */
+static inline bool tier_first_place_valid(const struct tier_meta_info *info, u64 first_place)
+{
+	u64 least = tier_label_area(info->chunk_sectors), at = first_place * info->chunk_sectors;
+
+	return at == least || (at > least && info->incompat_flags & TIER_INCOMPAT_ROOM);
 }
 
 /* Writes blocknr and csum into a superblock's metadata block. */

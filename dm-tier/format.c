@@ -97,6 +97,7 @@ static void superblock_to_info(const struct tier_superblock *sb, struct tier_met
 	info->flags = le32_to_cpu(sb->flags);
 	info->compat_flags = le32_to_cpu(sb->compat_flags);
 	info->compat_ro_flags = le32_to_cpu(sb->compat_ro_flags);
+	info->incompat_flags = le32_to_cpu(sb->incompat_flags);
 	info->logical_block_size = le32_to_cpu(sb->logical_block_size);
 	info->chunk_sectors = le64_to_cpu(sb->chunk_sectors);
 	info->nr_chunks = le64_to_cpu(sb->nr_chunks);
@@ -106,6 +107,10 @@ static void superblock_to_info(const struct tier_superblock *sb, struct tier_met
 	info->next_generation = le64_to_cpu(sb->next_generation);
 	info->trans_id = le64_to_cpu(sb->trans_id);
 	info->held_root = le64_to_cpu(sb->held_root);
+	memcpy(info->owner.machine, sb->owner_machine, sizeof(info->owner.machine));
+	memcpy(info->owner.boot, sb->owner_boot, sizeof(info->owner.boot));
+	info->owner.time = le64_to_cpu(sb->owner_time);
+	info->owner.trans_id = le64_to_cpu(sb->owner_trans_id);
 }
 
 int tier_superblock_unpack(const void *block, struct tier_meta_info *info, const char **reason)
@@ -162,7 +167,7 @@ void tier_superblock_pack(void *block, const struct tier_meta_info *info,
 	sb->state = cpu_to_le32(info->state);
 	sb->compat_flags = cpu_to_le32(info->compat_flags);
 	sb->compat_ro_flags = cpu_to_le32(info->compat_ro_flags);
-	sb->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
+	sb->incompat_flags = cpu_to_le32(info->incompat_flags);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
 	memcpy(sb->metadata_space_map_root, roots->space_map, sizeof(sb->metadata_space_map_root));
 	sb->mapping_root = cpu_to_le64(roots->mapping);
@@ -181,6 +186,10 @@ void tier_superblock_pack(void *block, const struct tier_meta_info *info,
 	sb->nr_tunables = cpu_to_le32(roots->nr_tunables);
 	copy_text(sb->policy_name, info->policy, sizeof(sb->policy_name));
 	copy_text(sb->name, info->name, sizeof(sb->name));
+	memcpy(sb->owner_machine, info->owner.machine, sizeof(sb->owner_machine));
+	memcpy(sb->owner_boot, info->owner.boot, sizeof(sb->owner_boot));
+	sb->owner_time = cpu_to_le64(info->owner.time);
+	sb->owner_trans_id = cpu_to_le64(info->owner.trans_id);
 }
 
 /* ---- tier records ---- */
@@ -211,6 +220,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	tier->endurance = le64_to_cpu(record->endurance);
 	tier->reserve = le64_to_cpu(record->reserve);
 	tier->landing = le32_to_cpu(record->landing);
+	tier->wear = le32_to_cpu(record->wear);
 	copy_text(tier->last_seen, record->last_seen, sizeof(tier->last_seen));
 	return 0;
 }
@@ -229,6 +239,7 @@ void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *t
 	record->endurance = cpu_to_le64(tier->endurance);
 	record->reserve = cpu_to_le64(tier->reserve);
 	record->landing = cpu_to_le32(tier->landing);
+	record->wear = cpu_to_le32(tier->wear);
 	copy_text(record->last_seen, tier->last_seen, sizeof(record->last_seen));
 }
 
@@ -252,9 +263,10 @@ void tier_label_pack(void *slot, const struct tier_label_info *info)
 	label->id = cpu_to_le32(info->id);
 	label->compat_flags = cpu_to_le32(info->compat_flags);
 	label->compat_ro_flags = cpu_to_le32(info->compat_ro_flags);
-	label->incompat_flags = cpu_to_le32(TIER_FEATURES_INCOMPAT);
+	if (info->places_at > tier_label_area(info->chunk_sectors))
+		label->incompat_flags = cpu_to_le32(TIER_INCOMPAT_ROOM);
 	label->size = cpu_to_le64(info->size);
-	label->label_area = cpu_to_le64(info->label_area);
+	label->places_at = cpu_to_le64(info->places_at);
 	label->chunk_sectors = cpu_to_le64(info->chunk_sectors);
 	label->generation = cpu_to_le64(info->generation);
 	copy_text(label->name, info->name, sizeof(label->name));
@@ -274,11 +286,11 @@ enum slot_state {
 static bool label_fields_valid(const struct tier_label *label)
 {
 	u64 chunk_sectors = le64_to_cpu(label->chunk_sectors);
-	u64 area = le64_to_cpu(label->label_area);
+	u64 at = le64_to_cpu(label->places_at);
 
 	return le32_to_cpu(label->id) <= TIER_MAX_ID && chunk_sectors_valid(chunk_sectors) &&
-	       area >= TIER_LABEL_AREA_MIN && area >= chunk_sectors &&
-	       area <= le64_to_cpu(label->size) && memchr(label->name, 0, sizeof(label->name));
+	       at >= tier_label_area(chunk_sectors) && at <= le64_to_cpu(label->size) &&
+	       memchr(label->name, 0, sizeof(label->name));
 }
 
 static enum slot_state judge_slot(const void *slot)
@@ -311,7 +323,7 @@ static void label_to_info(const struct tier_label *label, struct tier_label_info
 	info->compat_flags = le32_to_cpu(label->compat_flags);
 	info->compat_ro_flags = le32_to_cpu(label->compat_ro_flags);
 	info->size = le64_to_cpu(label->size);
-	info->label_area = le64_to_cpu(label->label_area);
+	info->places_at = le64_to_cpu(label->places_at);
 	info->chunk_sectors = le64_to_cpu(label->chunk_sectors);
 	info->generation = le64_to_cpu(label->generation);
 }

@@ -5,8 +5,8 @@
  *
  * All integers are little-endian; members are aligned by their order and no struct has padding
  * of the compiler's.  A sector is 512 bytes.  A place is one chunk-sized slot of a tier: place p
- * of a tier starts at sector p * chunk_sectors of that tier's device, so the label area takes
- * the places below the tier's first place.
+ * of a tier starts at sector p * chunk_sectors of that tier's device, so what lies before the
+ * places, the label area at least, takes those below the tier's first place.
  */
 #ifndef DM_TIER_FORMAT_H
 #define DM_TIER_FORMAT_H
@@ -56,10 +56,13 @@ enum tier_set_state {
 	TIER_STATE_RETIRED = 5,
 };
 
+#define TIER_COMPAT_OWNER	0x1U	/* of the superblock: it names the set's owner */
+#define TIER_INCOMPAT_ROOM	0x1U	/* a tier has room between its label area and its places */
+
 /* Unknown bits: compat ignored, compat_ro read-only, incompat refused. */
-#define TIER_FEATURES_COMPAT	0U
+#define TIER_FEATURES_COMPAT	TIER_COMPAT_OWNER
 #define TIER_FEATURES_COMPAT_RO	0U
-#define TIER_FEATURES_INCOMPAT	0U
+#define TIER_FEATURES_INCOMPAT	TIER_INCOMPAT_ROOM
 
 /*
  * Fits one 512-byte sector, so that a power cut cannot tear it.  csum covers all that follows it
@@ -100,6 +103,15 @@ struct tier_superblock {
 
 	__u8 policy_name[TIER_POLICY_NAME_SIZE];
 	__u8 name[TIER_NAME_SIZE];	/* of the mapped device, NUL-terminated */
+
+	/*
+	 * Who activated the set last, as far as this counts: while owner_trans_id is trans_id.
+	 * Who knows of owners changes both alike; a module that does not changes trans_id alone.
+	 */
+	__u8 owner_machine[TIER_UUID_SIZE];	/* as /etc/machine-id */
+	__u8 owner_boot[TIER_UUID_SIZE];	/* the kernel's boot_id */
+	__le64 owner_time;			/* of the activation, seconds since 1970 */
+	__le64 owner_trans_id;
 };
 
 /* tier_record.flags */
@@ -109,7 +121,7 @@ struct tier_superblock {
 struct tier_record {
 	__u8 uuid[TIER_UUID_SIZE];	/* of the tier */
 	__le64 size;			/* of the device when adopted, sectors */
-	__le64 first_place;		/* label area, in places */
+	__le64 first_place;		/* what lies before the places, in places */
 	__le64 places;			/* usable places, from first_place on */
 	__le64 generation;		/* what its label says */
 	__le32 flags;
@@ -118,7 +130,7 @@ struct tier_record {
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
 	__u8 last_seen[32];		/* kernel's device name, NUL-terminated */
-	__u8 padding[4];
+	__le32 wear;			/* written to it since it joined, in 64 MiB */
 	__le64 next_generation;		/* it may say any up to this; 0 = no other */
 };
 
@@ -154,7 +166,7 @@ struct tier_tunable_record {
 #define TIER_LABEL_SLOTS	2
 #define TIER_LABEL_SLOT_SIZE	4096	/* bytes */
 #define TIER_LABEL_SIZE		512	/* bytes */
-#define TIER_LABEL_AREA_MIN	2048	/* sectors; the area is max(chunk, this) */
+#define TIER_LABEL_AREA_MIN	2048	/* sectors; the label area is max(chunk, this) */
 
 struct tier_label {
 	__le32 csum;
@@ -167,7 +179,7 @@ struct tier_label {
 	__le32 compat_ro_flags;
 	__le32 incompat_flags;
 	__le64 size;			/* of the device, sectors */
-	__le64 label_area;		/* sectors */
+	__le64 places_at;		/* where they begin, sectors */
 	__le64 chunk_sectors;
 	__le64 generation;
 	__u8 name[TIER_NAME_SIZE];	/* of the set, NUL-terminated */

@@ -36,11 +36,6 @@ static __printf(3, 4) int refuse(struct tier_plan *plan, int error, const char *
 	return error;
 }
 
-static u64 label_area(u64 chunk_sectors)
-{
-	return max_t(u64, chunk_sectors, TIER_LABEL_AREA_MIN);
-}
-
 static sector_t slot_sector(unsigned int slot)
 {
 	return slot * (TIER_LABEL_SLOT_SIZE >> SECTOR_SHIFT);
@@ -104,20 +99,18 @@ static int wipe(struct block_device *bdev, u64 sectors)
 	return blkdev_issue_zeroout(bdev, 0, sectors, GFP_NOIO, 0) ? : blkdev_issue_flush(bdev);
 }
 
-/* Fills in what the device's size decides. */
+/* Fills in what the device's size decides.  The places begin where the record says. */
 static int size_tier(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
 		     struct tier_meta_tier *rec)
 {
 	struct block_device *bdev = tt->devs[rank]->bdev;
-	u64 first = label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
-	u64 all = bdev_nr_sectors(bdev) >> ilog2(tt->chunk_sectors);
+	u64 first = rec->first_place, all = bdev_nr_sectors(bdev) >> ilog2(tt->chunk_sectors);
 
 	if (all <= first)
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) is too small: %llu sectors are needed for the label and one chunk",
 			      rank, bdev, (first + 1) * tt->chunk_sectors);
 	rec->size = bdev_nr_sectors(bdev);
-	rec->first_place = first;
 	rec->places = min_t(u64, all - first, TIER_ENTRY_PLACE_MASK - first);
 	return 0;
 }
@@ -419,6 +412,7 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	mine->id = TIER_MAX_ID + 1;	/* none yet */
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
+	mine->first_place = tier_label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
 	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
 	       size_tier(tt, plan, rank, mine);
 }
@@ -458,13 +452,13 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned 
 	}
 	*mine = *rec;
 	plan->label_slot[rank] = label->slot;
+	if (!tier_first_place_valid(&plan->info, rec->first_place))
+		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
+			      tt->metadata->bdev);
 	r = check_size(plan, rank, bdev, rec) ? : check_blocks(plan, rank, bdev, false) ? :
 	    size_tier(tt, plan, rank, mine);
 	if (r)
 		return r;
-	if (rec->first_place != mine->first_place)
-		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
-			      tt->metadata->bdev);
 	plan->grown[rank] = mine->places != rec->places;
 	plan->grows |= plan->grown[rank];
 	plan->changes_list |= rec->rank != rank;
@@ -632,7 +626,7 @@ void tier_plan_read_labels(struct tier_target *tt, struct tier_plan *plan)
 			continue;
 		r = read_label(bdev, &plan->label[i].info, reason);
 		if (r == -ENODATA)
-			r = look_behind_label(bdev, label_area(tt->chunk_sectors), reason);
+			r = look_behind_label(bdev, tier_label_area(tt->chunk_sectors), reason);
 		plan->label[i].error = r;
 	}
 }
@@ -698,8 +692,8 @@ static noinline int write_label(struct tier_target *tt, const struct tier_plan *
 	struct block_device *bdev = tt->devs[rank]->bdev;
 	struct tier_label_info label = {
 		.id = rec->id, .size = rec->size,
-		.label_area = label_area(tt->chunk_sectors), .chunk_sectors = tt->chunk_sectors,
-		.generation = info->next_generation,
+		.places_at = rec->first_place << ilog2(tt->chunk_sectors),
+		.chunk_sectors = tt->chunk_sectors, .generation = info->next_generation,
 	};
 	int r;
 
@@ -764,7 +758,7 @@ static int write_labels(struct tier_target *tt, struct tier_plan *plan,
 		if (!tt->devs[i])
 			continue;
 		r = plan->joining[i] ?
-		    wipe(tt->devs[i]->bdev, label_area(tt->chunk_sectors)) : 0;
+		    wipe(tt->devs[i]->bdev, tier_label_area(tt->chunk_sectors)) : 0;
 		r = r ? : write_label(tt, plan, info, i, !plan->label_slot[i]);
 		if (r && (plan->joining[i] || plan->grown[i]))
 			return refuse(plan, r, "Tier %u (%pg): cannot write the label", i,

@@ -407,7 +407,7 @@ static int __commit(struct tier_metadata *md, bool clean)
 	struct tier_meta_info next = md->info;
 	int r;
 
-	next.trans_id++;
+	tier_meta_info_count(&next);
 	next.flags = (next.flags & ~TIER_SB_CLEAN) | (clean ? TIER_SB_CLEAN : 0);
 	r = __write_superblock(md, &next, dm_bm_write_lock);
 	if (r) {
@@ -573,9 +573,11 @@ void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_inf
 	next.flags = (info->flags & TIER_SB_PAUSED) | (md->info.flags & ~TIER_SB_PAUSED);
 	next.compat_flags = md->info.compat_flags;
 	next.compat_ro_flags = md->info.compat_ro_flags;
+	next.incompat_flags = md->info.incompat_flags;
 	next.nr_chunks = md->info.nr_chunks;
 	next.trans_id = md->info.trans_id;
 	next.held_root = md->info.held_root;
+	next.owner = md->info.owner;
 
 	if (!__writable(md) && memcmp(&next, &md->info, sizeof(next))) {
 		md->info = next;

@@ -51,7 +51,7 @@ void tier_metadata_close(struct tier_metadata *md);
 
 /*
  * The cached fields; *info is copied.  set_info takes effect at the next commit;
- * it leaves nr_chunks, trans_id, held_root, feature words and all flags but
+ * it leaves nr_chunks, trans_id, held_root, the owner, feature words and all flags but
  * TIER_SB_PAUSED as they are, and does nothing where a change would fail.
  */
 void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info);

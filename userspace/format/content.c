@@ -132,9 +132,6 @@ static void take_tier(void *context, u64 key, const void *value, bool fresh)
 		s->whole = false;
 	} else {
 		tiers->nr++;
-		if (!tier_all_zero(record->padding, sizeof(record->padding)))
-			md_error(s->image->p, "tiers: record of id %llu has bytes that are not zero",
-				 LL(key));
 	}
 }
 

@@ -2,7 +2,7 @@
 #include "format/geometry.h"
 
 #include "base/size.h"
-#include "dm-tier/format.h"
+#include "dm-tier/format-code.h"
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
@@ -11,7 +11,7 @@
 
 uint64_t geometry_label_area(uint64_t chunk_sectors)
 {
-	return chunk_sectors > TIER_LABEL_AREA_MIN ? chunk_sectors : TIER_LABEL_AREA_MIN;
+	return tier_label_area(chunk_sectors);
 }
 
 uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors)

@@ -64,9 +64,9 @@ static void compare(const struct tier_meta_info *info, const struct tier_meta_ti
 	if (label->chunk_sectors != info->chunk_sectors)
 		md_error(p, "%s: its label has chunks of %llu sectors, the set of %llu", name,
 			 LL(label->chunk_sectors), LL(info->chunk_sectors));
-	if (label->label_area != t->first_place * info->chunk_sectors)
-		md_error(p, "%s: its label says %llu sectors are the label area, the metadata %llu", name,
-			 LL(label->label_area), LL(t->first_place * info->chunk_sectors));
+	if (label->places_at != t->first_place * info->chunk_sectors)
+		md_error(p, "%s: its label says that places begin at sector %llu, the metadata %llu", name,
+			 LL(label->places_at), LL(t->first_place * info->chunk_sectors));
 	/*
 	 * The next label of a tier that has grown has the new size; the record has it once all
 	 * labels are written. The set's name is not compared: a label that could not be written

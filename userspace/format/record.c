@@ -51,9 +51,9 @@ static void add_text(struct md_record *r, const char *name, const char *text)
 	*to = '\0';
 }
 
-static void add_uuid(struct md_record *r, const u8 *uuid)
+static void add_uuid(struct md_record *r, const char *name, const u8 *uuid)
 {
-	struct md_field *f = add_field(r, "uuid", false);
+	struct md_field *f = add_field(r, name, false);
 	unsigned int i;
 
 	for (i = 0; i < TIER_UUID_SIZE; i++)
@@ -64,7 +64,7 @@ static void set_record(struct md_record *r, const struct tier_meta_info *info)
 {
 	*r = (struct md_record){ .kind = MD_SET };
 	add_number(r, "version", VERSION);
-	add_uuid(r, info->uuid);
+	add_uuid(r, "uuid", info->uuid);
 	add_text(r, "name", info->name);
 	add_text(r, "state", md_state_name(info->state));
 	add_text(r, "policy", info->policy);
@@ -84,13 +84,22 @@ static void set_record(struct md_record *r, const struct tier_meta_info *info)
 		add_number(r, "home", md_survivor(info));
 	add_number(r, "compat", info->compat_flags);
 	add_number(r, "compat_ro", info->compat_ro_flags);
+	/* What follows is not in older dumps. */
+	if (info->incompat_flags)
+		add_number(r, "incompat", info->incompat_flags);
+	if (info->compat_flags & TIER_COMPAT_OWNER) {
+		add_uuid(r, "owner_machine", info->owner.machine);
+		add_uuid(r, "owner_boot", info->owner.boot);
+		add_number(r, "owner_time", info->owner.time);
+		add_number(r, "owner_trans_id", info->owner.trans_id);
+	}
 }
 
 static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 {
 	*r = (struct md_record){ .kind = MD_TIER };
 	add_number(r, "id", t->id);
-	add_uuid(r, t->uuid);
+	add_uuid(r, "uuid", t->uuid);
 	add_number(r, "rank", t->rank);
 	add_number(r, "size", t->size);
 	add_number(r, "first_place", t->first_place);
@@ -102,6 +111,8 @@ static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 	add_number(r, "reserve", t->reserve);
 	add_number(r, "landing", t->landing);
 	add_text(r, "last_seen", t->last_seen);
+	if (t->wear)
+		add_number(r, "wear", t->wear);
 }
 
 /* A run has the same tier and pin, and places that follow each other. */
@@ -227,6 +238,12 @@ static u64 number(struct md_undump *u, struct md_record *r, const char *name, u6
 	return n;
 }
 
+/* 0 if it is not there. */
+static u64 optional(struct md_undump *u, struct md_record *r, const char *name, u64 max)
+{
+	return find(r, name) ? number(u, r, name, max) : 0;
+}
+
 static int hex(char c)
 {
 	if (!isxdigit((unsigned char)c))
@@ -260,9 +277,9 @@ static void text(struct md_undump *u, struct md_record *r, const char *name, cha
 			       md_record_name[r->kind], name);
 }
 
-static void uuid(struct md_undump *u, struct md_record *r, u8 *to)
+static void uuid(struct md_undump *u, struct md_record *r, const char *name, u8 *to)
 {
-	const char *value = need(u, r, "uuid");
+	const char *value = need(u, r, name);
 	unsigned int i;
 
 	if (!value)
@@ -273,7 +290,7 @@ static void uuid(struct md_undump *u, struct md_record *r, u8 *to)
 		to[i] = hex(value[2 * i]) << 4 | hex(value[2 * i + 1]);
 	}
 	if (i < TIER_UUID_SIZE || value[2 * i])
-		md_undump_fail(u, "%s: uuid is not 32 hex digits", md_record_name[r->kind]);
+		md_undump_fail(u, "%s: %s is not 32 hex digits", md_record_name[r->kind], name);
 }
 
 static u32 state(struct md_undump *u, struct md_record *r)
@@ -296,7 +313,7 @@ static void take_set(struct md_undump *u, struct md_record *r)
 
 	if (number(u, r, "version", UINT32_MAX) != VERSION)
 		md_undump_fail(u, "set: not version %u of the format", VERSION);
-	uuid(u, r, info.uuid);
+	uuid(u, r, "uuid", info.uuid);
 	text(u, r, "name", info.name, sizeof(info.name));
 	info.state = state(u, r);
 	text(u, r, "policy", info.policy, sizeof(info.policy));
@@ -315,6 +332,13 @@ static void take_set(struct md_undump *u, struct md_record *r)
 		info.flags |= number(u, r, "home", TIER_MAX_ID) << TIER_SB_HOME_SHIFT;
 	info.compat_flags = number(u, r, "compat", UINT32_MAX);
 	info.compat_ro_flags = number(u, r, "compat_ro", UINT32_MAX);
+	info.incompat_flags = optional(u, r, "incompat", TIER_FEATURES_INCOMPAT);
+	if (info.compat_flags & TIER_COMPAT_OWNER) {
+		uuid(u, r, "owner_machine", info.owner.machine);
+		uuid(u, r, "owner_boot", info.owner.boot);
+		info.owner.time = number(u, r, "owner_time", UINT64_MAX);
+		info.owner.trans_id = number(u, r, "owner_trans_id", UINT64_MAX);
+	}
 	if (u->error)
 		return;
 	if (!tier_meta_info_valid(&info)) {
@@ -338,7 +362,7 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	struct tier_record judged;
 
 	t.id = number(u, r, "id", TIER_MAX_ID);
-	uuid(u, r, t.uuid);
+	uuid(u, r, "uuid", t.uuid);
 	t.rank = number(u, r, "rank", TIER_MAX_TIERS - 1);
 	t.size = number(u, r, "size", UINT64_MAX);
 	t.first_place = number(u, r, "first_place", TIER_ENTRY_PLACE_MASK);
@@ -350,6 +374,7 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.reserve = number(u, r, "reserve", TIER_MAX_ALLOWANCE);
 	t.landing = number(u, r, "landing", 1);
 	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
+	t.wear = optional(u, r, "wear", UINT32_MAX);
 	if (u->error)
 		return;
 	tier_record_pack(&judged, &t);

@@ -18,7 +18,7 @@ enum md_record_kind { MD_SET, MD_TIER, MD_TUNABLE, MD_MAP, MD_HEAT, MD_NR_RECORD
 /* "set", "tier" and so on. */
 extern const char *const md_record_name[MD_NR_RECORDS];
 
-#define MD_RECORD_FIELDS	24
+#define MD_RECORD_FIELDS	32
 #define MD_FIELD_TEXT		(4 * TIER_NAME_SIZE)
 
 struct md_field {

@@ -43,7 +43,7 @@ static void tier_from_label(const struct tier_meta_info *info, const struct md_l
 	*t = (struct tier_meta_tier){ .id = label->id, .rank = rank, .landing = 1 };
 	memcpy(t->uuid, label->tier_uuid, sizeof(t->uuid));
 	t->size = label->size;
-	t->first_place = label->label_area / info->chunk_sectors;
+	t->first_place = label->places_at / info->chunk_sectors;
 	t->places = all > t->first_place ? all - t->first_place : 0;
 	t->generation = info->generation;
 	if (label->generation > info->generation)
@@ -192,7 +192,9 @@ static bool trust_superblock(struct md_repair *r, u8 *block)
 	sb->compat_ro_flags &= cpu_to_le32(TIER_FEATURES_COMPAT_RO);
 	sb->metadata_block_size = cpu_to_le32(TIER_METADATA_BLOCK_SECTORS);
 	sb->flags &= cpu_to_le32(TIER_SB_NEEDS_CHECK | TIER_SB_CLEAN | lasting_flags(le32_to_cpu(sb->state)));
-	memset(sb + 1, 0, MD_BLOCK - sizeof(*sb));
+	/* Nothing confirms who the owner was. */
+	sb->compat_flags &= cpu_to_le32(~TIER_COMPAT_OWNER);
+	memset(sb->owner_machine, 0, MD_BLOCK - offsetof(struct tier_superblock, owner_machine));
 	/* Labels have a checksum of their own. */
 	if (label) {
 		memcpy(sb->uuid, label->set_uuid, sizeof(sb->uuid));

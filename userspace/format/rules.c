@@ -32,12 +32,11 @@ u64 md_live_chunks(const struct tier_meta_info *info)
 static void rules_tier(const struct tier_meta_info *info, const struct tier_meta_tier *t,
 		       struct md_problems *p)
 {
-	u64 area = info->chunk_sectors > TIER_LABEL_AREA_MIN ? info->chunk_sectors : TIER_LABEL_AREA_MIN;
-	u64 first = area / info->chunk_sectors, all = t->size / info->chunk_sectors;
+	u64 all = t->size / info->chunk_sectors;
 
-	if (t->first_place != first)
+	if (!tier_first_place_valid(info, t->first_place))
 		md_error(p, "tier id %u: first place is %llu, the label area ends at %llu", t->id,
-			 LL(t->first_place), LL(first));
+			 LL(t->first_place), LL(tier_label_area(info->chunk_sectors) / info->chunk_sectors));
 	if (!t->places || t->places > all || t->first_place > all - t->places)
 		md_error(p, "tier id %u: %llu places from %llu on do not fit %llu sectors", t->id,
 			 LL(t->places), LL(t->first_place), LL(t->size));
@@ -104,7 +103,9 @@ void md_rules_superblock(const void *block, struct md_problems *p)
 		flags &= ~TIER_SB_HOME_MASK;
 	if (flags)
 		md_error(p, "superblock: unknown flags 0x%x", flags);
-	if (!tier_all_zero(sb + 1, TIER_METADATA_BLOCK_SIZE - sizeof(*sb)))
+	/* A newer version that this one may ignore has a bit for what it keeps there. */
+	if (!((sb->compat_flags & cpu_to_le32(~TIER_FEATURES_COMPAT)) | sb->compat_ro_flags) &&
+	    !tier_all_zero(sb + 1, TIER_METADATA_BLOCK_SIZE - sizeof(*sb)))
 		md_error(p, "superblock: not zero after byte %zu", sizeof(*sb));
 }
 

@@ -166,7 +166,7 @@ static int write_label(const struct conversion *c, const struct tier_meta_tier *
 	struct tier_label_info label = {
 		.id = t->id,
 		.size = t->size,
-		.label_area = c->first_place * c->chunk_sectors,
+		.places_at = c->first_place * c->chunk_sectors,
 		.chunk_sectors = c->chunk_sectors,
 		.generation = GENERATION,
 	};

@@ -217,7 +217,7 @@ static int write_label(int fd, const struct set *s, const struct set_tier *t)
 	struct tier_label_info label = {
 		.id = t->id,
 		.size = t->size / SECTOR_SIZE,
-		.label_area = geometry_label_area(s->chunk_sectors),
+		.places_at = t->first_place * s->chunk_sectors,
 		.chunk_sectors = s->chunk_sectors,
 		.generation = t->generation,
 	};
@@ -229,7 +229,7 @@ static int write_label(int fd, const struct set *s, const struct set_tier *t)
 	copy_string(label.name, sizeof(label.name), s->info.name);
 	tier_label_pack(slot, &label);
 	s->ctx->changed = true;
-	r = zero_blocks(fd, 0, label.label_area * SECTOR_SIZE);
+	r = zero_blocks(fd, 0, geometry_label_area(s->chunk_sectors) * SECTOR_SIZE);
 	step_reached("label", "zeroed");
 	for (i = TIER_LABEL_SLOTS - 1; !r && i >= 0; i--) {
 		r = write_durably(fd, i * TIER_LABEL_SLOT_SIZE, slot, TIER_LABEL_SLOT_SIZE);

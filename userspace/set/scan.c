@@ -87,7 +87,7 @@ static void look(const struct device *dev, void *result)
 	member_look(dev, m);
 	if (m->kind != MEMBER_TIER)
 		return;
-	carries = signatures_beyond(dev->path, m->label.label_area * SECTOR_SIZE, &at, &error);
+	carries = signatures_beyond(dev->path, m->label.places_at * SECTOR_SIZE, &at, &error);
 	m->array_within = carries && at < m->label.size * SECTOR_SIZE;
 	free(carries);
 }

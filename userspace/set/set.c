@@ -491,6 +491,7 @@ static void read_records(struct set *s)
 		copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);
 		make_printable(t->last_seen);
 		t->size = records[i].size * SECTOR_SIZE;
+		t->first_place = records[i].first_place;
 		t->places = records[i].places;
 		t->endurance = records[i].endurance;
 		t->generation = records[i].generation;

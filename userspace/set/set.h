@@ -19,6 +19,7 @@ struct set_tier {
 	char last_seen[32];	/* "" if unknown */
 	u8 uuid[TIER_UUID_SIZE];
 	uint64_t size;		/* bytes of the device, 0 if unknown */
+	uint64_t first_place;	/* chunks; only if the set is inactive */
 	uint64_t places;	/* chunks, 0 if unknown */
 	u64 endurance;		/* GiB a day */
 	u64 generation;		/* the generation that its label should have */

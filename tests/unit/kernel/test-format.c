@@ -93,6 +93,9 @@ static const struct tier_meta_info some_info = {
 	.next_generation = 0x123456789abdULL,
 	.trans_id = 0xfedcba9876543210ULL,
 	.held_root = 77,
+	.incompat_flags = TIER_INCOMPAT_ROOM,
+	.owner = { .machine = { 0xaa, [15] = 0xab }, .boot = { 0xba, [15] = 0xbb },
+		   .time = 1800000000, .trans_id = 0xfedcba987654320fULL },
 };
 
 static const struct tier_meta_roots some_roots = {
@@ -379,7 +382,7 @@ static void test_superblock_features(void)
 		sb->incompat_flags = cpu_to_le32(1U << bit);
 		refused += judge_sealed(sb) == -EINVAL;
 	}
-	ok(refused == 32, "unknown incompat features are refused");
+	ok(refused == 31, "unknown incompat features are refused, that of room is known");
 
 	sb = pack_superblock(&some_info);
 	sb->compat_flags = cpu_to_le32(0xffffffff);
@@ -391,6 +394,42 @@ static void test_superblock_features(void)
 	ok(!tier_features_read_only(0), "no feature forbids nothing");
 	ok(info.compat_flags == 0xffffffff, "compat features are kept");
 	free(sb);
+}
+
+static void test_owner(void)
+{
+	struct tier_meta_info info = some_info;
+	u64 trans_id = info.trans_id;
+
+	info.owner.trans_id = trans_id;
+	tier_meta_info_count(&info);
+	ok(info.trans_id == trans_id + 1 && info.owner.trans_id == trans_id + 1,
+	   "the owner goes on with each commit");
+	info.owner.trans_id--;
+	tier_meta_info_count(&info);
+	ok(info.trans_id == trans_id + 2 && info.owner.trans_id == trans_id,
+	   "one who lost the set once does not come back");
+	info.compat_flags = 0;
+	info.owner.trans_id = info.trans_id;
+	tier_meta_info_count(&info);
+	ok(info.owner.trans_id == trans_id + 2, "without its feature nobody owns a set");
+}
+
+static void test_first_place(void)
+{
+	struct tier_meta_info info = some_info;
+
+	info.chunk_sectors = 128;
+	info.incompat_flags = 0;
+	ok(!tier_first_place_valid(&info, 15) && tier_first_place_valid(&info, 16) &&
+	   !tier_first_place_valid(&info, 17), "places begin behind the label area");
+	info.incompat_flags = TIER_INCOMPAT_ROOM;
+	ok(!tier_first_place_valid(&info, 15) && tier_first_place_valid(&info, 16) &&
+	   tier_first_place_valid(&info, 17) &&
+	   tier_first_place_valid(&info, TIER_ENTRY_PLACE_MASK), "or later, with the feature");
+	info.chunk_sectors = TIER_CHUNK_SECTORS_MAX;
+	ok(!tier_first_place_valid(&info, 0) && tier_first_place_valid(&info, 1) &&
+	   tier_first_place_valid(&info, TIER_ENTRY_PLACE_MASK), "with the largest chunks, too");
 }
 
 /*
@@ -410,6 +449,7 @@ static const struct tier_meta_tier some_tier = {
 	.reserve = 12,
 	.landing = 1,
 	.last_seen = "nvme0n1p4",
+	.wear = 0xfedcba98,
 };
 
 #define BAD_TIER(field, value) do {					\
@@ -431,8 +471,6 @@ static void test_record(void)
 	tier_record_pack(&record, &some_tier);
 	ok(!tier_record_unpack(200, &record, &back) &&
 	   !memcmp(&back, &some_tier, sizeof(back)), "tier record comes back");
-	ok(tier_all_zero(record.padding, sizeof(record.padding)),
-	   "padding of a tier record is zero");
 	ok(tier_record_unpack(255, &record, &back) == -EILSEQ, "id 255 is refused");
 	ok(tier_record_unpack(1ULL << 32, &record, &back) == -EILSEQ,
 	   "large id is refused");
@@ -461,7 +499,7 @@ static const struct tier_label_info some_label = {
 	.id = 7,
 	.compat_flags = 3,
 	.size = 1 << 21,
-	.label_area = TIER_LABEL_AREA_MIN,
+	.places_at = TIER_LABEL_AREA_MIN,
 	.chunk_sectors = 1024,
 	.generation = 10,
 };
@@ -526,6 +564,11 @@ static void test_label_round_trip(void)
 	ok(tier_all_zero(slot + TIER_LABEL_SIZE, SLOT - TIER_LABEL_SIZE),
 	   "the rest of the slot is zero");
 	ok(!memcmp(slot + 8, "TIERLABL", 8), "magic of a label is readable");
+	ok(!((struct tier_label *)slot)->incompat_flags, "a label needs no feature");
+	info.places_at++;
+	tier_label_pack(slot, &info);
+	ok(le32_to_cpu(((struct tier_label *)slot)->incompat_flags) == TIER_INCOMPAT_ROOM,
+	   "but for places that begin late");
 	free(slot);
 	free(zero);
 }
@@ -632,7 +675,7 @@ static void test_label_features(void)
 		seal_label(label);
 		refused += choose(label, pack_label(9)) == -EINVAL;
 	}
-	ok(refused == 32, "unknown incompat features of a label are refused");
+	ok(refused == 31, "unknown incompat features of a label are refused, that of room is known");
 
 	label = pack_label(11);
 	label->version = cpu_to_le32(TIER_FORMAT_VERSION + 1);
@@ -666,8 +709,8 @@ static void test_label_ranges(void)
 	BAD_LABEL(chunk_sectors, 0);
 	BAD_LABEL(chunk_sectors, cpu_to_le64(3000));
 	BAD_LABEL(chunk_sectors, cpu_to_le64(4096));	/* above the label area */
-	BAD_LABEL(label_area, cpu_to_le64(TIER_LABEL_AREA_MIN - 1));
-	BAD_LABEL(label_area, cpu_to_le64((1 << 21) + 1));
+	BAD_LABEL(places_at, cpu_to_le64(TIER_LABEL_AREA_MIN - 1));
+	BAD_LABEL(places_at, cpu_to_le64((1 << 21) + 1));
 	BAD_LABEL(size, 0);
 
 	memset(label->name, 'n', sizeof(label->name));
@@ -735,6 +778,8 @@ int main(void)
 	test_superblock_ranges();
 	test_superblock_fields();
 	test_superblock_features();
+	test_owner();
+	test_first_place();
 	test_record();
 	test_label_round_trip();
 	test_label_choice();

@@ -97,7 +97,7 @@ static const u8 zeroes[BYTES];
 static void write_label(const struct device *d, uint64_t at)
 {
 	struct tier_label_info label = {
-		.id = HOME_ID, .size = (AREA + CHUNKS) * CHUNK, .label_area = AREA * CHUNK, .chunk_sectors = CHUNK,
+		.id = HOME_ID, .size = (AREA + CHUNKS) * CHUNK, .places_at = AREA * CHUNK, .chunk_sectors = CHUNK,
 		.generation = 2,
 	};
 	u8 slot[TIER_LABEL_SLOT_SIZE] = { 0 };

@@ -553,7 +553,7 @@ static struct md_label_source label_of(unsigned int i, u64 generation)
 	struct md_label_source l = {
 		.name = i ? "one" : "two",
 		.label = {
-			.name = "set", .id = 3 * i, .size = (PLACES + 1) * 2048, .label_area = 2048,
+			.name = "set", .id = 3 * i, .size = (PLACES + 1) * 2048, .places_at = 2048,
 			.chunk_sectors = 2048, .generation = generation,
 		},
 	};
@@ -647,26 +647,39 @@ static void labels_and_records(int fd, bool whole)
 	ok(!repair_with(fd, l, 2, &c), "a tier that is none");
 }
 
-static void labels(int fd)
+static u64 tiers_root(int fd)
 {
 	struct md_problems p = { 0 };
 	struct md_source src;
 	struct md_image image = { .src = &src, .p = &p };
-	off_t at;
-	u8 was;
 
 	md_source_init(&src, fd);
 	if (!md_image_open(&image))
 		exit(1);
 	md_source_free(&src);
-	labels_and_records(fd, true);
-	at = image.roots.tiers * MD_BLOCK + 2000;
-	if (pread(fd, &was, 1, at) != 1 || pwrite(fd, "\x5a", 1, at) != 1)
+	return image.roots.tiers;
+}
+
+static void flip(int fd, off_t at)
+{
+	u8 byte;
+
+	if (pread(fd, &byte, 1, at) != 1)
 		exit(1);
+	byte ^= 0x5a;
+	if (pwrite(fd, &byte, 1, at) != 1)
+		exit(1);
+}
+
+static void labels(int fd)
+{
+	off_t at = tiers_root(fd) * MD_BLOCK + 2000;
+
+	labels_and_records(fd, true);
+	flip(fd, at);
 	labels_and_records(fd, false);
 	ok(strstr(said, "evacuation are lost"), "what a label does not say is named");
-	if (pwrite(fd, &was, 1, at) != 1)
-		exit(1);
+	flip(fd, at);
 }
 
 /* A field of the superblock has this value, with a correct checksum or without. */
@@ -699,10 +712,10 @@ static void superblock_says(int fd, bool sealed, size_t member, u64 value, bool 
 static void superblocks(int fd)
 {
 	superblock_says(fd, true, SAYS(version), 2, false, "unknown format version");
-	superblock_says(fd, true, SAYS(incompat_flags), 1, false, "unknown features");
+	superblock_says(fd, true, SAYS(incompat_flags), 2, false, "unknown features");
 	superblock_says(fd, true, SAYS(compat_ro_flags), 4, false, "only allow this version to read");
 	superblock_says(fd, false, SAYS(version), 2, false, "of another version");
-	superblock_says(fd, false, SAYS(incompat_flags), 1, false, "unknown features");
+	superblock_says(fd, false, SAYS(incompat_flags), 2, false, "unknown features");
 	superblock_says(fd, false, SAYS(compat_ro_flags), 4, true, "compat_ro 0x4 (what is unknown of it is cleared");
 	superblock_says(fd, false, SAYS(compat_flags), 8, true, "compat 0x8");
 	superblock_says(fd, false, SAYS(trans_id), 123, true, "transaction 123");
@@ -816,6 +829,72 @@ static void unknown_flag(struct md_content *c) { c->info.flags |= 0x10; }
 static void same_tunable(struct md_content *c) { c->tunables.tunable[4] = c->tunables.tunable[5]; }
 static void too_little_room(struct md_content *c) { c->info.reserve = 2 * PLACES; }
 
+/* The second tier has room for something else before its places; that begins no map. */
+static void leave_room(struct md_content *c)
+{
+	struct tier_meta_tier *t = &c->tiers.tier[1];
+	unsigned int i;
+
+	t->first_place += 100;
+	t->size += 100 * 2048;
+	for (i = 0; i < NR_CHUNKS; i++)
+		if (c->mapping[i] & TIER_ENTRY_MAPPED && md_entry_id(c->mapping[i]) == t->id)
+			c->mapping[i] += 100;
+}
+
+static void own_it(struct md_content *c)
+{
+	c->info.compat_flags = TIER_COMPAT_OWNER;
+	memset(c->info.owner.machine, 0x5a, TIER_UUID_SIZE);
+	memset(c->info.owner.boot, 0xb0, TIER_UUID_SIZE);
+	c->info.owner.time = 1800000000;
+	c->info.owner.trans_id = c->info.trans_id;
+	c->tiers.tier[0].wear = 0xfffffffe;
+}
+
+/* What came to the format later: a tier with room, the owner, wear. */
+static void additions(void)
+{
+	struct md_label_source l[2];
+	struct md_content c, again;
+	struct md_problems p;
+	int fd;
+
+	make_content(&c);
+	leave_room(&c);
+	own_it(&c);
+	fd = write_image(&c);
+	check_fd(fd, &p);
+	ok(p.errors == 1, "places that begin late need their feature bit");
+	ok(!repair_with(fd, NULL, 0, &again), "nor does a repair believe them without");
+	close(fd);
+
+	c.info.incompat_flags = TIER_INCOMPAT_ROOM;
+	fd = write_image(&c);
+	ok(is_good(fd), "a tier with room, an owner, wear");
+	round_trips(&c, fd);
+	dumps(&c, false);
+	dumps(&c, true);
+	ok(repair_with(fd, NULL, 0, &again) && again.info.incompat_flags == TIER_INCOMPAT_ROOM &&
+	   !memcmp(&again.info.owner, &c.info.owner, sizeof(c.info.owner)) &&
+	   again.tiers.tier[0].wear == 0xfffffffe && again.tiers.tier[1].first_place == 101,
+	   "a repair keeps them");
+	flip(fd, offsetof(struct tier_superblock, owner_time));
+	ok(repair_with(fd, NULL, 0, &again) && tier_all_zero(&again.info.owner, sizeof(again.info.owner)) &&
+	   !again.info.compat_flags && again.tiers.tier[1].first_place == 101,
+	   "a damaged superblock's owner is forgotten");
+	flip(fd, offsetof(struct tier_superblock, owner_time));
+	flip(fd, tiers_root(fd) * MD_BLOCK + 2000);
+	l[0] = label_of(0, 7);
+	l[1] = label_of(1, 7);
+	l[1].label.places_at += 100 * 2048;
+	l[1].label.size += 100 * 2048;
+	ok(repair_with(fd, l, 2, &again) && again.tiers.tier[1].first_place == 101 &&
+	   again.tiers.tier[1].places == PLACES, "a lost record is made from a label with room");
+	close(fd);
+	md_content_free(&c);
+}
+
 int main(void)
 {
 	struct md_content content;
@@ -842,6 +921,7 @@ int main(void)
 	broken_rule("an unknown flag", &content, unknown_flag);
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
+	additions();
 	orphaned_leaves();
 	many_losses();
 	way_back(TIER_STATE_REVERTING);

@@ -289,7 +289,7 @@ static void unprintable(const struct tier_label_info *label)
 
 static void members(void)
 {
-	struct tier_label_info label = { .name = "photos", .size = 1 << 20, .label_area = 2048,
+	struct tier_label_info label = { .name = "photos", .size = 1 << 20, .places_at = 2048,
 					 .chunk_sectors = 2048, .generation = 5 };
 	int fd = memfd_create("short", 0);
 	struct member m = { 0 };
