@@ -56,7 +56,8 @@ static int read_blocks(struct tier_set *set)
 	u32 end = min(s->nr_read + TIER_HEAT_BATCH, s->nr_blocks), i, *heat;
 	int r = 0;
 
-	while (s->nr_read < end) {
+	/* A suspend waits for one block, not for the rest of a slow device's. */
+	while (s->nr_read < end && !(s->busy && !READ_ONCE(set->running))) {
 		r = tier_metadata_read_heat(set->metadata, s->nr_read, s->found);
 		if (r)
 			break;
