@@ -54,43 +54,51 @@
 #define LEAST_ROOMY	16	/* chunks in a batch: moves of fewer, larger ones take long */
 #define BATCHES		4	/* under way at most: copied, flushed, committed, to be freed */
 #define BATCH_NS	(NSEC_PER_SEC / 10)	/* a batch waits no longer for more moves */
+#define LOOK_NS		(NSEC_PER_SEC / 10)	/* between two looks for moves that hang */
 
 enum tier_stage {
 	STAGE_AHEAD,	/* waits for readers or for its turn */
 	STAGE_COPY,
 	STAGE_COPIED,	/* waits for the flush of its batch to be sent */
 	STAGE_FLUSH,	/* and what follows */
+	STAGE_ENDED,	/* no longer guards the chunk; a place is still to be freed */
 };
 
 struct tier_moves {
 	/* set->lock */
-	struct list_head list;		/* struct tier_migration */
-	DECLARE_HASHTABLE(hash, 8);	/* moves that guard their chunk, by chunk */
-	struct list_head ready;		/* of STAGE_AHEAD, those that wait for their turn */
+	DECLARE_HASHTABLE(hash, 8);	/* struct tier_migration, by chunk */
 	unsigned int nr_stuck;		/* moves with ->stuck */
 	unsigned int nr_ahead;		/* moves of this stage, without ->stuck */
 	DECLARE_BITMAP(hung, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* see pair_of() */
 	atomic_t nr_sent;		/* copies that the devices have; no lock */
+
+	/* Of the mover, which looks for moves that hang. */
+	u64 looked_ns;
+	DECLARE_BITMAP(hanging, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* becomes hung */
 };
 
 /* The moves to one tier; set->lock. */
 struct tier_arrivals {
 	struct tier *tier;
+	unsigned int leaving;		/* moves from it to other tiers, without ->stuck */
 	unsigned int coming;		/* moves that are not copied yet */
 	unsigned int nr_copying;	/* of these, being copied, without ->stuck */
+	struct list_head ready;		/* of STAGE_AHEAD, those that wait for their turn */
 	struct list_head copied;	/* STAGE_COPIED: the batch that gathers */
 	unsigned int nr_copied;
 	bool close;			/* the batch does not wait for more */
 	u64 since_ns;			/* when its first move came */
 	struct list_head flushing;	/* the batch whose flush is under way */
 	struct tier_flush_wait flush;
-	struct work_struct work;	/* sends the flush */
+	struct list_head flushed;	/* the batch whose flush has ended, and how: */
+	blk_status_t status;
+	unsigned int failed_flushes;
+	struct work_struct work;	/* sends the flush, and commits what is flushed */
 };
 
 /* A migration under way. */
 struct tier_migration {
 	struct tier_guard guard;
-	struct list_head list;
 	struct hlist_node hash;
 	struct list_head queue;		/* of its stage; set->lock */
 	struct tier_set *set;
@@ -156,9 +164,28 @@ static struct tier_migration *find(struct tier_set *set, u32 chunk)
 
 	lockdep_assert_held(&set->lock);
 	hash_for_each_possible(set->moves->hash, m, hash, chunk)
-		if (m->chunk == chunk)
+		if (m->chunk == chunk && m->stage != STAGE_ENDED)
 			return m;
 	return NULL;
+}
+
+/* Calls fn for each move.  Others get the lock meanwhile, as a move keeps its bucket. */
+static void __for_moves(struct tier_set *set, void (*fn)(struct tier_migration *m))
+{
+	struct tier_moves *moves = set->moves;
+	unsigned int bucket, nr = 0;
+	struct tier_migration *m;
+
+	for (bucket = 0; bucket < HASH_SIZE(moves->hash); bucket++) {
+		hlist_for_each_entry(m, &moves->hash[bucket], hash) {
+			fn(m);
+			nr++;
+		}
+		if (nr >= TIER_MOST_HELD) {
+			nr = 0;
+			__tier_relax(set);
+		}
+	}
 }
 
 /* ---- turns and batches ---- */
@@ -171,6 +198,11 @@ static unsigned int batch_size(const struct tier_set *set)
 static unsigned int pair_of(const struct tier *from, const struct tier *to)
 {
 	return from->rec.rank * TIER_MAX_TIERS + to->rec.rank;
+}
+
+static bool waits_for_turn(const struct tier_migration *m)
+{
+	return m->stage == STAGE_AHEAD && !list_empty(&m->queue);
 }
 
 /* Ends the wait of a move that is ready. */
@@ -203,16 +235,17 @@ static unsigned int __copying(struct tier_set *set)
  * So many at a time to each tier: those that go down would wait for those that come up, and
  * these for the places that the former leave.
  */
-static void __begin_copies(struct tier_set *set)
+static void __begin_copies(struct tier_arrivals *a)
 {
-	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	struct tier_moves *moves = set->moves;
-	struct tier_migration *m, *next;
+	struct tier_set *set = a->tier->set;
+	struct tier_migration *m;
 
 	lockdep_assert_held(&set->lock);
-	list_for_each_entry_safe(m, next, &moves->ready, queue) {
-		if (!m->stuck && m->to->arrivals->nr_copying < depth)
-			__begin_copy(m);
+	while (a->nr_copying < tier_tunable(set, TIER_TUNABLE_DEPTH)) {
+		m = list_first_entry_or_null(&a->ready, struct tier_migration, queue);
+		if (!m || m->stuck)
+			return;
+		__begin_copy(m);
 	}
 }
 
@@ -233,7 +266,7 @@ static void __cancel(struct tier_migration *m)
 {
 	m->cancelled = true;
 	__hurry(m);
-	if (!list_empty(&m->queue) && m->stage == STAGE_AHEAD)
+	if (waits_for_turn(m))
 		__begin_copy(m);
 }
 
@@ -255,7 +288,7 @@ static void __end_copy(struct tier_migration *m, enum tier_stage stage)
 	}
 	if (a->nr_copied && (!a->coming || a->nr_copied >= batch_size(m->set)))
 		__close_batch(a);
-	__begin_copies(m->set);
+	__begin_copies(a);
 }
 
 /* ---- guarded writes ---- */
@@ -341,15 +374,16 @@ bool tier_cancel_migration(struct tier_set *set, u32 chunk, struct bio *bio)
 	return m;
 }
 
+static void __stop(struct tier_migration *m)
+{
+	m->stopped = true;
+	__cancel(m);
+}
+
 void tier_cancel_migrations(struct tier_set *set)
 {
-	struct tier_migration *m;
-
 	spin_lock_irq(&set->lock);
-	list_for_each_entry(m, &set->moves->list, list) {
-		m->stopped = true;
-		__cancel(m);
-	}
+	__for_moves(set, __stop);
 	spin_unlock_irq(&set->lock);
 }
 
@@ -371,47 +405,45 @@ static void quiesced(struct rcu_head *rcu)
 
 	spin_lock_irqsave(&set->lock, flags);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
-	list_add_tail(&m->queue, &set->moves->ready);
+	list_add_tail(&m->queue, &m->to->arrivals->ready);
+	/* Others wait behind a stuck one until the mover has looked at it again. */
 	if (m->cancelled)
 		__begin_copy(m);
+	else if (m->stuck)
+		tier_kick_mover(set);
 	else
-		__begin_copies(set);
+		__begin_copies(m->to->arrivals);
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
 static void decided(struct tier_set *set, struct tier_op *op, bool committed);
 
-static bool hangs(const struct tier_migration *m, u64 now)
+static bool hangs(const struct tier_migration *m)
 {
 	/* What is ready waits for others. */
-	return list_empty(&m->queue) || m->stage != STAGE_AHEAD ?
-	       (s64)(now - READ_ONCE(m->progress_ns)) > (s64)TIER_STALL_NS : false;
+	return !waits_for_turn(m) &&
+	       (s64)(m->set->moves->looked_ns - READ_ONCE(m->progress_ns)) > (s64)TIER_STALL_NS;
 }
 
-/* Finds the moves that hang, and those that would, as one between the same tiers does. */
-static void __find_stuck(struct tier_set *set, u64 now)
+static void __note_hanging(struct tier_migration *m)
 {
-	struct tier_moves *moves = set->moves;
-	struct tier_migration *m;
-	unsigned int rank;
+	if (hangs(m))
+		__set_bit(pair_of(m->from, m->to), m->set->moves->hanging);
+}
 
-	bitmap_zero(moves->hung, TIER_MAX_TIERS * TIER_MAX_TIERS);
-	list_for_each_entry(m, &moves->list, list) {
-		m->stuck = hangs(m, now);
-		if (m->stuck)
-			__set_bit(pair_of(m->from, m->to), moves->hung);
-	}
-	moves->nr_stuck = 0;
-	moves->nr_ahead = 0;
-	for (rank = 0; rank < set->nr_tiers; rank++)
-		set->tiers[rank]->arrivals->nr_copying = 0;
-	list_for_each_entry(m, &moves->list, list) {
-		m->stuck |= m->stage == STAGE_AHEAD &&
-			    test_bit(pair_of(m->from, m->to), moves->hung);
-		moves->nr_stuck += m->stuck;
-		moves->nr_ahead += !m->stuck && m->stage == STAGE_AHEAD;
-		m->to->arrivals->nr_copying += !m->stuck && m->stage == STAGE_COPY;
-	}
+static void __set_stuck(struct tier_migration *m, bool stuck)
+{
+	struct tier_moves *moves = m->set->moves;
+	int change = stuck - m->stuck;
+
+	m->stuck = stuck;
+	moves->nr_stuck += change;
+	if (m->stage == STAGE_AHEAD)
+		moves->nr_ahead -= change;
+	if (m->stage == STAGE_COPY)
+		m->to->arrivals->nr_copying -= change;
+	if (m->from != m->to)
+		m->from->arrivals->leaving -= change;
 }
 
 /*
@@ -422,8 +454,7 @@ static void __release_stuck(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
 
-	/* A move that has ended no longer guards the chunk. */
-	if (find(set, m->chunk) != m || m->committing || bio_list_empty(&m->held) ||
+	if (m->stage == STAGE_ENDED || m->committing || bio_list_empty(&m->held) ||
 	    !(m->pressing || set->map[m->chunk] & TIER_WORD_HELD))
 		return;
 	WRITE_ONCE(m->pressing, false);
@@ -432,33 +463,44 @@ static void __release_stuck(struct tier_migration *m)
 	__cancel(m);
 }
 
+/* Those are stuck that hang, and those that would, as one between the same tiers does. */
+static void __judge(struct tier_migration *m)
+{
+	__set_stuck(m, hangs(m) || (m->stage == STAGE_AHEAD &&
+				    test_bit(pair_of(m->from, m->to), m->set->moves->hung)));
+	if (!m->stuck)
+		return;
+	__release_stuck(m);
+	/* A move that has not begun frees its place; it will be asked for again. */
+	if (waits_for_turn(m))
+		__stop(m);
+}
+
 void tier_watch_migrations(struct tier_set *set)
 {
-	struct tier_migration *m;
+	struct tier_moves *moves = set->moves;
 	u64 now = ktime_get_ns();
 	unsigned int rank;
 	bool quiet;
 
 	spin_lock_irq(&set->lock);
-	__find_stuck(set, now);
-	list_for_each_entry(m, &set->moves->list, list) {
-		if (!m->stuck)
-			continue;
-		__release_stuck(m);
-		/* A move that has not begun frees its place; it will be asked for again. */
-		if (m->stage == STAGE_AHEAD && !list_empty(&m->queue)) {
-			m->stopped = true;
-			__cancel(m);
-		}
+	/* The mover comes here with the end of each move: it need not look at all others then. */
+	if (now - moves->looked_ns > LOOK_NS || moves->nr_stuck ||
+	    !bitmap_empty(moves->hung, TIER_MAX_TIERS * TIER_MAX_TIERS)) {
+		moves->looked_ns = now;
+		bitmap_zero(moves->hanging, TIER_MAX_TIERS * TIER_MAX_TIERS);
+		__for_moves(set, __note_hanging);
+		bitmap_copy(moves->hung, moves->hanging, TIER_MAX_TIERS * TIER_MAX_TIERS);
+		__for_moves(set, __judge);
 	}
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier_arrivals *a = set->tiers[rank]->arrivals;
 
 		if (a->nr_copied && (s64)(now - a->since_ns) > (s64)BATCH_NS)
 			__close_batch(a);
+		__begin_copies(a);
 	}
-	__begin_copies(set);
-	quiet = !set->moves->nr_ahead && !__copying(set);
+	quiet = !moves->nr_ahead && !__copying(set);
 	spin_unlock_irq(&set->lock);
 	if (quiet)
 		tier_copy_shrink(set);
@@ -470,16 +512,9 @@ bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct
 	return test_bit(pair_of(from, to), set->moves->hung);
 }
 
-bool tier_departures(struct tier_set *set, const struct tier *t)
+bool tier_departures(const struct tier *t)
 {
-	struct tier_migration *m;
-	bool found = false;
-
-	spin_lock_irq(&set->lock);
-	list_for_each_entry(m, &set->moves->list, list)
-		found |= m->from == t && m->to != t && !m->stuck;
-	spin_unlock_irq(&set->lock);
-	return found;
+	return READ_ONCE(t->arrivals->leaving);
 }
 
 /*
@@ -597,11 +632,11 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->op.done = decided;
 	if (request)
 		request->in_flight++;
-	list_add_tail(&m->list, &set->moves->list);
 	hash_add(set->moves->hash, &m->hash, chunk);
 	set->nr_migrations++;
 	set->moves->nr_ahead++;
 	to->arrivals->coming++;
+	m->from->arrivals->leaving += m->from != to;
 	__tier_forget_missed(set, chunk);
 	__tier_change_word(set, chunk, 0, TIER_WORD_MOVING);
 	trace_dm_tier_migrate_start(disk_devt(dm_disk(set->md)), chunk, m->from->rec.rank,
@@ -793,21 +828,51 @@ static void step_last(struct tier_migration *m)
 
 /* ---- flush and commit ---- */
 
-/* Closes the batch that has gathered, unless the one before it is still being flushed. */
+/* Commits the moves whose flush has ended. */
+static void __commit_flushed(struct tier_arrivals *a)
+{
+	struct tier_set *set = a->tier->set;
+	struct tier_migration *m;
+	unsigned int nr = 0;
+
+	while ((m = list_first_entry_or_null(&a->flushed, struct tier_migration, queue))) {
+		list_del_init(&m->queue);
+		WRITE_ONCE(m->progress_ns, ktime_get_ns());
+		/* After an earlier flush failed, the device may have dropped data of the copy. */
+		if (a->status || a->failed_flushes != m->failed_flushes)
+			m->error = -EIO;
+		m->committing = !shall_stop(m);
+		if (m->committing)
+			__tier_queue_op(set, &m->op);
+		else
+			next_step(m, step_abort);
+		if (!(++nr % TIER_MOST_HELD))
+			__tier_relax(set);
+	}
+}
+
+/*
+ * Closes the batch that has gathered, unless the one before it is still being flushed.  Only
+ * this work takes moves off a batch.
+ */
 static void do_batch(struct work_struct *work)
 {
 	struct tier_arrivals *a = container_of(work, struct tier_arrivals, work);
 	struct tier_set *set = a->tier->set;
 	struct tier_migration *m, *next;
-	bool send = false;
+	unsigned int nr = 0;
+	bool send;
 
 	spin_lock_irq(&set->lock);
+	__commit_flushed(a);
+	send = a->close && list_empty(&a->flushing);
 	list_for_each_entry_safe(m, next, &a->copied, queue) {
+		if (!(++nr % TIER_MOST_HELD))
+			__tier_relax(set);
 		if (shall_stop(m)) {
 			list_del_init(&m->queue);
 			next_step(m, step_abort);
-		} else if (a->close && (send || list_empty(&a->flushing))) {
-			send = true;
+		} else if (send) {
 			list_move_tail(&m->queue, &a->flushing);
 			WRITE_ONCE(m->progress_ns, ktime_get_ns());
 		} else {
@@ -818,6 +883,7 @@ static void do_batch(struct work_struct *work)
 	}
 	if (!a->nr_copied)
 		a->close = false;
+	send &= !list_empty(&a->flushing);
 	spin_unlock_irq(&set->lock);
 	if (send)
 		tier_flush_tier(a->tier, &a->flush);
@@ -826,24 +892,11 @@ static void do_batch(struct work_struct *work)
 static void flushed(struct tier_flush_wait *wait, blk_status_t status, struct bio_list *ended)
 {
 	struct tier_arrivals *a = container_of(wait, struct tier_arrivals, flush);
-	unsigned int failed = tier_failed_flushes(a->tier);
-	struct tier_set *set = a->tier->set;
-	struct tier_migration *m, *next;
 
-	list_for_each_entry_safe(m, next, &a->flushing, queue) {
-		list_del_init(&m->queue);
-		WRITE_ONCE(m->progress_ns, ktime_get_ns());
-		/* After an earlier flush failed, the device may have dropped data of the copy. */
-		if (status || failed != m->failed_flushes)
-			m->error = -EIO;
-		m->committing = !shall_stop(m);
-		if (m->committing)
-			__tier_queue_op(set, &m->op);
-		else
-			next_step(m, step_abort);
-	}
-	if (a->close)
-		queue_work(a->tier->wq, &a->work);
+	a->status = status;
+	a->failed_flushes = tier_failed_flushes(a->tier);
+	list_splice_init(&a->flushing, &a->flushed);
+	queue_work(a->tier->wq, &a->work);
 }
 
 /* ---- end ---- */
@@ -870,7 +923,7 @@ static void decided(struct tier_set *set, struct tier_op *op, bool committed)
 	/* A pass may have gone by while the chunk moved. */
 	if (tier_word_astray(set, set->map[m->chunk]))
 		__tier_mark_astray(set);
-	hash_del(&m->hash);
+	m->stage = STAGE_ENDED;
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	set->migrated_sectors += set->chunk_sectors;
 	if (m->to->rec.rank < m->from->rec.rank)
@@ -906,13 +959,14 @@ static void finish(struct tier_migration *m, bool moved)
 
 	tell_end(m, moved);
 	spin_lock_irq(&set->lock);
-	list_del(&m->list);
+	hash_del(&m->hash);
 	if (moved)
 		__tier_free_place(m->from, m->from_place);
 	else
 		__tier_free_place(m->to, m->to_place);
 	set->nr_migrations--;
 	set->moves->nr_stuck -= m->stuck;
+	m->from->arrivals->leaving -= !m->stuck && m->from != m->to;
 	__tier_wake_starved(set);
 	tier_kick_mover(set);
 	/* With the lock held: a quiet set may be freed. */
@@ -947,7 +1001,7 @@ static void step_abort(struct tier_migration *m)
 	if (m->stage == STAGE_COPY)
 		__end_copy(m, STAGE_FLUSH);
 	__tier_change_word(set, m->chunk, TIER_WORD_MOVING | TIER_WORD_HELD, 0);
-	hash_del(&m->hash);
+	m->stage = STAGE_ENDED;
 	/* A requested chunk whose copy has not begun counts as if its move had not begun either. */
 	if (m->error || (m->request && !m->copied_pieces && !tier_open(m->to)))
 		set->failed++;
@@ -970,8 +1024,10 @@ static void init_tier(struct tier *t)
 	struct tier_arrivals *a = t->arrivals;
 
 	a->tier = t;
+	INIT_LIST_HEAD(&a->ready);
 	INIT_LIST_HEAD(&a->copied);
 	INIT_LIST_HEAD(&a->flushing);
+	INIT_LIST_HEAD(&a->flushed);
 	INIT_WORK(&a->work, do_batch);
 	a->flush.fn = flushed;
 }
@@ -985,8 +1041,6 @@ const struct tier_room tier_arrivals_room = TIER_ROOM(arrivals, init_tier, relea
 
 static int init(struct tier_set *set)
 {
-	INIT_LIST_HEAD(&set->moves->list);
-	INIT_LIST_HEAD(&set->moves->ready);
 	hash_init(set->moves->hash);
 	return 0;
 }

@@ -38,6 +38,6 @@ unsigned int __tier_in_flight(struct tier_set *set);
 /* Whether a move between the two hung when the moves were looked at last. */
 bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
 /* Whether a place of this tier is about to become free, as far as devices answer. */
-bool tier_departures(struct tier_set *set, const struct tier *t);
+bool tier_departures(const struct tier *t);
 
 #endif /* DM_TIER_MIGRATE_H */

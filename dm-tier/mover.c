@@ -122,7 +122,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 	u32 chunk = 0;
 	int r;
 
-	if (tier_departures(set, t))
+	if (tier_departures(t))
 		return 0;
 	/* A scan of all chunks takes long and is repeated only after a change. */
 	if (!to || stuck(t))
