@@ -52,7 +52,8 @@ struct tier_birth {
 	bool for_zeroes;		/* to be mapped without a write */
 	bool by_command;		/* the zeroes were sent as WRITE ZEROES */
 	u64 seq;			/* in the list of completing births, or 0 */
-	unsigned long begun, touched;	/* jiffies: first write, last write of new sectors */
+	unsigned long begun;		/* jiffies: first write */
+	unsigned long touched;		/* last write of new sectors, or failed try to zero */
 	unsigned long *covered;		/* a bit for each sector; NULL: no memory, all are zeroed */
 	struct bio_list held;		/* wait until the chunk is whole */
 	struct bio_list fua;		/* written, to be flushed and committed */
@@ -453,12 +454,33 @@ static void __complete(struct tier_birth *b)
 		__zero(b);
 }
 
-static void __complete_all(struct tier *t)
+/* Completes those that were not written for the longest time, most at most. */
+static void __complete_oldest(struct tier *t, unsigned int most)
 {
-	struct tier_birth *b, *next;
+	struct list_head *partial = &t->landing->partial;
 
-	list_for_each_entry_safe(b, next, &t->landing->partial, list)
-		__complete(b);
+	/* None of them is completing, and some of each is covered: it leaves the list. */
+	for (; most && !list_empty(partial); most--)
+		__complete(list_first_entry(partial, struct tier_birth, list));
+}
+
+void tier_complete_births(struct tier_set *set)
+{
+	unsigned long flags;
+	unsigned int i, nr;
+
+	for (i = 0; i < set->nr_tiers; i++) {
+		struct tier *t = set->tiers[i];
+
+		/* Not until none is left: zeroing may fail as fast as it is tried again. */
+		for (nr = READ_ONCE(t->nr_births); nr > TIER_MOST_HELD; nr -= TIER_MOST_HELD) {
+			if (list_empty(&t->landing->partial))
+				break;
+			spin_lock_irqsave(&set->lock, flags);
+			__complete_oldest(t, TIER_MOST_HELD);
+			spin_unlock_irqrestore(&set->lock, flags);
+		}
+	}
 }
 
 bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait)
@@ -466,7 +488,7 @@ bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait)
 	struct tier_landing *l = t->landing;
 
 	lockdep_assert_held(&t->set->lock);
-	__complete_all(t);
+	__complete_oldest(t, UINT_MAX);
 	if (list_empty(&l->completing))
 		return false;
 	wait->upto = l->last_seq;
@@ -486,10 +508,8 @@ bool __tier_births_completing(struct tier *t)
  */
 static void __make_room(struct tier *t)
 {
-	struct tier_landing *l = t->landing;
-
-	if (t->nr_births > max_partial(t->set) / 2 && !list_empty(&l->partial))
-		__complete(list_first_entry(&l->partial, struct tier_birth, list));
+	if (t->nr_births > max_partial(t->set) / 2)
+		__complete_oldest(t, 1);
 }
 
 /* ---- zeroes ---- */
@@ -893,9 +913,10 @@ void tier_commit_births(struct tier_set *set)
 	unsigned long flags;
 	unsigned int i;
 
+	tier_complete_births(set);
 	spin_lock_irqsave(&set->lock, flags);
 	for (i = 0; i < set->nr_tiers; i++) {
-		__complete_all(set->tiers[i]);
+		__complete_oldest(set->tiers[i], UINT_MAX);
 		__commit_births(set->tiers[i]);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
@@ -905,8 +926,8 @@ void tier_commit_births(struct tier_set *set)
 static void do_commit_timer(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, commit_timer.work);
-	struct tier_birth *b, *next;
-	unsigned int i;
+	unsigned int i, nr = 0;
+	struct tier_birth *b;
 	bool wanted;
 
 	spin_lock_irq(&set->lock);
@@ -918,12 +939,19 @@ static void do_commit_timer(struct work_struct *work)
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
 
-		list_for_each_entry_safe(b, next, &t->landing->partial, list) {
-			if (time_before(jiffies, b->touched + IDLE_TIME))
+		for (;;) {
+			b = list_first_entry_or_null(&t->landing->partial, struct tier_birth, list);
+			if (!b || time_before(jiffies, b->touched + IDLE_TIME))
 				break;
 			/* A FLUSH tries again what could not be zeroed, or this after admit. */
-			if (!b->zero_failed || !test_bit(TIER_FLAG_WRITE_FAILED, &t->flags))
+			if (b->zero_failed && test_bit(TIER_FLAG_WRITE_FAILED, &t->flags)) {
+				b->touched = jiffies;
+				__enlist(b);
+			} else {
 				__complete(b);
+			}
+			if (!(++nr % TIER_MOST_HELD))
+				__tier_relax(set);
 		}
 		__commit_births(t);
 	}

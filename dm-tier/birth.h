@@ -26,9 +26,11 @@ struct tier_birth_wait {
 
 /*
  * Has what no write has covered zeroed in the chunks of a tier that are not whole yet.  True:
- * there are some, and wait->fn is called when they are.
+ * there are some, and wait->fn is called when they are.  tier_complete_births() does most of
+ * it before, if there are many, without a long hold of the lock; any context.
  */
 bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait);
+void tier_complete_births(struct tier_set *set);
 /* Whether chunks of a tier are being completed. */
 bool __tier_births_completing(struct tier *t);
 /* Completes, flushes and commits a new chunk of that tier, without waiting. */

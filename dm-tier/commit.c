@@ -20,6 +20,7 @@ struct tier_commits {
 	u64 queued, decided;		/* counts of ops */
 	struct list_head waiting;	/* struct tier_commit_wait, in order of upto */
 	struct list_head kept;		/* ops that the metadata has no room for */
+	u64 nr_kept;
 	bool lost;			/* a failed commit left first writes out */
 
 	bool space_low;			/* set->commit */
@@ -71,6 +72,7 @@ void __tier_keep_op(struct tier_set *set, struct tier_op *op)
 {
 	lockdep_assert_held(&set->lock);
 	list_add_tail(&op->list, &set->commits->kept);
+	set->commits->nr_kept++;
 }
 
 void __tier_op_lost(struct tier_set *set)
@@ -93,18 +95,14 @@ bool tier_ops_kept(struct tier_set *set)
 void tier_requeue_ops(struct tier_set *set)
 {
 	struct tier_commits *c = set->commits;
-	struct tier_commit_wait *wait;
-	struct tier_op *op, *next;
 
 	spin_lock_irq(&set->lock);
 	if (tier_ops_kept(set)) {
-		list_for_each_entry_safe(op, next, &c->kept, list) {
-			list_del(&op->list);
-			__tier_queue_op(set, op);
-		}
-		/* The waiters count by the numbers that these ops had before. */
-		list_for_each_entry(wait, &c->waiting, list)
-			wait->upto = c->queued;
+		/* They come first again, so whoever waits for later ops waits for them. */
+		list_splice_init(&c->kept, &c->ops);
+		c->decided -= c->nr_kept;
+		c->nr_kept = 0;
+		queue_commit(set);
 	}
 	spin_unlock_irq(&set->lock);
 }
@@ -112,6 +110,7 @@ void tier_requeue_ops(struct tier_set *set)
 void tier_give_up_ops(struct tier_set *set, struct list_head *ops)
 {
 	list_splice_tail_init(&set->commits->kept, ops);
+	set->commits->nr_kept = 0;
 }
 
 bool tier_forget_lost_ops(struct tier_set *set)
@@ -343,7 +342,7 @@ static void do_commit(struct work_struct *work)
 	spin_lock_irq(&set->lock);
 	more |= !list_empty(&ranges);
 	list_splice(&ranges, &c->ranges);
-	c->decided = upto;
+	c->decided += nr;
 	ok = !__tier_ops_lost(set);
 	__tier_defer_bios(set, &set->undecided);
 	spin_unlock_irq(&set->lock);

@@ -272,7 +272,7 @@ struct tier_io {
 	struct bvec_iter iter;		/* as it came, for another try */
 	bio_end_io_t *end_io;		/* saved while hooked */
 	void *owner;			/* of the hook */
-	struct tier_commit_wait wait;	/* of a FUA write that is on the tier */
+	struct tier_commit_wait wait;	/* of FUA writes that are on the tier: the first one's */
 
 	/* Written for each I/O: last, in the cache line where device-mapper's own data begins. */
 	struct tier_guard *guard;	/* of this write, or NULL */

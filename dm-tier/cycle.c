@@ -57,9 +57,12 @@ static noinline void __end_cycle(struct tier_cycle *c, struct bio_list *ended)
 	bool told = false;
 
 	lockdep_assert_held(&set->lock);
-	bio_list_for_each(bio, &c->batch) {
-		told |= hears(bio);
-		bio->bi_status = c->status;
+	/* None is looked at if the cycle has succeeded, as there may be many. */
+	if (c->status) {
+		bio_list_for_each(bio, &c->batch) {
+			told |= hears(bio);
+			bio->bi_status = c->status;
+		}
 	}
 	bio_list_merge(ended, &c->batch);
 	bio_list_init(&c->batch);
@@ -190,6 +193,8 @@ static void start_cycle(struct tier_cycle *c, struct bio *bio)
 	struct bio_list ended = BIO_EMPTY_LIST;
 	struct tier *t = NULL;
 
+	if (!READ_ONCE(c->running))
+		tier_complete_births(c->set);
 	spin_lock_irq(&c->set->lock);
 	if (bio)
 		bio_list_add(&c->waiting, bio);

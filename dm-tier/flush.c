@@ -75,22 +75,26 @@ void __tier_take_undecided(struct tier *t, struct bio_list *bios)
 static void fua_committed(struct tier_commit_wait *wait, bool ok)
 {
 	struct tier_io *io = container_of(wait, struct tier_io, wait);
-	struct bio *bio = dm_bio_from_per_bio_data(io, sizeof(*io));
+	struct bio_list bios = { .head = dm_bio_from_per_bio_data(io, sizeof(*io)) };
+	struct bio *bio;
 
-	bio->bi_status = ok ? BLK_STS_OK : BLK_STS_IOERR;
-	bio_endio(bio);
+	while ((bio = bio_list_pop(&bios))) {
+		bio->bi_status = ok ? BLK_STS_OK : BLK_STS_IOERR;
+		bio_endio(bio);
+	}
 }
 
+/* The first bio waits, with the others behind it. */
 static void __wait_for_commit(struct tier_set *set, struct bio_list *bios)
 {
 	struct tier_commit_wait *wait;
-	struct bio *bio;
 
-	while ((bio = bio_list_pop(bios))) {
-		wait = &tier_bio_io(bio)->wait;
-		wait->fn = fua_committed;
-		__tier_wait_for_ops(set, wait);
-	}
+	if (bio_list_empty(bios))
+		return;
+	wait = &tier_bio_io(bio_list_peek(bios))->wait;
+	bio_list_init(bios);
+	wait->fn = fua_committed;
+	__tier_wait_for_ops(set, wait);
 }
 
 static void __flush_failed(struct tier_flusher *f, struct bio_list *failed)
@@ -141,7 +145,7 @@ static void flush_endio(struct bio *bio)
 	struct tier_set *set = t->set;
 	struct tier_flush_wait *wait, *tmp;
 	blk_status_t status = bio->bi_status;
-	struct bio_list ended = BIO_EMPTY_LIST;
+	struct bio_list failed = BIO_EMPTY_LIST, ended = BIO_EMPTY_LIST;
 	LIST_HEAD(waiters);
 	unsigned long flags;
 
@@ -153,11 +157,9 @@ static void flush_endio(struct bio *bio)
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&f->running, &waiters);
 	if (status)
-		__flush_failed(f, &ended);
+		__flush_failed(f, &failed);
 	else
 		__flush_succeeded(f);
-	bio_list_for_each(bio, &ended)
-		bio->bi_status = status;
 	f->flushing = false;
 	if (__flush_wanted(f) || f->again)
 		queue_work(t->wq, &t->flush_work);
@@ -167,6 +169,9 @@ static void flush_endio(struct bio *bio)
 		wait->fn(wait, status, &ended);
 	__tier_wake_idle(set);
 	spin_unlock_irqrestore(&set->lock, flags);
+	bio_list_for_each(bio, &failed)
+		bio->bi_status = status;
+	tier_end_bios(&failed);
 	tier_end_bios(&ended);
 }
 
