@@ -21,7 +21,6 @@
 #define MAX_UNMAPS	64	/* bios under way */
 #define BATCH		4096	/* chunks */
 #define MAX_PIECES	8	/* discards of the tiers at a time */
-#define LOCKED		64	/* chunks that are looked at while the lock is held */
 
 struct tier_discards {
 	/* set->lock */
@@ -74,7 +73,7 @@ static void for_chunks(struct tier_unmap *u, u32 first, u32 end,
 	u32 chunk = first, stop;
 
 	while (chunk < end) {
-		stop = min_t(u64, (u64)chunk + LOCKED, end);
+		stop = min_t(u64, (u64)chunk + TIER_MOST_HELD, end);
 		spin_lock_irq(&u->set->lock);
 		for (; chunk < stop; chunk++)
 			fn(u, chunk);
@@ -179,29 +178,25 @@ static noinline void passed_down(struct bio *bio)
 static bool next_piece(struct tier_unmap *u, struct tier_piece *p)
 {
 	struct tier_set *set = u->set;
-	u32 most = 1, nr = 0;
 	u64 first = 0, word;
+	u32 most = 0, nr;
 
-	for (; u->at < u->range.end && nr < most; u->at++) {
-		word = tier_get_word(set, u->at);
-		if (nr && (!tier_word_discarded(word) ||
-			   (word & TIER_WORD_LOCATION_MASK) != first + nr))
-			break;
-		if (nr) {
-			nr++;
+	while (!most) {
+		if (u->at == u->range.end)
+			return false;
+		first = tier_get_word(set, u->at++);
+		if (!tier_word_discarded(first) || !set->discard_passdown)
 			continue;
-		}
-		if (!tier_word_discarded(word))
-			continue;
-		p->tier = set->by_id[tier_word_id(word)];
-		first = word & TIER_WORD_LOCATION_MASK;
+		p->tier = set->by_id[tier_word_id(first)];
 		/* Not more than the device takes at once: other bios may come in between. */
 		most = min(bdev_max_discard_sectors(p->tier->bdev), UINT_MAX >> SECTOR_SHIFT);
-		nr = set->discard_passdown && most;
-		most = max(most >> set->chunk_shift, 1U);
 	}
-	if (!nr)
-		return false;
+	first &= TIER_WORD_LOCATION_MASK;
+	for (nr = 1; u->at < u->range.end && nr < most >> set->chunk_shift; nr++, u->at++) {
+		word = tier_get_word(set, u->at);
+		if (!tier_word_discarded(word) || (word & TIER_WORD_LOCATION_MASK) != first + nr)
+			break;
+	}
 	bio_init(&p->bio, NULL, NULL, 0, REQ_OP_DISCARD);
 	p->bio.bi_iter.bi_sector = tier_place_sector(set, tier_word_place(first));
 	p->bio.bi_iter.bi_size = to_bytes((u64)nr << set->chunk_shift);
