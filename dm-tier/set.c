@@ -442,17 +442,6 @@ static int adopt_tiers(struct tier_set *set, struct tier_target *tt, struct tier
 	return 0;
 }
 
-/* Whether core is what the metadata says, as it is but for lost changes. */
-static bool core_is_current(struct tier_set *set)
-{
-	bool kept;
-
-	spin_lock_irq(&set->lock);
-	kept = set->active && !set->freeing && !__tier_ops_lost(set);
-	spin_unlock_irq(&set->lock);
-	return kept;
-}
-
 static int copy_entries(void *context, u32 first, u32 nr, const __le64 *entries)
 {
 	u64 *map = context;
@@ -499,7 +488,7 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 {
 	u64 nr = dm_sector_div_up(tt->ti->len, tt->chunk_sectors), had = set->nr_chunks;
 	bool moved = plan->changes_list || plan->grows || nr != had;
-	bool keep = core_is_current(set);
+	bool keep = set->active;
 	unsigned int i;
 	u64 chunk;
 	int r;
