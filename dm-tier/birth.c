@@ -65,12 +65,15 @@ struct tier_birth {
 
 struct tier_births {
 	DECLARE_HASHTABLE(hash, 10);	/* partial chunks, by chunk; set->lock */
-	mempool_t pool;			/* of struct tier_birth */
 };
 
-/* Of one tier. */
+/* Of one tier.  A tier that hangs keeps what there is without memory: so each has its own. */
 struct tier_landing {
 	struct tier *tier;
+	mempool_t pool;			/* of struct tier_birth */
+	struct bio_set bios;		/* for zeroing */
+	struct bio_vec zeroes[BIO_MAX_VECS];
+
 	/* set->lock */
 	struct list_head begun;		/* struct tier_birth, no write has succeeded */
 	struct list_head partial;	/* the last one touched at the end */
@@ -290,7 +293,7 @@ static void birth_committed(struct tier_set *set, struct tier_op *op, bool commi
 		if (committed && tier_forget_copy_failed(set, b->chunk))
 			tier_kick_mover(set);
 		l->nr_uncommitted--;
-		mempool_free(b, &set->births->pool);
+		mempool_free(b, &b->tier->landing->pool);
 	}
 	__tier_retry_deferred(set);
 	/* The next first writes may have their turn. */
@@ -361,7 +364,7 @@ static noinline void __birth_undone(struct tier_birth *b, struct aftermath *a)
 	__tier_wake_starved(set);
 	if (b->seq)
 		__end_completing(b, BLK_STS_OK, a);
-	mempool_free(b, &set->births->pool);
+	mempool_free(b, &b->tier->landing->pool);
 }
 
 /*
@@ -558,6 +561,26 @@ static void zero_endio(struct bio *bio)
 	spin_unlock_irqrestore(&set->lock, flags);
 }
 
+/* A bio, not sent yet, that zeroes these sectors and ends after `before`, which is sent. */
+static struct bio *zero(struct tier_birth *b, struct bio *before, sector_t sector, u32 nr)
+{
+	struct tier_landing *l = b->tier->landing;
+	struct bio *bio = bio_alloc_bioset(b->tier->bdev, 0, b->by_command ? REQ_OP_WRITE_ZEROES :
+					   REQ_OP_WRITE, GFP_NOIO, &l->bios);
+
+	bio->bi_iter.bi_sector = sector;
+	bio->bi_iter.bi_size = to_bytes(nr);
+	if (!b->by_command) {
+		bio->bi_io_vec = l->zeroes;
+		bio->bi_vcnt = DIV_ROUND_UP(nr, PAGE_SECTORS);
+	}
+	if (before) {
+		bio_chain(before, bio);
+		submit_bio(before);
+	}
+	return bio;
+}
+
 /*
  * Zeroes what no write has covered.  A device that fails WRITE ZEROES may take zeroes as data
  * even though it still offers the command.  A dm device does so if the device below it turned
@@ -565,40 +588,30 @@ static void zero_endio(struct bio *bio)
  */
 static noinline void zero_rest(struct tier_birth *b)
 {
-	u32 size = b->set->chunk_sectors, from, to = 0, nr;
+	u32 size = b->set->chunk_sectors, from, to = 0, most;
 	sector_t place = tier_place_sector(b->set, b->place);
-	struct block_device *bdev = b->tier->bdev;
-	bool again = b->by_command;
 	struct bio *bio = NULL;
-	int r = 0;
 
-	b->by_command = bdev_write_zeroes_sectors(bdev);
-	while (!r && to < size) {
+	most = b->by_command ? 0 : bdev_write_zeroes_sectors(b->tier->bdev);
+	b->by_command = most;
+	most = most ? : BIO_MAX_VECS * PAGE_SECTORS;
+	while (to < size && (!b->set->skip_zeroing || b->for_zeroes)) {
 		from = b->covered ? find_next_zero_bit(b->covered, size, to) : to;
 		to = b->covered ? find_next_bit(b->covered, size, from) : size;
-		if (from == size || (b->set->skip_zeroing && !b->for_zeroes))
-			break;
-		nr = to - from;
-		if (again)
-			r = blkdev_issue_zeroout(bdev, place + from, nr, GFP_NOIO, 0);
-		else
-			r = __blkdev_issue_zeroout(bdev, place + from, nr, GFP_NOIO, &bio, 0);
+		to = from + min(to - from, most);
+		if (from < size)
+			bio = zero(b, bio, place + from, to - from);
 	}
 	if (bio) {
-		if (r)
-			bio->bi_status = errno_to_blk_status(r);
 		bio->bi_private = b;
 		bio->bi_end_io = zero_endio;
 		submit_bio(bio);
 	} else {
-		birth_zeroed(b, errno_to_blk_status(r));
+		birth_zeroed(b, BLK_STS_OK);
 	}
 }
 
-/*
- * Each tier has a work that zeroes: zeroing may wait for memory that a hanging tier holds, and
- * births on the other tiers must not wait for that.
- */
+/* Each tier has a work that zeroes, as sending a bio may wait for the tier. */
 static void do_zero(struct work_struct *work)
 {
 	struct tier_landing *l = container_of(work, struct tier_landing, zero_work);
@@ -754,15 +767,17 @@ enum tier_route tier_map_partial(struct tier_set *set, struct bio *bio, struct t
 
 /* ---- begin ---- */
 
-static struct tier_birth *alloc_birth(struct tier_set *set, u32 chunk)
+static struct tier_birth *alloc_birth(struct tier *t, u32 chunk)
 {
-	struct tier_birth *b = mempool_alloc(&set->births->pool, GFP_NOWAIT);
+	struct tier_birth *b = mempool_alloc(&t->landing->pool, GFP_NOWAIT);
+	struct tier_set *set = t->set;
 
 	if (!b)
 		return NULL;
 	memset(b, 0, sizeof(*b));
 	b->guard.write_ended = write_ended;
 	b->set = set;
+	b->tier = t;
 	b->chunk = chunk;
 	b->uncovered = set->chunk_sectors;
 	bio_list_init(&b->held);
@@ -771,13 +786,13 @@ static struct tier_birth *alloc_birth(struct tier_set *set, u32 chunk)
 	return b;
 }
 
-static noinline void __birth_begun(struct tier_birth *b, struct tier *t, u64 place)
+static noinline void __birth_begun(struct tier_birth *b, u64 place)
 {
 	struct tier_set *set = b->set;
+	struct tier *t = b->tier;
 	unsigned int pin;
 
 	lockdep_assert_held(&set->lock);
-	b->tier = t;
 	b->place = place;
 	b->begun = jiffies;
 	b->touched = jiffies;
@@ -812,7 +827,7 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 	bool again = tier_wants_again(set, bio);
 	struct bio_list *waits = NULL;
 	unsigned long flags;
-	struct tier_birth *b;
+	struct tier_birth *b = NULL;
 	struct tier *t;
 	u64 place, word;
 
@@ -827,18 +842,22 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 		spin_unlock_irqrestore(&set->lock, flags);
 		return tier_word_discarded(word) ? TIER_GUARD : TIER_AGAIN;
 	}
-	b = alloc_birth(set, chunk);
-	t = b ? landing_tier(set, chunk, &place) : NULL;
-	if (b && t && place != TIER_NO_PLACE) {
+	t = landing_tier(set, chunk, &place);
+	if (t && place != TIER_NO_PLACE)
+		b = alloc_birth(t, chunk);
+	if (b) {
 		if (bio_sectors(bio) < set->chunk_sectors)
 			b->covered = bitmap_zalloc(set->chunk_sectors, GFP_NOWAIT | __GFP_NOWARN);
-		__birth_begun(b, t, place);
+		__birth_begun(b, place);
 		__make_room(t);
 		return write_partial(b, bio, io, flags);
 	}
-	if (!b) {
-		/* The commit of births frees memory, but their tier may hang. */
+	if (t && place != TIER_NO_PLACE) {
+		/* The commit of births frees memory, but the tier may hang. */
+		__tier_free_place(t, place);
 		waits = &set->deferred;
+		__complete_oldest(t, TIER_MOST_HELD);
+		__commit_births(t);
 	} else if (t) {
 		waits = &t->landing->crowded;
 		set->crowded = true;
@@ -850,11 +869,7 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 	}
 	if (waits && !again)
 		tier_put_aside(waits, bio);
-	if (b)
-		mempool_free(b, &set->births->pool);
 	spin_unlock_irqrestore(&set->lock, flags);
-	if (!b)
-		tier_commit_births(set);
 	if (waits)
 		tier_watch_stalls(set);
 	if (!waits || again) {
@@ -867,7 +882,7 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 {
 	unsigned int depth = tier_tunable(set, TIER_TUNABLE_DEPTH);
-	struct tier_birth *b = alloc_birth(set, chunk);
+	struct tier_birth *b = alloc_birth(t, chunk);
 	int r = 0;
 
 	if (!b)
@@ -885,9 +900,9 @@ int tier_materialise(struct tier_set *set, u32 chunk, struct tier *t, u64 place)
 	else if (!tier_alloc_exactly(t, place))
 		r = -ENOSPC;
 	if (r) {
-		mempool_free(b, &set->births->pool);
+		mempool_free(b, &b->tier->landing->pool);
 	} else {
-		__birth_begun(b, t, place);
+		__birth_begun(b, place);
 		__complete(b);
 	}
 	spin_unlock_irq(&set->lock);
@@ -974,7 +989,7 @@ void tier_drop_births(struct tier *t)
 		if (!nothing_covered(b))
 			__tier_flush_lose(set);
 		__forget(b);
-		mempool_free(b, &set->births->pool);
+		mempool_free(b, &b->tier->landing->pool);
 	}
 	tier_give_up_births(t, &ops);
 	tier_give_up_ops(set, &ops);
@@ -983,7 +998,7 @@ void tier_drop_births(struct tier *t)
 	list_for_each_entry_safe(op, next, &ops, list) {
 		b = container_of(op, struct tier_birth, op);
 		b->tier->landing->nr_uncommitted--;
-		mempool_free(b, &set->births->pool);
+		mempool_free(b, &b->tier->landing->pool);
 	}
 }
 
@@ -1027,9 +1042,13 @@ struct bio *tier_next_crowded(struct tier_set *set)
 	return bio;
 }
 
-static void init_tier(struct tier *t)
+static int init_tier(struct tier *t)
 {
+	unsigned int i;
+
 	t->landing->tier = t;
+	for (i = 0; i < BIO_MAX_VECS; i++)
+		bvec_set_page(&t->landing->zeroes[i], ZERO_PAGE(0), PAGE_SIZE, 0);
 	INIT_LIST_HEAD(&t->landing->begun);
 	INIT_LIST_HEAD(&t->landing->partial);
 	INIT_LIST_HEAD(&t->landing->completing);
@@ -1037,26 +1056,25 @@ static void init_tier(struct tier *t)
 	bio_list_init(&t->landing->crowded);
 	init_llist_head(&t->landing->to_zero);
 	INIT_WORK(&t->landing->zero_work, do_zero);
+	/* Two bios, as one is kept until it is known whether another one follows. */
+	return bioset_init(&t->landing->bios, 2, 0, 0) ? :
+	       mempool_init_kmalloc_pool(&t->landing->pool, MIN_BIRTHS, sizeof(struct tier_birth));
 }
 
 static void release_tier(struct tier *t)
 {
 	cancel_work_sync(&t->landing->zero_work);
+	mempool_exit(&t->landing->pool);
+	bioset_exit(&t->landing->bios);
 }
 
 static int init(struct tier_set *set)
 {
 	hash_init(set->births->hash);
 	INIT_DELAYED_WORK(&set->commit_timer, do_commit_timer);
-	return mempool_init_kmalloc_pool(&set->births->pool, MIN_BIRTHS,
-					 sizeof(struct tier_birth));
-}
-
-static void release(struct tier_set *set)
-{
-	mempool_exit(&set->births->pool);
+	return 0;
 }
 
 const struct tier_room tier_landing_room = TIER_ROOM(landing, init_tier, release_tier);
 
-const struct tier_set_room tier_birth_room = TIER_SET_ROOM(births, init, release);
+const struct tier_set_room tier_birth_room = TIER_SET_ROOM(births, init, NULL);

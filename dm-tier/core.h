@@ -220,7 +220,7 @@ struct tier_set_room {
 
 struct tier_room {
 	size_t size, pointer;
-	void (*init)(struct tier *t);
+	int (*init)(struct tier *t);
 	void (*exit)(struct tier *t);
 };
 

@@ -399,7 +399,7 @@ bool __tier_flush_lost(struct tier_set *set)
 
 /* ---- coming and going ---- */
 
-static void init_tier(struct tier *t)
+static int init_tier(struct tier *t)
 {
 	struct tier_flusher *f = t->flusher;
 
@@ -411,6 +411,7 @@ static void init_tier(struct tier *t)
 	bio_list_init(&f->fua_waiting);
 	bio_list_init(&f->fua_running);
 	INIT_WORK(&t->flush_work, do_flush);
+	return 0;
 }
 
 const struct tier_room tier_flusher_room = TIER_ROOM(flusher, init_tier, NULL);

@@ -123,7 +123,7 @@ void tier_post(struct tier *t, struct bio *bio)
 	spin_unlock_irqrestore(&t->set->lock, flags);
 }
 
-static void init(struct tier *t)
+static int init(struct tier *t)
 {
 	unsigned int i;
 
@@ -134,6 +134,7 @@ static void init(struct tier *t)
 		bio_list_init(&lane->bios);
 		INIT_WORK(&lane->work, do_lane);
 	}
+	return 0;
 }
 
 static void release(struct tier *t)

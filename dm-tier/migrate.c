@@ -1019,7 +1019,7 @@ static void step_abort(struct tier_migration *m)
 	finish(m, false);
 }
 
-static void init_tier(struct tier *t)
+static int init_tier(struct tier *t)
 {
 	struct tier_arrivals *a = t->arrivals;
 
@@ -1030,6 +1030,7 @@ static void init_tier(struct tier *t)
 	INIT_LIST_HEAD(&a->flushed);
 	INIT_WORK(&a->work, do_batch);
 	a->flush.fn = flushed;
+	return 0;
 }
 
 static void release_tier(struct tier *t)

@@ -103,7 +103,7 @@ static struct tier *create_tier(struct tier_set *set, const struct tier_meta_tie
 	for (i = 0; ok && i < ARRAY_SIZE(tier_rooms); i++) {
 		ok = alloc_room(t, tier_rooms[i]->pointer, tier_rooms[i]->size);
 		if (ok && tier_rooms[i]->init)
-			tier_rooms[i]->init(t);
+			ok = !tier_rooms[i]->init(t);
 	}
 	if (ok)
 		return t;
