@@ -9,9 +9,12 @@
 #
 # stock kernels only: dm-multipath sends requests to null_blk, which may sleep, where it may not
 # timeout=120
+# provokes: vmalloc error
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-nomem.sh
+. "$here/lib-nomem.sh"
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 modprobe -a dm-multipath dm-round-robin 2>/dev/null || skip_all "no dm-multipath"
 
@@ -24,22 +27,6 @@ hang()
 	dmsetup message tt_hung 0 "fail_path $(majmin "$slow")"
 }
 go_on() { dmsetup message tt_hung 0 "reinstate_path $(majmin "$slow")"; }
-
-# in_time WHAT COMMAND...: COMMAND succeeds although a tier hangs.
-in_time()
-{
-	local what=$1 pid start=$EPOCHREALTIME
-	shift
-	"$@" &
-	pid=$!
-	while kill -0 "$pid" 2>/dev/null; do
-		[ "${EPOCHREALTIME%.*}" -lt $((${start%.*} + 20)) ] ||
-			fail "$what waits for the tier that hangs"
-		nap 0.1
-	done
-	wait "$pid" || fail "$what: status $?"
-	note "$what: $(since "$start") s"
-}
 
 # Three tiers; the middle one, with 4 tags, hangs on request. Chunks 0-39 on fast, 40-119 on the
 # tier that will hang, 120-159 on the third.
@@ -140,7 +127,6 @@ migrations()
 	check_chunks 121 2 5
 	check_chunks 123 37 1
 }
-all_arrive() { until all_on_rank "$@"; do nap 0.2; done; }
 test_case "migrations between other tiers" migrations
 
 landings()
@@ -174,26 +160,29 @@ test_case "first writes that would land there" landings
 
 # When no thread can be made any more, each of the set's queues of works has one thread left.
 # Several tiers hang, and the works that wait for them take all threads that others could use.
+nr_hung=15
+threads=$(</proc/sys/kernel/threads-max)
 allow_threads() { echo "$1" >/proc/sys/kernel/threads-max; }
 
 # on_signal NAME COMMAND...: begins COMMAND, without another process, once signal NAME is called
 on_signal()
 {
+	rm -f "$tmp/$1"
 	mkfifo "$tmp/$1"
 	( read -r _ <"$tmp/$1"; exec "${@:2}" ) &
 }
 signal() { echo >"$tmp/$1"; }
 
-without_threads()
+# Of 16 tiers the first does not hang; chunk n + 300 wants to be on tier n + 1, chunk 200 on the first.
+make_many()
 {
-	local n pid start nr_hung=15 size
+	local n size=$((4 << 11))
 	echo 4 >/sys/module/dm_mod/parameters/dm_mq_queue_depth
-	disk meta 4
-	disk fast 16
+	full_disk meta 4
+	full_disk fast 16
 	disk slow 64
 	wrap hung "0 $(sectors_of "$slow") multipath 1 queue_if_no_path 0 1 1 round-robin 0 1 1 $slow 1000"
 	echo none >"$(block_of "$hung")/queue/scheduler"
-	size=$((4 << 11))
 	tiers=("$fast")
 	for ((n = 0; n < nr_hung; n++)); do
 		wrap "hung$n" "0 $size linear $hung $((n * size))"
@@ -201,37 +190,75 @@ without_threads()
 	done
 	activate
 	write_chunks 0 40 1 block=1m
-	for ((n = 0; n < nr_hung; n++)); do
-		on_signal "move$n" "$here/quickdm" message "$set" 0 migrate "$n" 1 $((n + 1))
-		others+=($!)
-	done
+	for ((n = 0; n < nr_hung; n++)); do msg pin $((n + 300)) 1 $((n + 1)); done
 	msg pin 200 1 0
-	on_signal fast "$tierio" write "$dev" at="$(at_chunk 200)" len=4k seed=2 flags=fua
+	on_signal fast "$tierio" write "$dev" at="$(at_chunk 200)" len=4k seed=2 flags=fua_alone
 	pid=$!
-	udevadm settle
-	threads=$(</proc/sys/kernel/threads-max)
+}
+
+# hang_all: all of these tiers, with their tags taken
+hang_all()
+{
+	local n
 	hang
-	trap 'allow_threads "$threads"; go_on' EXIT
+	trap 'allow_threads "$threads"; memory_again; go_on' EXIT
 	for n in 0 1 2 3; do
 		"$tierio" check "$hung" at=$((60 << 20)) len=4k seed=0 &
 		others+=($!)
 	done
 	wait_for 10 tags_taken
-	allow_threads 20
-	for ((n = 0; n < nr_hung; n++)); do signal "move$n"; done
-	nap 3
+}
+
+# the_first_writes: chunk 200, while the others hang
+the_first_writes()
+{
+	local n=0 start
 	signal fast
 	start=$SECONDS
 	while kill -0 "$pid" 2>/dev/null && ((SECONDS < start + 20)); do nap 0.1; done
-	n=0
 	! kill -0 "$pid" 2>/dev/null || n=1
 	allow_threads "$threads"
+	memory_again
 	same 0 "$n" "writers of the other tier that wait"
 	wait "$pid"
 	everything_ends
 	check_chunks 0 40 1
 	io check "$dev" at="$(at_chunk 200)" len=4k seed=2
 }
+
+without_threads()
+{
+	local n
+	make_many
+	for ((n = 0; n < nr_hung; n++)); do
+		on_signal "move$n" "$here/quickdm" message "$set" 0 migrate "$n" 1 $((n + 1))
+		others+=($!)
+	done
+	udevadm settle
+	hang_all
+	allow_threads 20
+	for ((n = 0; n < nr_hung; n++)); do signal "move$n"; done
+	nap 3
+	the_first_writes
+}
 test_case "other tiers, without memory for more threads" without_threads
+
+# The works zero chunks, for which memory is set aside.
+without_pages()
+{
+	load_nomem
+	make_many
+	udevadm settle
+	io scatter "$dev" at="$(at_chunk 300)" len="$(at_chunk "$nr_hung")" chunk=64k block=4k seed=1 \
+		model="$tmp/model"
+	hang_all
+	no_memory
+	nap 4
+	same "$nr_hung" "$(cat /proc/[0-9]*/stack 2>/dev/null | grep -c ' do_zero+')" "works that wait"
+	the_first_writes
+	is "${denied[threads]} + ${denied[workers]} > 0"
+	io recheck "$dev" at="$(at_chunk 300)" len="$(at_chunk "$nr_hung")" model="$tmp/model"
+}
+test_case "other tiers, when page allocations fail" without_pages
 
 run_tests
