@@ -83,6 +83,7 @@ bool tier_meta_info_valid(const struct tier_meta_info *info)
 	       info->logical_block_size <= TIER_METADATA_BLOCK_SIZE &&
 	       power_of_two(info->logical_block_size) &&
 	       info->next_generation >= info->generation &&
+	       info->owner.trans_id <= info->trans_id &&
 	       memchr(info->policy, 0, sizeof(info->policy)) &&
 	       memchr(info->name, 0, sizeof(info->name));
 }
@@ -107,6 +108,8 @@ static void superblock_to_info(const struct tier_superblock *sb, struct tier_met
 	info->next_generation = le64_to_cpu(sb->next_generation);
 	info->trans_id = le64_to_cpu(sb->trans_id);
 	info->held_root = le64_to_cpu(sb->held_root);
+	if (!(info->compat_flags & TIER_COMPAT_OWNER))
+		return;
 	memcpy(info->owner.machine, sb->owner_machine, sizeof(info->owner.machine));
 	memcpy(info->owner.boot, sb->owner_boot, sizeof(info->owner.boot));
 	info->owner.time = le64_to_cpu(sb->owner_time);
@@ -290,6 +293,7 @@ static bool label_fields_valid(const struct tier_label *label)
 
 	return le32_to_cpu(label->id) <= TIER_MAX_ID && chunk_sectors_valid(chunk_sectors) &&
 	       at >= tier_label_area(chunk_sectors) && at <= le64_to_cpu(label->size) &&
+	       !(at & (chunk_sectors - 1)) &&
 	       memchr(label->name, 0, sizeof(label->name));
 }
 

@@ -57,7 +57,7 @@ enum tier_set_state {
 };
 
 #define TIER_COMPAT_OWNER	0x1U	/* of the superblock: it names the set's owner */
-#define TIER_INCOMPAT_ROOM	0x1U	/* a tier has room between its label area and its places */
+#define TIER_INCOMPAT_ROOM	0x100U	/* a tier has room between its label area and its places */
 
 /* Unknown bits: compat ignored, compat_ro read-only, incompat refused. */
 #define TIER_FEATURES_COMPAT	TIER_COMPAT_OWNER

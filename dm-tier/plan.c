@@ -417,6 +417,17 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	       size_tier(tt, plan, rank, mine);
 }
 
+/* A tier whose joining was cut short.  This version only lets tiers join that have no room. */
+static int join_again(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
+		      const struct tier_label_info *label)
+{
+	if (label->places_at > tier_label_area(tt->chunk_sectors))
+		return refuse(plan, -EINVAL,
+			"Tier %u (%pg) has room before its places; another version has to add it",
+			      rank, tt->devs[rank]->bdev);
+	return join_tier(tt, plan, rank);
+}
+
 /* A device that carries a label of this set: is it the tier it says it is? */
 static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
 		       const struct tier_label_info *label)
@@ -428,8 +439,8 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned 
 
 	if (!rec && label->generation > plan->info.generation &&
 	    label->generation <= plan->info.next_generation) {
-		/* The tier's joining was cut short before the metadata had its record. */
-		return join_tier(tt, plan, rank);
+		/* The metadata does not have its record yet. */
+		return join_again(tt, plan, rank, label);
 	}
 	if (!rec || memcmp(rec->uuid, label->tier_uuid, TIER_UUID_SIZE))
 		return refuse(plan, -EINVAL,
@@ -452,7 +463,9 @@ static int match_label(struct tier_target *tt, struct tier_plan *plan, unsigned 
 	}
 	*mine = *rec;
 	plan->label_slot[rank] = label->slot;
-	if (!tier_first_place_valid(&plan->info, rec->first_place))
+	/* A label may be behind its record, as it is written later. */
+	if (!tier_first_place_valid(&plan->info, rec->first_place) ||
+	    rec->first_place << ilog2(tt->chunk_sectors) < label->places_at)
 		return refuse(plan, -EINVAL, "Metadata %pg is damaged; check it",
 			      tt->metadata->bdev);
 	r = check_size(plan, rank, bdev, rec) ? : check_blocks(plan, rank, bdev, false) ? :
@@ -491,7 +504,7 @@ static int look_at_tier(struct tier_target *tt, struct tier_plan *plan, unsigned
 		return refuse(plan, -EINVAL,
 			"metadata stale: tier %u (%pg) is of generation %llu, the metadata was being formatted",
 			      rank, bdev, label->generation);
-	return join_tier(tt, plan, rank);
+	return join_again(tt, plan, rank, label);
 }
 
 /* `-` is allowed only for a rank that the metadata has a tier of. */
@@ -594,6 +607,9 @@ static int look_at_metadata(struct tier_target *tt, struct tier_plan *plan)
 		r = tier_metadata_read_superblock(bdev, &plan->info, &reason);
 
 	plan->format = r == -ENODATA || (!r && plan->info.state == TIER_STATE_FORMATTING);
+	if (!r && plan->format && plan->info.incompat_flags)
+		return refuse(plan, -EINVAL,
+			"Metadata %pg has features that this version cannot format", bdev);
 	if (plan->format && !tier_writes_wanted(tt))
 		return refuse(plan, -EINVAL,
 			"The set is not formatted, and a read-only table cannot do it");

@@ -135,9 +135,11 @@ int tier_saver_begin(struct tier_set *set, u64 nr_chunks)
 	/* Chunks that a shorter set has lost come back cold. */
 	memset(set->heat + nr, 0,
 	       ((u64)nr_blocks * TIER_HEAT_PER_BLOCK - nr) * sizeof(*set->heat));
-	r = read_blocks(set);
-	/* A set in use goes on without. */
-	return set->active ? 0 : r;
+	if (!set->active)
+		return read_blocks(set);
+	/* A set in use reads on in the background, and does not wait for it. */
+	WRITE_ONCE(s->reading, s->nr_read < s->nr_blocks);
+	return 0;
 }
 
 /* ---- saving ---- */

@@ -170,9 +170,18 @@ static bool read_own_places(struct reversion *v)
 		err(v->s->ctx, ERR_IO, "%s: its metadata cannot be read.", v->s->name);
 		return false;
 	}
-	for (i = 0; i < nr; i++)
-		if (records[i].id == v->s->tier[v->rank].id)
-			set_own_places(v, records[i].first_place, records[i].places);
+	for (i = 0; i < nr; i++) {
+		if (records[i].id != v->s->tier[v->rank].id)
+			continue;
+		/* The data would be written over what lies there. */
+		if (records[i].first_place * v->s->chunk_sectors > geometry_label_area(v->s->chunk_sectors)) {
+			err(v->s->ctx, ERR_UNSUITABLE,
+			    "%s: %s has room for something else before its places, so that it cannot take the set's place. Name another tier.",
+			    v->s->name, v->s->tier[v->rank].dev.name);
+			return false;
+		}
+		set_own_places(v, records[i].first_place, records[i].places);
+	}
 	return true;
 }
 

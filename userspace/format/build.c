@@ -292,6 +292,8 @@ int md_build(int fd, u64 nr_blocks, const struct md_content *c)
 		write_blocks(&b, c, &roots);
 	if (!b.r) {
 		info.held_root = 0;
+		/* Nothing is built of what is not known. */
+		info.compat_flags &= TIER_FEATURES_COMPAT;
 		memset(b.piece, 0, MD_BLOCK);
 		tier_superblock_pack(b.piece, &info, &roots);
 		tier_superblock_seal(b.piece, TIER_SUPERBLOCK_LOCATION);

@@ -332,7 +332,9 @@ static void take_set(struct md_undump *u, struct md_record *r)
 		info.flags |= number(u, r, "home", TIER_MAX_ID) << TIER_SB_HOME_SHIFT;
 	info.compat_flags = number(u, r, "compat", UINT32_MAX);
 	info.compat_ro_flags = number(u, r, "compat_ro", UINT32_MAX);
-	info.incompat_flags = optional(u, r, "incompat", TIER_FEATURES_INCOMPAT);
+	info.incompat_flags = optional(u, r, "incompat", UINT32_MAX);
+	if (info.incompat_flags & ~TIER_FEATURES_INCOMPAT)
+		md_undump_fail(u, "set: unknown features, incompat 0x%x", info.incompat_flags);
 	if (info.compat_flags & TIER_COMPAT_OWNER) {
 		uuid(u, r, "owner_machine", info.owner.machine);
 		uuid(u, r, "owner_boot", info.owner.boot);

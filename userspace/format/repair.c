@@ -113,7 +113,7 @@ static bool add_tiers(struct md_repair *r, struct md_tiers *tiers, bool whole)
 		if (!t) {
 			t = &tiers->tier[tiers->nr++];
 			tier_from_label(&r->content.info, l, i, t);
-			md_error(r->p, "tiers: record of id %u was made from the label on %s; its endurance, reserve, landing and evacuation are lost: if it was being emptied, have it evacuated again",
+			md_error(r->p, "tiers: record of id %u was made from the label on %s; its endurance, reserve, landing, wear and evacuation are lost: if it was being emptied, have it evacuated again",
 				 t->id, l->name);
 		}
 		if (!whole)
@@ -167,6 +167,18 @@ static bool give_up_unnamed(struct md_repair *r)
 				      LL(i), md_entry_id(entry));
 	}
 	return true;
+}
+
+/* A damaged superblock was read as having all features. */
+static void find_features(struct md_repair *r)
+{
+	u64 least = tier_label_area(r->content.info.chunk_sectors) / r->content.info.chunk_sectors;
+	unsigned int i;
+
+	r->content.info.incompat_flags = 0;
+	for (i = 0; i < r->content.tiers.nr; i++)
+		if (r->content.tiers.tier[i].first_place > least)
+			r->content.info.incompat_flags = TIER_INCOMPAT_ROOM;
 }
 
 /* Flags in the superblock that an administrator has set. */
@@ -327,8 +339,10 @@ static bool repair(struct md_repair *r, u8 *block)
 	md_content_init(&r->content, &image.info);
 	if (!repair_tiers(r, &image, &whole))
 		return false;
-	if (damaged)
+	if (damaged) {
 		doubt_generation(r);
+		find_features(r);
+	}
 	md_rules_tiers(&r->content.info, &r->content.tiers, &rules);
 	if (rules.errors)
 		return refuse(r, "the records of the tiers contradict each other%s",

@@ -103,6 +103,9 @@ void md_rules_superblock(const void *block, struct md_problems *p)
 		flags &= ~TIER_SB_HOME_MASK;
 	if (flags)
 		md_error(p, "superblock: unknown flags 0x%x", flags);
+	if (!(sb->compat_flags & cpu_to_le32(TIER_COMPAT_OWNER)) &&
+	    !tier_all_zero(sb->owner_machine, sizeof(*sb) - offsetof(struct tier_superblock, owner_machine)))
+		md_error(p, "superblock: an owner without its feature");
 	/* A newer version that this one may ignore has a bit for what it keeps there. */
 	if (!((sb->compat_flags & cpu_to_le32(~TIER_FEATURES_COMPAT)) | sb->compat_ro_flags) &&
 	    !tier_all_zero(sb + 1, TIER_METADATA_BLOCK_SIZE - sizeof(*sb)))

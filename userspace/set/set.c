@@ -486,6 +486,10 @@ static void read_records(struct set *s)
 			add_problem(s, "%s: metadata is damaged (ranks of tiers)", s->meta_dev.name);
 			return;
 		}
+		if (!tier_first_place_valid(&s->info, records[i].first_place)) {
+			add_problem(s, "%s: metadata is damaged (places of tiers)", s->meta_dev.name);
+			return;
+		}
 		t->id = records[i].id;
 		memcpy(t->uuid, records[i].uuid, sizeof(t->uuid));
 		copy_string(t->last_seen, sizeof(t->last_seen), records[i].last_seen);

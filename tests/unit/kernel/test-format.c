@@ -385,6 +385,12 @@ static void test_superblock_features(void)
 	ok(refused == 31, "unknown incompat features are refused, that of room is known");
 
 	sb = pack_superblock(&some_info);
+	tier_superblock_seal(sb, 0);
+	ok(!tier_superblock_unpack(sb, &info, &reason) && info.owner.trans_id, "an owner is read");
+	sb->compat_flags = cpu_to_le32(0xfffffffe);
+	tier_superblock_seal(sb, 0);
+	ok(!tier_superblock_unpack(sb, &info, &reason) &&
+	   tier_all_zero(&info.owner, sizeof(info.owner)), "but not without its feature");
 	sb->compat_flags = cpu_to_le32(0xffffffff);
 	sb->compat_ro_flags = cpu_to_le32(0x10);
 	tier_superblock_seal(sb, 0);
@@ -401,6 +407,8 @@ static void test_owner(void)
 	struct tier_meta_info info = some_info;
 	u64 trans_id = info.trans_id;
 
+	info.owner.trans_id = trans_id + 1;
+	ok(!tier_meta_info_valid(&info), "an owner of a transaction to come is refused");
 	info.owner.trans_id = trans_id;
 	tier_meta_info_count(&info);
 	ok(info.trans_id == trans_id + 1 && info.owner.trans_id == trans_id + 1,
@@ -711,6 +719,7 @@ static void test_label_ranges(void)
 	BAD_LABEL(chunk_sectors, cpu_to_le64(4096));	/* above the label area */
 	BAD_LABEL(places_at, cpu_to_le64(TIER_LABEL_AREA_MIN - 1));
 	BAD_LABEL(places_at, cpu_to_le64((1 << 21) + 1));
+	BAD_LABEL(places_at, cpu_to_le64(TIER_LABEL_AREA_MIN + 512));	/* within a chunk */
 	BAD_LABEL(size, 0);
 
 	memset(label->name, 'n', sizeof(label->name));

@@ -456,6 +456,7 @@ static void flipped_superblock(const struct md_content *c, int fd)
 			saved++;
 			/* The result can be activated for writing. */
 			wrong += !p.errors || tier_features_read_only(r.content.info.compat_ro_flags) ||
+				 r.content.info.incompat_flags ||
 				 memcmp(r.content.mapping, c->mapping, NR_CHUNKS * sizeof(u64));
 		} else {
 			wrong += !r.refusal;
@@ -822,6 +823,7 @@ static void same_uuid(struct md_content *c)
 {
 	memcpy(c->tiers.tier[0].uuid, c->tiers.tier[1].uuid, TIER_UUID_SIZE);
 }
+static void owner_without_feature(struct md_content *c) { c->info.owner.time = 1; }
 static void newer_tier(struct md_content *c) { c->tiers.tier[0].generation = 8; }
 static void announced_tier(struct md_content *c) { c->tiers.tier[0].next_generation = 9; }
 static void shrunk_tier(struct md_content *c) { c->tiers.tier[0].size -= 2048; }
@@ -919,6 +921,7 @@ int main(void)
 	broken_rule("a tier that may be newer than the set", &content, announced_tier);
 	broken_rule("a tier smaller than its places", &content, shrunk_tier);
 	broken_rule("an unknown flag", &content, unknown_flag);
+	broken_rule("an owner without its feature", &content, owner_without_feature);
 	broken_rule("two tunables of one name", &content, same_tunable);
 	broken_rule("more chunks than places", &content, too_little_room);
 	additions();
