@@ -938,18 +938,26 @@ void tier_commit_births(struct tier_set *set)
 }
 
 /* Chunks that nobody has written for a while become whole, and whole ones are committed. */
+/* The resume arms the timer again; a suspend waits for the bios that wait. */
+static bool __timer_wanted(struct tier_set *set)
+{
+	return set->running || set->crowded || !bio_list_empty(&set->undecided);
+}
+
+/* The machine hibernates: its image of memory must not miss a commit. */
+static bool __timer_ends(struct tier_set *set)
+{
+	return set->resumed && !__timer_wanted(set);
+}
+
 static void do_commit_timer(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, commit_timer.work);
 	unsigned int i, nr = 0;
 	struct tier_birth *b;
-	bool wanted;
 
 	spin_lock_irq(&set->lock);
-	/* The resume arms the timer again; a suspend waits for the bios that wait. */
-	wanted = set->running || set->crowded || !bio_list_empty(&set->undecided);
-	/* The machine hibernates: its image of memory must not miss a commit. */
-	if (set->resumed && !wanted)
+	if (__timer_ends(set))
 		goto out;
 	for (i = 0; i < set->nr_tiers; i++) {
 		struct tier *t = set->tiers[i];
@@ -965,12 +973,15 @@ static void do_commit_timer(struct work_struct *work)
 			} else {
 				__complete(b);
 			}
-			if (!(++nr % TIER_MOST_HELD))
-				__tier_relax(set);
+			if (++nr % TIER_MOST_HELD)
+				continue;
+			__tier_relax(set);
+			if (__timer_ends(set))
+				goto out;
 		}
 		__commit_births(t);
 	}
-	if (wanted && tier_births_unflushed(set))
+	if (__timer_wanted(set) && tier_births_unflushed(set))
 		__tier_arm_commit_timer(set);
 out:
 	spin_unlock_irq(&set->lock);

@@ -96,6 +96,7 @@ void tier_requeue_ops(struct tier_set *set)
 {
 	struct tier_commits *c = set->commits;
 
+	lockdep_assert_held(&set->commit);
 	spin_lock_irq(&set->lock);
 	if (tier_ops_kept(set)) {
 		/* They come first again, so whoever waits for later ops waits for them. */

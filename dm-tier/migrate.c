@@ -239,13 +239,20 @@ static void __begin_copies(struct tier_arrivals *a)
 {
 	struct tier_set *set = a->tier->set;
 	struct tier_migration *m;
+	unsigned int i;
 
 	lockdep_assert_held(&set->lock);
-	while (a->nr_copying < tier_tunable(set, TIER_TUNABLE_DEPTH)) {
-		m = list_first_entry_or_null(&a->ready, struct tier_migration, queue);
-		if (!m || m->stuck)
+	for (i = 0; i < TIER_MOST_HELD; i++) {
+		if (a->nr_copying >= tier_tunable(set, TIER_TUNABLE_DEPTH))
 			return;
-		__begin_copy(m);
+		m = list_first_entry_or_null(&a->ready, struct tier_migration, queue);
+		if (!m)
+			return;
+		/* The mover looks at it again. */
+		if (m->stuck)
+			list_move_tail(&m->queue, &a->ready);
+		else
+			__begin_copy(m);
 	}
 }
 
@@ -406,7 +413,6 @@ static void quiesced(struct rcu_head *rcu)
 	spin_lock_irqsave(&set->lock, flags);
 	WRITE_ONCE(m->progress_ns, ktime_get_ns());
 	list_add_tail(&m->queue, &m->to->arrivals->ready);
-	/* Others wait behind a stuck one until the mover has looked at it again. */
 	if (m->cancelled)
 		__begin_copy(m);
 	else if (m->stuck)
@@ -884,6 +890,9 @@ static void do_batch(struct work_struct *work)
 	if (!a->nr_copied)
 		a->close = false;
 	send &= !list_empty(&a->flushing);
+	/* One may have come while the lock was not held. */
+	if (a->close && list_empty(&a->flushing))
+		queue_work(a->tier->wq, &a->work);
 	spin_unlock_irq(&set->lock);
 	if (send)
 		tier_flush_tier(a->tier, &a->flush);

@@ -783,8 +783,10 @@ static int bind(struct tier_set *set, struct tier_target *tt)
 		set->table_paused = tt->features[TIER_FEATURE_PAUSED];
 	set->discard_passdown = !tt->features[TIER_FEATURE_NO_DISCARD_PASSDOWN];
 	set->skip_zeroing = tt->features[TIER_FEATURE_SKIP_ZEROING];
+	mutex_lock(&set->commit);
 	if (!tier_set_frozen(set))
 		tier_requeue_ops(set);
+	mutex_unlock(&set->commit);
 out:
 	kvfree(plan);
 	return r;
