@@ -149,12 +149,15 @@ def policy(r, chunk, chunks):
 
 
 def discard(r, chunk, chunks):
-    """fsync of writes to the last tenth while the rest is discarded, 10^6 chunks at most"""
+    """fsync of writes to the last tenth while the rest is discarded, 10^6 chunks at most. The disk
+    image has what they write to, so that it does not grow by them."""
     length = chunk * chunks * 512
     rest = length // 10 // MIB * MIB
     discarded = min(length - rest, 10 ** 6 * chunk * 512)
-    writes = {"rw": "randwrite", "bs": "4k", "fsync": 1, "offset": length - rest, "size": rest,
-              "time_based": None, "random_generator": "tausworthe64"}
+    area = {"offset": length - rest, "size": min(rest, 256 * MIB)}
+    fio(rw="write", bs="1m", **area)
+    writes = {"rw": "randwrite", "bs": "4k", "fsync": 1, "time_based": None,
+              "random_generator": "tausworthe64", **area}
 
     def fsync():
         ns = fio(runtime=3, **writes)["sync"]["lat_ns"]
