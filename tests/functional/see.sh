@@ -63,7 +63,7 @@ top_batch()
 	is "$(jq '.sets[0].tiers | length' "$tmp/json") == 2"
 	# Screen after screen, until told to stop.
 	rc=0
-	timeout -s INT 4 "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || rc=$?
+	timeout -s INT $((4 * patience)) "$tierctl" top --batch --interval 1 "$set" </dev/null >"$tmp/batch" || rc=$?
 	same 124 "$rc" "timeout's own status"
 	is "$(grep -c '^moving' "$tmp/batch") >= 2"
 	# Activity meanwhile.

@@ -95,6 +95,17 @@ def activation(r, chunk, chunks):
     r["metadata, bytes a chunk"] = round(used / chunks, 2)
 
 
+def heat_is_read(r, chunk, chunks):
+    """In the background, beside which the disk is slower"""
+    def until_quiet():
+        before = -1
+        while before != (now := int(read(stat).split()[0])):
+            before = now
+            time.sleep(1)
+    stat = f"/sys/class/block/{os.path.basename(os.path.realpath(os.environ['DISK1']))}/stat"
+    r["heat is read, s"] = took(until_quiet)
+
+
 def change_heat(chunk, chunks):
     """Reads a chunk of each block of heat, slowly enough that no read is passed over"""
     step = 1000 * chunk * 512
@@ -188,7 +199,7 @@ def discard(r, chunk, chunks):
 
 def measure(chunk, chunks, path):
     r = {"chunks": chunks, "chunk, KiB": chunk // 2}
-    for step in (activation, heat_query, suspend, rename, pin, policy, discard):
+    for step in (activation, heat_is_read, heat_query, suspend, rename, pin, policy, discard):
         step(r, chunk, chunks)
         print(json.dumps(r), flush=True)
     run(QUICKDM, "remove", "--retry", "scale")
