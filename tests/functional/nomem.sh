@@ -89,7 +89,7 @@ births()
 	scatter 0 300
 	nap 6
 	status
-	is 'S[used0] < 200'	# else there is memory for all, and the case shows nothing
+	is 'S[used0] < 300'	# else there is memory for all, and the case shows nothing
 	first_writes_elsewhere
 	everything_ends
 	check_elsewhere
