@@ -18,6 +18,13 @@ text_of()
 	printf %s "$text"
 }
 
+# has_text NUMBER: the chunk of that number has it
+has_text()
+{
+	text_of "$1" | cmp - <(dd if="$dev" bs=64k skip="$1" count=1 iflag=direct status=none) ||
+		fail "chunk $1 has changed"
+}
+
 # dumped ATTRIBUTE: its first value in the dump of the metadata; "" for none
 dumped() { "$bin/tier_dump" "$metadata" | sed -n "s/.* $1=\"\([^\"]*\)\".*/\1/p" | head -n 1; }
 
@@ -40,8 +47,7 @@ old_set()
 	same "54 2" "$(info mapped) $(info pinned)" "mapped and pinned chunks"
 	for n in {0..59}; do
 		if [ $((n % 10)) = 9 ]; then check_chunks "$n" 1 0; continue; fi
-		text_of "$n" | cmp - <(dd if="$dev" bs=64k skip="$n" count=1 iflag=direct status=none) ||
-			fail "chunk $n has changed"
+		has_text "$n"
 	done
 	# It goes on as any other.
 	write_chunks 5 10 1
@@ -54,8 +60,7 @@ old_set()
 	same "  " "$(dumped incompat) $(dumped owner_machine) $(dumped wear)" "what nobody has asked for"
 	activate
 	check_chunks 5 10 1
-	text_of 50 | cmp - <(dd if="$dev" bs=64k skip=50 count=1 iflag=direct status=none) ||
-		fail "a chunk that moved has changed"
+	has_text 50
 }
 test_case "a set of before the additions" old_set
 

@@ -174,7 +174,7 @@ static bool read_own_places(struct reversion *v)
 		if (records[i].id != v->s->tier[v->rank].id)
 			continue;
 		/* The data would be written over what lies there. */
-		if (records[i].first_place * v->s->chunk_sectors > geometry_label_area(v->s->chunk_sectors)) {
+		if (records[i].first_place * v->s->chunk_sectors > tier_label_area(v->s->chunk_sectors)) {
 			err(v->s->ctx, ERR_UNSUITABLE,
 			    "%s: %s has room for something else before its places, so that it cannot take the set's place. Name another tier.",
 			    v->s->name, v->s->tier[v->rank].dev.name);

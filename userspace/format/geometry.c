@@ -9,14 +9,9 @@
 
 #define MOST_CHUNKS	(3ULL << 27)
 
-uint64_t geometry_label_area(uint64_t chunk_sectors)
-{
-	return tier_label_area(chunk_sectors);
-}
-
 uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors)
 {
-	uint64_t all = sectors / chunk_sectors, first = geometry_label_area(chunk_sectors) / chunk_sectors;
+	uint64_t all = sectors / chunk_sectors, first = tier_label_area(chunk_sectors) / chunk_sectors;
 
 	return all > first ? all - first : 0;
 }

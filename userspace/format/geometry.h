@@ -5,9 +5,6 @@
 
 #include <stdint.h>
 
-/* Sectors of the label area, which has no places. */
-uint64_t geometry_label_area(uint64_t chunk_sectors);
-
 /* Usable places of a tier of so many sectors: those behind the label area. */
 uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors);
 

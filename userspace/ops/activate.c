@@ -12,7 +12,6 @@
 #include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "format/geometry.h"
 #include "format/pd.h"
 #include "ops/check.h"
 #include "ops/convert.h"
@@ -181,7 +180,7 @@ static bool agree_to_write_over(const struct set *s)
 /* The kernel only writes the label; other data behind it would be found each time. */
 static bool write_over(const struct set *s)
 {
-	uint64_t end = geometry_label_area(s->chunk_sectors) * SECTOR_SIZE;
+	uint64_t end = tier_label_area(s->chunk_sectors) * SECTOR_SIZE;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++)

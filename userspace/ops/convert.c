@@ -38,7 +38,7 @@ void convert_arrange(struct conversion *c, uint64_t origin_size)
 {
 	c->length = origin_size / SECTOR_SIZE;
 	c->nr_chunks = (c->length + c->chunk_sectors - 1) / c->chunk_sectors;
-	c->first_place = geometry_label_area(c->chunk_sectors) / c->chunk_sectors;
+	c->first_place = tier_label_area(c->chunk_sectors) / c->chunk_sectors;
 	c->displaced = c->first_place + !!(c->length % c->chunk_sectors);
 }
 
@@ -574,7 +574,7 @@ static bool find_origin(struct tier_context *ctx, const struct set *s, const cha
 static struct own_places own_places_of(const struct set *s)
 {
 	const struct set_tier *t = &s->tier[s->nr_tiers - 1];
-	uint64_t first = geometry_label_area(s->chunk_sectors) / s->chunk_sectors, end = first + t->places;
+	uint64_t first = tier_label_area(s->chunk_sectors) / s->chunk_sectors, end = first + t->places;
 
 	return (struct own_places){
 		.first = first < s->info.nr_chunks ? first : s->info.nr_chunks,

@@ -10,7 +10,6 @@
 #include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
-#include "format/geometry.h"
 #include "set/bare.h"
 
 /* If a block is larger than a label, convert has not cleared the rest of the block. */
@@ -29,7 +28,7 @@ static int clear_behind_label(int fd, uint64_t label, size_t unit)
 
 int label_area_zero(const struct device *d, uint64_t chunk_sectors, uint64_t label, int flags)
 {
-	uint64_t end = geometry_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
+	uint64_t end = tier_label_area(chunk_sectors) * SECTOR_SIZE, unit = d->logical_block;
 	int fd = device_open(d, O_RDWR | O_DIRECT | flags), r = fd < 0 ? fd : 0;
 
 	/*

@@ -13,7 +13,6 @@
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
-#include "format/geometry.h"
 #include "ops/activate.h"
 #include "set/candidate.h"
 #include "set/evidence.h"
@@ -229,7 +228,7 @@ static int write_label(int fd, const struct set *s, const struct set_tier *t)
 	copy_string(label.name, sizeof(label.name), s->info.name);
 	tier_label_pack(slot, &label);
 	s->ctx->changed = true;
-	r = zero_blocks(fd, 0, geometry_label_area(s->chunk_sectors) * SECTOR_SIZE);
+	r = zero_blocks(fd, 0, tier_label_area(s->chunk_sectors) * SECTOR_SIZE);
 	step_reached("label", "zeroed");
 	for (i = TIER_LABEL_SLOTS - 1; !r && i >= 0; i--) {
 		r = write_durably(fd, i * TIER_LABEL_SLOT_SIZE, slot, TIER_LABEL_SLOT_SIZE);

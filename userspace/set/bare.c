@@ -9,7 +9,6 @@
 
 #include "base/size.h"
 #include "base/util.h"
-#include "format/geometry.h"
 #include "format/metadata.h"
 
 #define PIECE_BYTES	(1ULL << 20)
@@ -86,7 +85,7 @@ static bool same_chunk(const struct set *s, int fd, uint64_t chunk, u64 entry, b
 
 bool bare_begins_as(const struct set *s, const struct device *d)
 {
-	struct beginning b = { .chunks = geometry_label_area(s->chunk_sectors) / s->chunk_sectors };
+	struct beginning b = { .chunks = tier_label_area(s->chunk_sectors) / s->chunk_sectors };
 	int fd = device_open(d, O_RDONLY);
 	bool same = fd >= 0 && s->have_info && b.chunks <= s->info.nr_chunks, data = false;
 	uint64_t v;
@@ -146,7 +145,7 @@ static int chunk_written(const struct set *s, int fd, uint64_t chunk, u64 entry)
 
 int bare_area_written(const struct set *s, const struct device *d)
 {
-	struct beginning b = { .chunks = geometry_label_area(s->chunk_sectors) / s->chunk_sectors };
+	struct beginning b = { .chunks = tier_label_area(s->chunk_sectors) / s->chunk_sectors };
 	int fd = device_open(d, O_RDONLY), r = fd < 0 ? fd : 0;
 	uint64_t v;
 

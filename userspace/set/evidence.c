@@ -13,7 +13,6 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "block/signature.h"
-#include "format/geometry.h"
 #include "format/metadata.h"
 
 #define BLOCK		4096U
@@ -205,7 +204,7 @@ static bool label_names_it(struct view *v)
 /* While the device was a tier, the area was zero except for the label. */
 static void look_at_label_area(struct view *v)
 {
-	uint64_t area = geometry_label_area(v->s->chunk_sectors) * SECTOR_SIZE, used = area_used(v, area);
+	uint64_t area = tier_label_area(v->s->chunk_sectors) * SECTOR_SIZE, used = area_used(v, area);
 	char *carries, *data = signatures_data(v->dev->path, area);
 	char size[SIZE_TEXT];
 	int error;
@@ -255,7 +254,7 @@ static void note_end(struct view *v, uint64_t from)
 /* A backup GPT, or a RAID superblock at the end: a tier has chunks there. */
 static void look_at_end(struct view *v)
 {
-	uint64_t area = geometry_label_area(v->s->chunk_sectors) * SECTOR_SIZE, at;
+	uint64_t area = tier_label_area(v->s->chunk_sectors) * SECTOR_SIZE, at;
 	uint64_t last = v->dev->size - PIECE_BYTES;
 	int error;
 	char *carries = signatures_beyond(v->dev->path, last > area ? last : area, &at, &error);

@@ -385,7 +385,7 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 		for (i = 0; i < nr; i++)
 			if (records[i].id == t->id)
 				return records[i].size * SECTOR_SIZE;
-	return (t->places + geometry_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
+	return (t->places + tier_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
 }
 
 /* The same for the metadata device; 0 if unknown. */

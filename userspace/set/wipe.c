@@ -15,7 +15,6 @@
 #include "base/util.h"
 #include "block/signature.h"
 #include "dm-tier/format.h"
-#include "format/geometry.h"
 
 /*
  * While a question waited for its answer, the name may have been given to another device. Once
@@ -137,7 +136,7 @@ int wipe_all(struct tier_context *ctx, const struct device *d, uint64_t chunk_se
 	int fd = open_for_wiping(ctx, d), r = fd;
 
 	if (fd >= 0) {
-		r = wipe_all_of(ctx, d, fd, geometry_label_area(chunk_sectors) * SECTOR_SIZE);
+		r = wipe_all_of(ctx, d, fd, tier_label_area(chunk_sectors) * SECTOR_SIZE);
 		close(fd);
 	}
 	return r;
@@ -158,7 +157,7 @@ static bool begins_blank(int fd, uint64_t bytes)
 
 int wipe_candidate(struct tier_context *ctx, const struct candidate *c, uint64_t chunk_sectors)
 {
-	uint64_t area = chunk_sectors ? geometry_label_area(chunk_sectors) * SECTOR_SIZE : 0;
+	uint64_t area = chunk_sectors ? tier_label_area(chunk_sectors) * SECTOR_SIZE : 0;
 	int fd = open_for_wiping(ctx, &c->dev), r = fd;
 
 	if (fd < 0)
