@@ -455,13 +455,19 @@ static int copy_entries(void *context, u32 first, u32 nr, const __le64 *entries)
 /* The entries of *nr chunks, as the plan has read them or else as the metadata has them now. */
 static int read_map(struct tier_set *set, u64 *nr)
 {
+	int r;
+
 	vfree(set->map);
 	set->map = tier_plan_take_map(set, nr);
 	if (set->map)
 		return 0;
 	*nr = set->info.nr_chunks;
 	set->map = vmalloc(array_size(*nr, sizeof(*set->map)));
-	return set->map ? tier_metadata_load_map(set->metadata, copy_entries, set->map) : -ENOMEM;
+	if (!set->map)
+		return -ENOMEM;
+	r = tier_metadata_load_map(set->metadata, copy_entries, set->map);
+	tier_metadata_drop_cache(set->metadata);
+	return r;
 }
 
 /* New chunks are unmapped. */
@@ -525,7 +531,6 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	tier_drop_owners(set);
 	tier_forget_all_missed(set);
 	tier_forget_lost_ops(set);
-	tier_metadata_drop_cache(set->metadata);
 	set->paused = set->info.flags & TIER_SB_PAUSED;
 	set->needs_check = set->info.flags & TIER_SB_NEEDS_CHECK;
 	tier_mover_restart(set);
@@ -980,12 +985,8 @@ void tier_set_postsuspend(struct dm_target *ti)
 
 	tier_policy_drain(set);
 	mutex_lock(&set->commit);
-	if (!tier_set_frozen(set)) {
-		if (tier_metadata_commit(set->metadata, true))
-			tier_settle_commit(set);
-		else
-			tier_metadata_drop_cache(set->metadata);
-	}
+	if (!tier_set_frozen(set) && tier_metadata_commit(set->metadata, true))
+		tier_settle_commit(set);
 	mutex_unlock(&set->commit);
 	memalloc_noio_restore(noio);
 }

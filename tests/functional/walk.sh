@@ -104,6 +104,15 @@ reloaded()
 		suspend
 		resume
 	}
+	msg pin 5 2 0
+	# The superblock is looked at; what a change needs is in memory from the last one.
+	pin_after_suspend()
+	{
+		suspend
+		resume
+		msg pin 5 2 1
+	}
+	reads 0 2 pin_after_suspend
 	reads 0 200 rename_it
 	is_whole
 	grow()
