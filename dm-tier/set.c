@@ -455,19 +455,13 @@ static int copy_entries(void *context, u32 first, u32 nr, const __le64 *entries)
 /* The entries of *nr chunks, as the plan has read them or else as the metadata has them now. */
 static int read_map(struct tier_set *set, u64 *nr)
 {
-	int r;
-
 	vfree(set->map);
 	set->map = tier_plan_take_map(set, nr);
 	if (set->map)
 		return 0;
 	*nr = set->info.nr_chunks;
 	set->map = vmalloc(array_size(*nr, sizeof(*set->map)));
-	if (!set->map)
-		return -ENOMEM;
-	r = tier_metadata_load_map(set->metadata, copy_entries, set->map);
-	tier_metadata_drop_cache(set->metadata);
-	return r;
+	return set->map ? tier_metadata_load_map(set->metadata, copy_entries, set->map) : -ENOMEM;
 }
 
 /* New chunks are unmapped. */
@@ -531,6 +525,8 @@ static int build_core(struct tier_set *set, struct tier_target *tt, struct tier_
 	tier_drop_owners(set);
 	tier_forget_all_missed(set);
 	tier_forget_lost_ops(set);
+	if (!keep)
+		tier_metadata_drop_cache(set->metadata);
 	set->paused = set->info.flags & TIER_SB_PAUSED;
 	set->needs_check = set->info.flags & TIER_SB_NEEDS_CHECK;
 	tier_mover_restart(set);

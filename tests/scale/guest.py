@@ -10,6 +10,7 @@ The disks are $DISK1 (metadata), $DISK2 (fast), $DISK3 (slow).
 import glob
 import json
 import os
+import statistics
 import subprocess
 import sys
 import threading
@@ -53,6 +54,10 @@ def took(fn, *args):
     start = time.monotonic()
     fn(*args)
     return round(time.monotonic() - start, 4)
+
+
+def median(seconds, *args):
+    return statistics.median(seconds(*args) for _ in range(5))
 
 
 def fio(**options):
@@ -113,32 +118,40 @@ def change_heat(chunk, chunks):
         io_size=f"{4 * max(chunks // 1000, 1)}k", rate_iops=4000)
 
 
-def suspend(r, chunk, chunks):
+def suspended():
     def both():
         run(QUICKDM, "suspend", "scale")
         run(QUICKDM, "resume", "scale")
+    return took(both)
+
+
+def suspend(r, chunk, chunks):
     change_heat(chunk, chunks)
     time.sleep(1)
-    r["suspend and resume, heat changed, s"] = took(both)
-    r["suspend and resume again, s"] = took(both)
+    r["suspend and resume, heat changed, s"] = suspended()
+    r["suspend and resume again, s"] = median(suspended)
 
 
 def rename(r, chunk, chunks):
     """As tierctl rename does it"""
-    def again():
+    def renamed():
         run("dmsetup", "rename", "scale", "renamed")
         run("dmsetup", "rename", "renamed", "scale")
         run(QUICKDM, "load", "scale", "--table", table(chunk, chunks))
         run(QUICKDM, "suspend", "scale")
         run(QUICKDM, "resume", "scale")
-    r["rename, s"] = took(again)
+    r["rename, s"] = median(took, renamed)
 
 
 def pin(r, chunk, chunks):
-    """Those that are pinned lie where they should. After a suspend the first change reads the
-    bitmaps of the metadata's space map."""
-    r["a pinned chunk moves, s"] = pinned(chunks // 2)
-    r["another one, s"] = pinned(chunks // 3)
+    """Those that are pinned lie where they should"""
+    places = iter(range(chunks // 11, chunks, chunks // 11))
+
+    def after_suspend():
+        suspended()
+        return pinned(next(places))
+    r["a pinned chunk moves, s"] = median(lambda: pinned(next(places)))
+    r["and right after a suspend, s"] = median(after_suspend)
 
 
 def pinned(at):
@@ -149,7 +162,7 @@ def pinned(at):
     def until_there():
         message("pin", at, 1, rank)
         while int(message("chunk", at).split()[1]) != rank:
-            time.sleep(0.02)
+            time.sleep(0.005)
     return took(until_there)
 
 
