@@ -20,6 +20,7 @@ struct tier_access {
 	u32 sectors;		/* never crosses a chunk border */
 	u16 weight;		/* accesses for which it stands, itself included */
 	u8 write;		/* 0 or 1 */
+	u8 meta;		/* 1: of a file system's metadata */
 };
 
 /* A tier as the policy sees it; index = rank. */

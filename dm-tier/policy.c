@@ -135,6 +135,7 @@ bool tier_note_access(struct tier_set *set, struct bio *bio)
 		a->sector = bio->bi_iter.bi_sector;
 		a->sectors = bio_sectors(bio);
 		a->write = op_is_write(bio_op(bio));
+		a->meta = !!(bio->bi_opf & REQ_META);
 		/* Pairs with the acquire in drain(): the slot is whole. */
 		smp_store_release(&ring->head, head + 1);
 	}

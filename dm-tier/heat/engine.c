@@ -55,6 +55,8 @@ const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
 	[HEAT_KEY_ADMIT] = { "admit", 100, 1000, 125 },
 	/* percent of each faster tier kept free for first writes */
 	[HEAT_KEY_HEADROOM] = { "headroom", 0, 50, 2 },
+	/* percent that an access to a file system's metadata weighs more than others */
+	[HEAT_KEY_METADATA_WEIGHT] = { "metadata_weight", 0, 10000, 0 },
 	[HEAT_NR_KEYS] = { NULL, 0, 0, 0 },
 };
 
@@ -409,6 +411,9 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	if (chunk >= e->nr_chunks)
 		return;
 	one = min_t(u64, one + (u64)a->sectors * e->costs.weight_sector, 0xffffffff);
+	if (a->meta)
+		one = min_t(u64, one + div64_u64(one * e->keys[HEAT_KEY_METADATA_WEIGHT], 100),
+			    0xffffffff);
 	/* A stream goes on: what this part of it stands for went to the chunks behind. */
 	weight = stream ? one : one * a->weight;
 	e->accesses += a->weight;

@@ -251,7 +251,7 @@ static void add_pairs(struct rng *r, struct words *w, const char * const *keys, 
 
 void make_table(struct rng *r, const struct devices *d, char *line)
 {
-	static const char * const heat_keys[] = { "headroom", "half_life", "admit" };
+	static const char * const heat_keys[] = { "headroom", "half_life", "admit", "metadata_weight" };
 	unsigned int n, first = 3 * rng_below(r, d->nr / 3);
 	struct words w = { .nr = 0 };
 	const char *policy;
@@ -271,7 +271,7 @@ void make_table(struct rng *r, const struct devices *d, char *line)
 	if (strcmp(policy, "heat"))
 		add(&w, "0");
 	else
-		add_pairs(r, &w, heat_keys, 3);
+		add_pairs(r, &w, heat_keys, 4);
 	if (!rng_chance(r, 10))
 		spoil(r, d, &w);
 	join(r, &w, line);

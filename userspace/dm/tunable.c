@@ -35,7 +35,7 @@ static const struct known tier_keys[] = {
 };
 
 /* As in heat/engine.c. */
-static const char *const heat_keys[] = { "half_life", "admit", "headroom", NULL };
+static const char *const heat_keys[] = { "half_life", "admit", "headroom", "metadata_weight", NULL };
 
 static const struct known *find(const struct known *list, const char *key)
 {

@@ -205,6 +205,19 @@ static void test_counting(void)
 	ok(sum > 2 * HEAT_ONE && sum < 5 * HEAT_ONE,
 	   "a stream of 201 accesses weighs one and 200 small parts (%u/16)", sum);
 
+	a.sector = 800 * CHUNK_SECTORS;
+	a.meta = 1;
+	heat_engine_observe(&s->engine, &a, 1);
+	one = heat_engine_heat(&s->engine, 800);
+	ok(one >= HEAT_ONE && one <= HEAT_ONE + 1, "metadata weighs as much (%u/16)", one);
+	heat_engine_set(&s->engine, HEAT_KEY_METADATA_WEIGHT, 300);
+	a.sector = 900 * CHUNK_SECTORS;
+	heat_engine_observe(&s->engine, &a, 1);
+	one = heat_engine_heat(&s->engine, 900);
+	ok(one >= 4 * HEAT_ONE && one <= 4 * HEAT_ONE + 1,
+	   "or as many percent more as metadata_weight says (%u/16)", one);
+	a.meta = 0;
+
 	a.sector = 700 * CHUNK_SECTORS;
 	a.write = 1;
 	heat_engine_observe(&s->engine, &a, 1);
