@@ -135,9 +135,21 @@ DKMS_VERSION = $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dm-tier/dkms.co
 DKMS_DIR = $(DESTDIR)/usr/src/dm-tier-$(DKMS_VERSION)
 install-dkms:			## the modules' source where dkms wants it, built and installed
 	mkdir -p $(DKMS_DIR)
-	cd dm-tier && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name dkms.conf \) \
+	cd dm-tier && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name dkms.conf -o -name 'check-*' \) \
 		-exec cp --parents -p -t $(DKMS_DIR) {} +
 	$(if $(DESTDIR),,dkms install dm-tier/$(DKMS_VERSION))
+
+deb:				## Debian packages, in build/deb
+	@ci/setup/machine
+	@ci/package/deb
+
+rpm:				## RPM packages, in build/rpm
+	@ci/setup/machine
+	@ci/package/rpm
+
+check-packages:			## the packages: are they whole and clean, which kernels are refused
+	@ci/setup/machine
+	@tests/packages/run
 
 clean:				## what was compiled here; the cache stays
 	rm -rf build
@@ -151,5 +163,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants fuzz soak bench scale demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants check-packages deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help

@@ -4,7 +4,7 @@
  * in every kernel and its symbols are exported, but its headers are not among
  * the ones that distributions ship, so they are declared here.
  *
- * Nothing checks a declaration against the module at link time: ci/lint/check-abi
+ * Nothing checks a declaration against the module at link time: compat/check-abi
  * compares this file with the type information of real kernels.  The spelling
  * is that of 6.12 and later; on 6.1 the validators are not const, which makes
  * no difference to the binary interface.
