@@ -9,6 +9,7 @@
 #include "metadata/metadata.h"
 #include "missed.h"
 #include "budget.h"
+#include "mover.h"
 #include "policy.h"
 #include "request.h"
 #include "saver.h"
@@ -479,6 +480,30 @@ static int do_heat(struct call *c)
 /* In the order of the enum. */
 static const struct trace_print_flags reasons[] = { TIER_REASON_NAMES };
 
+static const char *const holds[TIER_NR_HOLDS] = {
+	[TIER_HOLD_NOTHING] = "nothing",
+	[TIER_HOLD_NOTHING_FASTER] = "nothing_faster",
+	[TIER_HOLD_COLD] = "cold",
+	[TIER_HOLD_PRICE] = "price",
+	[TIER_HOLD_BUDGET] = "budget",
+	[TIER_HOLD_ENDURANCE] = "endurance",
+	[TIER_HOLD_GUARD] = "guard",
+	[TIER_HOLD_LOAD] = "load",
+	[TIER_HOLD_RESIDENCE] = "residence",
+	[TIER_HOLD_PINNED] = "pinned",
+	[TIER_HOLD_PAUSED] = "paused",
+	[TIER_HOLD_FULL] = "full",
+	[TIER_HOLD_QUIET] = "quiet",
+	[TIER_HOLD_DEPTH] = "depth",
+	[TIER_HOLD_UNREAD] = "unread",
+	[TIER_HOLD_BUSY] = "busy",
+	[TIER_HOLD_REQUESTED] = "requested",
+	[TIER_HOLD_STATIC] = "static",
+	[TIER_HOLD_READ_ONLY] = "read_only",
+	[TIER_HOLD_UNMAPPED] = "unmapped",
+	[TIER_HOLD_MISSING] = "missing",
+};
+
 static int do_chunk(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -514,7 +539,17 @@ static int do_chunk(struct call *c)
 		DMEMIT("%u", set->by_id[pin - 1]->rec.rank);
 	else
 		DMEMIT("-");
-	DMEMIT(" state %s reason %s", state, reason);
+	DMEMIT(" state %s reason %s held %s", state, reason, holds[tier_mover_why(set, chunk)]);
+	return 1;
+}
+
+static int do_holds(struct call *c)
+{
+	char *result = c->result;
+	unsigned int maxlen = c->maxlen, sz = 0, i;
+
+	for (i = TIER_HOLD_NOTHING + 1; i < TIER_NR_HOLDS; i++)
+		DMEMIT("%s%s %llu", sz ? " " : "", holds[i], tier_policy_held(c->set, i));
 	return 1;
 }
 
@@ -566,6 +601,7 @@ static const struct message messages[] = {
 	{ "revert", 2, 2, false, 0, true, do_revert },
 	{ "heat", 4, 4, true, 0, false, do_heat },
 	{ "chunk", 2, 2, true, 0, false, do_chunk },
+	{ "holds", 1, 1, false, 0, false, do_holds },
 	{ "reserve_metadata_snap", 1, 1, false, 0, true, do_reserve_snap },
 	{ "release_metadata_snap", 1, 1, false, 0, true, do_release_snap },
 };

@@ -410,16 +410,55 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 	return views;
 }
 
+/* What keeps the policy from any move now. */
+static enum tier_hold policy_hold(struct tier_set *set)
+{
+	return tier_paused(set) ? TIER_HOLD_PAUSED :
+	       tier_saver_reads(set) ? TIER_HOLD_UNREAD :
+	       ktime_get_ns() < READ_ONCE(set->mover->backoff_until) ? TIER_HOLD_GUARD :
+	       TIER_HOLD_NOTHING;
+}
+
+enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
+{
+	u64 word = tier_get_word(set, chunk), ahead;
+	struct tier *at = set->by_id[tier_word_id(word)];
+	enum tier_hold held;
+	u32 tokens, cap;
+	bool may;
+
+	if (!(word & TIER_ENTRY_MAPPED))
+		return TIER_HOLD_UNMAPPED;
+	if (!tier_present(at))
+		return TIER_HOLD_MISSING;
+	if (tier_word_pin(word))
+		return TIER_HOLD_PINNED;
+	if (tier_requested(set, chunk, at->rec.id))
+		return TIER_HOLD_REQUESTED;
+	if (tier_set_frozen(set))
+		return TIER_HOLD_READ_ONLY;
+	may = tier_may_migrate(set, &ahead);
+	tier_budget_tokens(set, ahead, &tokens, &cap);
+	/* First what would keep the chunk there also if the set did all it could. */
+	held = tier_policy_why(set, chunk, tokens, cap) ? : policy_hold(set);
+	return held || may ? held : TIER_HOLD_DEPTH;
+}
+
 static bool next_proposal(struct tier_set *set, u64 ahead)
 {
+	enum tier_hold held = policy_hold(set);
 	struct tier_move move;
 	u32 tokens, cap;
 	struct tier *to;
 	int r = -ENOENT;
 
 	tier_budget_tokens(set, ahead, &tokens, &cap);
-	if (cap && !tokens)
+	if (!held && cap && !tokens)
+		held = TIER_HOLD_BUDGET;
+	if (held) {
+		tier_policy_hold(set, held);
 		return false;
+	}
 	if (!tier_policy_next(set, tier_view_tiers(set), tokens, cap, &move))
 		return false;
 
@@ -442,7 +481,7 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 static void start_moves(struct tier_set *set)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(TIER_OBSERVE_MS);
-	bool started = true, again = false;
+	bool started = true, again = false, wait;
 	unsigned int ms = TIER_OBSERVE_MS;
 	u64 ahead;
 
@@ -464,10 +503,15 @@ static void start_moves(struct tier_set *set)
 		ms = 1;
 	}
 	while (started && READ_ONCE(set->running)) {
-		if (!tier_may_migrate(set, &ahead))
+		if (!tier_may_migrate(set, &ahead)) {
+			tier_policy_hold(set, TIER_HOLD_DEPTH);
 			break;
+		}
 		/* Moves under way have to be watched, too. */
-		if (tier_budget_wait(set, ahead) || time_after(jiffies, end)) {
+		wait = tier_budget_wait(set, ahead);
+		if (wait || time_after(jiffies, end)) {
+			if (wait)
+				tier_policy_hold(set, TIER_HOLD_BUDGET);
 			again = true;
 			break;
 		}
@@ -476,8 +520,7 @@ static void start_moves(struct tier_set *set)
 			break;
 		if (!started)
 			started = next_astray(set, end);
-		if (!started && !tier_paused(set) && !tier_saver_reads(set) &&
-		    ktime_get_ns() >= set->mover->backoff_until)
+		if (!started)
 			started = next_proposal(set, ahead);
 	}
 	evacuation_progress(set);

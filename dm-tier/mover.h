@@ -14,4 +14,7 @@ void tier_mover_restart(struct tier_set *set);
  */
 const struct tier_view *tier_view_tiers(struct tier_set *set);
 
+/* What keeps a chunk from moving to a faster tier now; may sleep. */
+enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk);
+
 #endif /* DM_TIER_MOVER_H */

@@ -41,13 +41,44 @@ struct tier_move {
 };
 
 #define TIER_NOWHERE	0xff
+#define TIER_PINNED	0x80	/* beside the rank: a pin keeps the chunk there */
+
+/*
+ * What keeps a chunk from moving to a faster tier.  Where the faster tiers have different answers,
+ * the last one in this order counts, as it is the nearest to a move.  New ones that no tier has go
+ * to the end; the words for users are in message.c.
+ */
+enum tier_hold {
+	TIER_HOLD_NOTHING,	/* moves when its turn comes */
+	TIER_HOLD_NOTHING_FASTER,
+	TIER_HOLD_COLD,		/* no hotter than what lies there, or too cold for any move */
+	TIER_HOLD_PRICE,	/* saves less than the move costs */
+	TIER_HOLD_BUDGET,	/* saves too little for what is left of migration_bandwidth */
+	TIER_HOLD_ENDURANCE,	/* of the tier it would go to is spent */
+	TIER_HOLD_GUARD,
+	TIER_HOLD_LOAD,		/* the faster tier is no faster as it is loaded now */
+	TIER_HOLD_RESIDENCE,	/* it, or what would make room for it, came too lately */
+	TIER_HOLD_PINNED,
+	TIER_HOLD_PAUSED,
+	TIER_HOLD_FULL,		/* no room there, and nothing can be moved away to make some */
+	TIER_HOLD_QUIET,
+	TIER_HOLD_DEPTH,	/* as many moves as migration_depth allows are under way */
+	TIER_HOLD_UNREAD,	/* heat is still being read */
+	TIER_HOLD_BUSY,		/* it moves, is not committed yet, or could not be moved just now */
+	TIER_HOLD_REQUESTED,	/* a message asked that it lies there */
+	TIER_HOLD_STATIC,	/* the policy moves nothing by itself */
+	TIER_HOLD_READ_ONLY,
+	TIER_HOLD_UNMAPPED,
+	TIER_HOLD_MISSING,
+	TIER_NR_HOLDS,
+};
 
 /* What the target offers a policy; valid from create to destroy. */
 struct tier_policy_env {
 	void *context;
 	/*
-	 * The rank a chunk lies on, or TIER_NOWHERE if it is unmapped or cannot
-	 * be moved now (moving already, pinned, requested to lie there, missing tier,
+	 * The rank a chunk lies on, with TIER_PINNED if it is pinned, or TIER_NOWHERE if it is
+	 * unmapped or cannot be moved now (moving already, requested to lie there, missing tier,
 	 * not yet committed).
 	 */
 	unsigned int (*where)(void *context, u32 chunk);
@@ -58,6 +89,8 @@ struct tier_policy_env {
 	u32 chunk_sectors;
 	/* For each TIER_HEAT_PER_BLOCK values of heat: 1 once the policy has changed one. */
 	u8 *changed;
+	/* [TIER_NR_HOLDS]: how often a chunk that a move might pay for was held back by what. */
+	u64 *held;
 };
 
 /* A tunable: of a policy, and of the target and its tiers in conf.c. */
@@ -96,6 +129,13 @@ struct tier_policy_type {
 	void (*done)(struct tier_policy *p, const struct tier_move *move, bool moved);
 	/* The chunk that rank can best spare; false if it finds none. */
 	bool (*victim)(struct tier_policy *p, unsigned int rank, u32 *chunk);
+	/*
+	 * What keeps a chunk from moving to a faster tier, found as next() finds it; of what the
+	 * target holds against a move, only tokens and cap are known here.  Decides nothing.
+	 */
+	enum tier_hold (*why)(struct tier_policy *p, u32 chunk, u32 tokens, u32 cap);
+	/* Whether next() has chunks to look at; an upper bound of what it would propose. */
+	bool (*waiting)(struct tier_policy *p);
 	/* Heat of a chunk on the scale the policy compares, for users to read. */
 	u32 (*heat)(struct tier_policy *p, u32 chunk);
 	/* index into keys; the value was checked against min and max. */

@@ -23,6 +23,7 @@ struct tier_policies {
 	struct tier_view views[TIER_MAX_TIERS];
 	unsigned int window;		/* accesses that a CPU notes in one go */
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
+	u64 held[TIER_NR_HOLDS];	/* chunks held back since activation, by what */
 };
 
 static struct list_head types;
@@ -250,12 +251,13 @@ static unsigned int where(void *context, u32 chunk)
 	u64 word = tier_get_word(set, chunk);
 	struct tier *t;
 
-	if (!(word & TIER_ENTRY_MAPPED) || tier_word_pin(word) ||
+	if (!(word & TIER_ENTRY_MAPPED) ||
 	    (word & (TIER_WORD_NEW | TIER_WORD_MOVING | TIER_WORD_HELD)))
 		return TIER_NOWHERE;
 	t = set->by_id[tier_word_id(word)];
-	return tier_present(t) && !tier_requested(set, chunk, t->rec.id) ?
-	       t->rec.rank : TIER_NOWHERE;
+	if (!tier_present(t) || tier_requested(set, chunk, t->rec.id))
+		return TIER_NOWHERE;
+	return t->rec.rank | (tier_word_pin(word) ? TIER_PINNED : 0);
 }
 
 static u32 random_below(void *context, u32 ceiling)
@@ -283,6 +285,7 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 	ps->env.nr_tiers = &set->nr_tiers;
 	ps->env.chunk_sectors = set->chunk_sectors;
 	ps->env.changed = set->heat_blocks;
+	ps->env.held = ps->held;
 	mutex_lock(&set->policy_lock);
 	show(set, views);
 	mutex_unlock(&set->policy_lock);
@@ -376,6 +379,33 @@ bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk)
 		found = ps->type->victim(ps->policy, rank, chunk);
 	mutex_unlock(&set->policy_lock);
 	return found;
+}
+
+enum tier_hold tier_policy_why(struct tier_set *set, u32 chunk, u32 tokens, u32 cap)
+{
+	struct tier_policies *ps = set->policies;
+	enum tier_hold held = TIER_HOLD_STATIC;
+
+	mutex_lock(&set->policy_lock);
+	if (ps->policy && ps->type->why)
+		held = ps->type->why(ps->policy, chunk, tokens, cap);
+	mutex_unlock(&set->policy_lock);
+	return held;
+}
+
+void tier_policy_hold(struct tier_set *set, enum tier_hold held)
+{
+	struct tier_policies *ps = set->policies;
+
+	mutex_lock(&set->policy_lock);
+	if (ps->policy && ps->type->waiting && ps->type->waiting(ps->policy))
+		ps->held[held]++;
+	mutex_unlock(&set->policy_lock);
+}
+
+u64 tier_policy_held(struct tier_set *set, enum tier_hold held)
+{
+	return READ_ONCE(set->policies->held[held]);
 }
 
 u32 tier_policy_heat(struct tier_set *set, u32 chunk)

@@ -44,7 +44,13 @@ bool tier_policy_next(struct tier_set *set, const struct tier_view *views, u32 t
 		      struct tier_move *move);
 void tier_policy_done(struct tier_set *set, const struct tier_move *move, bool moved);
 bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk);
+enum tier_hold tier_policy_why(struct tier_set *set, u32 chunk, u32 tokens, u32 cap);
 u32 tier_policy_heat(struct tier_set *set, u32 chunk);
 void tier_policy_set(struct tier_set *set, unsigned int key, u64 value);
+
+/* The target holds back whatever the policy would look at now: counts it, if there is a chunk. */
+void tier_policy_hold(struct tier_set *set, enum tier_hold held);
+/* How often chunks were held back by that since activation. */
+u64 tier_policy_held(struct tier_set *set, enum tier_hold held);
 
 #endif /* DM_TIER_POLICY_H */

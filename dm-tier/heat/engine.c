@@ -387,7 +387,8 @@ static bool promising(struct tier_policy *e, unsigned int rank, u32 heat)
 	unsigned int to;
 
 	for (to = 0; to < rank; to++)
-		if (view(e, to)->open && heat > e->costs.swap_cost[rank][to] / 2)
+		if ((view(e, to)->open || view(e, to)->spent) &&
+		    heat > e->costs.swap_cost[rank][to] / 2)
 			return true;
 	return false;
 }
@@ -404,7 +405,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	u64 chunk = a->sector >> e->chunk_shift;
 	bool stream = is_stream(e, a);
 	u64 one = stream ? e->costs.weight_stream : e->costs.weight_random;
-	unsigned int rank;
+	unsigned int at, rank;
 	u64 weight;
 	u32 heat;
 
@@ -427,11 +428,16 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	heat_audits_access(&e->audits, chunk, weight, e->accesses);
 	add_heat(e, chunk, a->write, weight);
 
-	rank = where(e, chunk);
-	if (rank == TIER_NOWHERE || !rank)
+	at = e->env.where(e->env.context, chunk);
+	rank = at & ~TIER_PINNED;
+	if (!rank || rank >= e->nr_tiers)
 		return;
 	heat = heat_engine_heat(e, chunk);
-	if (promising(e, rank, heat))
+	if (!promising(e, rank, heat))
+		return;
+	if (at & TIER_PINNED)
+		e->env.held[TIER_HOLD_PINNED]++;
+	else
 		nominate(e, chunk, rank, heat);
 }
 
@@ -480,44 +486,73 @@ static void drop(struct tier_policy *e, struct heat_candidate *c)
 /* How a candidate could be served. */
 struct plan {
 	unsigned int to;
+	unsigned int down;		/* where the victim goes, TIER_NOWHERE if it stays */
 	struct heat_cold *victim;	/* NULL if there is room */
 	u64 saving;			/* heat * depth */
 };
 
-/* Weigh a move to one tier; better plans replace *best. */
-static void weigh(struct tier_policy *e, u32 chunk, unsigned int from,
-		  unsigned int to, u32 price, struct plan *best)
+/* Weigh a move to one tier; better plans replace *best.  asked: only to tell, see why(). */
+static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
+			    unsigned int to, u32 price, bool asked, struct plan *best)
 {
 	u32 heat = heat_engine_heat(e, chunk);
 	u32 cost = e->costs.swap_cost[from][to];
 	u64 wary_cost = ((u64)cost * e->audits.wariness) / HEAT_WARINESS_ONE;
-	u64 bar = wary_cost / 2 + price, saving;
+	u64 level = 0, bar = wary_cost / 2, saving;
 	struct heat_cold *victim = NULL;
 	u32 gap = heat;
 
+	if (!view(e, to)->open && !view(e, to)->spent)
+		return TIER_HOLD_NOTHING_FASTER;
 	if (free_places(e, to) <= headroom(e, to) + backed(e, to)) {
-		u64 level;
-
 		probe(e, to);
 		victim = coldest(e, to);
-		if (!victim || victim->heat >= heat)
-			return;
+		if (!victim)
+			return TIER_HOLD_FULL;
+		if (victim->heat >= heat)
+			return TIER_HOLD_COLD;
 		gap = heat - victim->heat;
 		level = div64_u64(victim->heat * e->keys[HEAT_KEY_ADMIT], 100);
-		if (heat > level + cost)
+		if (!asked && heat > level + cost)
 			heat_audits_swap(&e->audits, chunk, victim->chunk, gap,
 					 audit_end(e));
-		bar = level + wary_cost + price;
+		bar = level + wary_cost;
 	}
+	if (heat <= level || heat <= cost / 2)
+		return TIER_HOLD_COLD;
 	if (heat <= bar)
-		return;
+		return TIER_HOLD_PRICE;
+	if (heat <= bar + price)
+		return TIER_HOLD_BUDGET;
+	if (!view(e, to)->open)
+		return TIER_HOLD_ENDURANCE;
 	saving = (u64)gap * (e->costs.depth[from] > e->costs.depth[to] ?
 			     e->costs.depth[from] - e->costs.depth[to] : 1);
-	if (best->to != TIER_NOWHERE && saving <= best->saving)
-		return;
-	best->to = to;
-	best->victim = victim;
-	best->saving = saving;
+	if (best->to == TIER_NOWHERE || saving > best->saving) {
+		best->to = to;
+		best->victim = victim;
+		best->saving = saving;
+	}
+	return TIER_HOLD_NOTHING;
+}
+
+/* Weigh all moves to faster tiers. */
+static enum tier_hold choose(struct tier_policy *e, u32 chunk, unsigned int from,
+			     u32 price, bool asked, struct plan *best)
+{
+	enum tier_hold held = TIER_HOLD_NOTHING_FASTER;
+	unsigned int to;
+
+	best->to = TIER_NOWHERE;
+	for (to = 0; to < from; to++)
+		held = max_t(enum tier_hold, held,
+			     weigh(e, chunk, from, to, price, asked, best));
+	if (best->to == TIER_NOWHERE)
+		return held;
+	best->down = best->victim ? below(e, best->to) : TIER_NOWHERE;
+	/* If the slower tiers are full, promoting first makes room there. */
+	return best->down == TIER_NOWHERE && !free_places(e, best->to) ?
+	       TIER_HOLD_FULL : TIER_HOLD_NOTHING;
 }
 
 /*
@@ -537,9 +572,10 @@ static bool waits(struct tier_policy *e, struct heat_candidate *c)
 static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 		  struct tier_move *move)
 {
-	unsigned int from = where(e, c->chunk), to, down;
-	struct plan best = { .to = TIER_NOWHERE };
+	unsigned int from = where(e, c->chunk);
 	u32 chunk = c->chunk;
+	enum tier_hold held;
+	struct plan best;
 
 	if (from == TIER_NOWHERE || !from) {
 		drop(e, c);
@@ -554,28 +590,22 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	}
 	c->backed = TIER_NOWHERE;
 
-	for (to = 0; to < from; to++)
-		if (view(e, to)->open)
-			weigh(e, chunk, from, to, price, &best);
-	if (best.to == TIER_NOWHERE) {
-		drop(e, c);
+	held = choose(e, chunk, from, price, false, &best);
+	if (held) {
+		e->env.held[held]++;
+		if (best.to == TIER_NOWHERE)
+			drop(e, c);
 		return false;
 	}
-
-	down = best.victim ? below(e, best.to) : TIER_NOWHERE;
-	if (down != TIER_NOWHERE) {
+	if (best.down != TIER_NOWHERE) {
 		c->backed = best.to;
 		c->patience = e->clock + PATIENCE;
-		propose(e, best.victim->chunk, best.to, down, move);
+		propose(e, best.victim->chunk, best.to, best.down, move);
 		return true;
 	}
-	/* The slower tiers are full: promoting first makes room there. */
-	if (free_places(e, best.to)) {
-		propose(e, chunk, from, best.to, move);
-		drop(e, c);
-		return true;
-	}
-	return false;
+	propose(e, chunk, from, best.to, move);
+	drop(e, c);
+	return true;
 }
 
 /* Candidates are tried in this order, the highest first; no two are equal. */
@@ -652,21 +682,43 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 	return false;
 }
 
+/* What a lack of tokens adds to the price of a move. */
+static u32 token_price(u32 tokens, u32 cap)
+{
+	return cap ? div64_u64((u64)TOKEN_PRICE * (cap - min_t(u32, tokens, cap)), cap) : 0;
+}
+
 bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 		      struct tier_move *move)
 {
-	u32 price = 0;
+	look_at_tiers(e);
+	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS ||
+	    (cap && !tokens))
+		return false;
+	return promote(e, token_price(tokens, cap), move) || make_headroom(e, move);
+}
+
+enum tier_hold heat_engine_why(struct tier_policy *e, u32 chunk, u32 tokens, u32 cap)
+{
+	u32 probes = e->probes;
+	enum tier_hold held;
+	struct plan best;
+	unsigned int from;
 
 	look_at_tiers(e);
-	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS)
-		return false;
-	if (cap) {
-		if (!tokens)
-			return false;
-		tokens = min_t(u32, tokens, cap);
-		price = div64_u64((u64)TOKEN_PRICE * (cap - tokens), cap);
-	}
-	return promote(e, price, move) || make_headroom(e, move);
+	from = where(e, chunk);
+	if (from == TIER_NOWHERE || busy(e, chunk))
+		return TIER_HOLD_BUSY;
+	/* A victim is looked for as next() would, but not out of what accesses have paid for. */
+	e->probes = PROBES_MAX;
+	held = choose(e, chunk, from, token_price(tokens, cap), true, &best);
+	e->probes = probes;
+	return !held && cap && !tokens ? TIER_HOLD_BUDGET : held;
+}
+
+bool heat_engine_waiting(struct tier_policy *e)
+{
+	return e->nr_candidates;
 }
 
 static void back_off(struct tier_policy *e, u32 chunk, unsigned int from)

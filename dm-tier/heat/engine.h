@@ -115,6 +115,8 @@ bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 void heat_engine_done(struct tier_policy *e, const struct tier_move *move,
 		      bool moved);
 bool heat_engine_victim(struct tier_policy *e, unsigned int rank, u32 *chunk);
+enum tier_hold heat_engine_why(struct tier_policy *e, u32 chunk, u32 tokens, u32 cap);
+bool heat_engine_waiting(struct tier_policy *e);
 
 /* Heat of a chunk now, in units of 1 / HEAT_ONE; 0 for an unknown chunk. */
 u32 heat_engine_heat(struct tier_policy *e, u32 chunk);

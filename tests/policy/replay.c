@@ -247,6 +247,7 @@ static void set_up(struct replay *r, double fast_percent)
 	for (i = 0; i < STREAMS; i++)
 		r->streams[i] = UINT64_MAX;
 	r->random = 1;
+	env.held = allocate(TIER_NR_HOLDS, sizeof(*env.held));
 	env.changed = allocate(r->nr_chunks / TIER_HEAT_PER_BLOCK + 1, 1);
 	heat_engine_init(&r->engine, &env, r->heat, r->nr_chunks);
 }

@@ -19,6 +19,7 @@ struct set {
 	u8 *rank;
 	u32 *heat;
 	u8 *changed;		/* by block of heat */
+	u64 held[TIER_NR_HOLDS];
 	u32 nr_chunks;
 	struct tier_view tiers[TIER_MAX_TIERS];
 	unsigned int nr_tiers;
@@ -64,6 +65,8 @@ static void init_engine(struct set *s, u32 *heat, u32 nr_chunks)
 	free(s->changed);
 	s->changed = calloc(nr_chunks / TIER_HEAT_PER_BLOCK + 1, 1);
 	env.changed = s->changed;
+	memset(s->held, 0, sizeof(s->held));
+	env.held = s->held;
 	heat_engine_init(&s->engine, &env, heat, nr_chunks);
 }
 
@@ -1033,6 +1036,139 @@ static void test_full_below(void)
 	free_set(s);
 }
 
+/* Why a chunk stays, and that exactly this is counted when it is looked at. */
+static void is_held(struct set *s, u32 chunk, u32 tokens, u32 cap, enum tier_hold why, const char *what)
+{
+	enum tier_hold told = heat_engine_why(&s->engine, chunk, tokens, cap);
+	u64 counted = 0, others = 0;
+	unsigned int i;
+	struct tier_move m;
+	bool moves;
+
+	memset(s->held, 0, sizeof(s->held));
+	moves = heat_engine_next(&s->engine, tokens, cap, &m);
+	for (i = 0; i < TIER_NR_HOLDS; i++)
+		*(i == why ? &counted : &others) += s->held[i];
+	ok(told == why && moves == !why && counted == !!why && !others, "%s (%d, %llu, %llu)", what, told,
+	   (unsigned long long)counted, (unsigned long long)others);
+	if (moves)
+		heat_engine_done(&s->engine, &m, false);
+}
+
+#define RIVAL	100	/* of the chunks before it, which lie on the fast tier */
+
+/* The chunks of the fast tier have that many accesses each, and their rival on the slow one. */
+static struct set *rivals(u32 fast, u32 accesses)
+{
+	struct set *s = make_pair(1000, 100);
+	u32 c;
+
+	hammer(s, 0, 200);
+	for (c = 0; c < 100; c++)
+		put_heat(s, c, fast);
+	s->heat[RIVAL] = (accesses - 1) * HEAT_ONE;
+	s->engine.hand = RIVAL + 1;
+	hammer(s, RIVAL, 1);
+	return s;
+}
+
+static void test_why(void)
+{
+	const u64 places[] = { 10, 100 };
+	struct set *s = rivals(0, 30);
+	struct tier_move m;
+
+	ok(heat_engine_waiting(&s->engine), "a hot chunk waits to be looked at");
+	ok(heat_engine_why(&s->engine, 50, 1, 0) == TIER_HOLD_NOTHING_FASTER, "the fastest tier: nothing is faster");
+	ok(heat_engine_why(&s->engine, 600, 1, 0) == TIER_HOLD_COLD, "a chunk without heat is cold");
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_NOTHING, "a hot chunk is held by nothing");
+	free_set(s);
+	s = rivals(0, 30);
+	s->rank[99] = 1;
+	s->tiers[0].free = 1;
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 0);
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_NOTHING, "nor where there is room");
+	ok(heat_engine_why(&s->engine, RIVAL, 1, 0) == TIER_HOLD_BUSY, "after a move that failed, it waits");
+	free_set(s);
+
+	s = rivals(40, 45);
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_COLD, "cold: the coldest of the fast tier is nearly as hot");
+	ok(!heat_engine_waiting(&s->engine), "then it does not wait any more");
+	free_set(s);
+	s = rivals(40, 52);
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_PRICE, "price: it is hotter, but by less than the swap costs");
+	free_set(s);
+	s = rivals(0, 10);
+	ok(heat_engine_why(&s->engine, RIVAL, 0, 100) == TIER_HOLD_BUDGET, "budget: no token");
+	is_held(s, RIVAL, 1, 100, TIER_HOLD_BUDGET, "budget: a scarce token is not for the lukewarm");
+	ok(heat_engine_why(&s->engine, RIVAL, 100, 100) == TIER_HOLD_NOTHING, "nothing, with plenty of them");
+	free_set(s);
+
+	s = rivals(0, 30);
+	s->tiers[0].open = false;
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_NOTHING_FASTER, "nothing faster: the fast tier is closed");
+	free_set(s);
+	s = rivals(0, 30);
+	s->tiers[0].open = false;
+	s->tiers[0].spent = true;
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 0);
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_ENDURANCE, "endurance: all else would let it move");
+	free_set(s);
+	s = make_pair(1000, 100);
+	s->tiers[0].open = false;
+	s->tiers[0].spent = true;
+	hammer(s, RIVAL, 30);
+	ok(heat_engine_waiting(&s->engine), "a tier whose endurance is spent is wanted all the same");
+	free_set(s);
+
+	/* Everything on the fast tier is pinned there. */
+	s = rivals(0, 30);
+	memset(s->rank, TIER_PINNED, 100);
+	is_held(s, RIVAL, 1, 0, TIER_HOLD_FULL, "full: nothing there can make room");
+	free_set(s);
+	/* The fast tier has no free place but what others wait for, and the slow one is full. */
+	s = make_set(108, 2, places);
+	s->tiers[0].free = 0;
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 0);
+	hammer(s, 100, 5);
+	hammer(s, 5, 20);
+	is_held(s, 5, 1, 0, TIER_HOLD_FULL, "full: what made room could go nowhere");
+	free_set(s);
+
+	s = make_pair(1000, 100);
+	s->rank[RIVAL] |= TIER_PINNED;
+	hammer(s, RIVAL, 30);
+	ok(s->held[TIER_HOLD_PINNED] && !heat_engine_next(&s->engine, 1, 0, &m),
+	   "pinned: a hot chunk is counted and stays");
+	s->held[TIER_HOLD_PINNED] = 0;
+	hammer(s, 600, 1);
+	s->rank[5] |= TIER_PINNED;
+	hammer(s, 5, 30);
+	ok(!s->held[TIER_HOLD_PINNED], "a cold one is not, nor one on the fastest tier");
+	free_set(s);
+}
+
+/* To ask has no effect on what is decided. */
+static void test_asked(void)
+{
+	struct set *s[2] = { rivals(0, 30), rivals(0, 30) };
+	struct tier_move m[2] = { 0 };
+	bool moves[2];
+	u32 c;
+
+	for (c = 0; c < 1000; c++)
+		heat_engine_why(&s[1]->engine, c, 1, 100);
+	ok(s[0]->engine.probes == s[1]->engine.probes &&
+	   !memcmp(&s[0]->engine.audits, &s[1]->engine.audits, sizeof(s[0]->engine.audits)) &&
+	   !memcmp(s[0]->held, s[1]->held, sizeof(s[0]->held)) &&
+	   s[0]->engine.nr_candidates == s[1]->engine.nr_candidates, "questions cost no probes, audits, counts");
+	for (c = 0; c < 2; c++)
+		moves[c] = heat_engine_next(&s[c]->engine, 1, 0, &m[c]);
+	ok(moves[0] && moves[1] && m[0].to == m[1].to, "and nothing else is proposed");
+	free_set(s[0]);
+	free_set(s[1]);
+}
+
 /* ---- victims ---- */
 
 static void test_victim(void)
@@ -1334,6 +1470,8 @@ int main(void)
 	test_best_rank();
 	test_sixteen();
 	test_full_below();
+	test_why();
+	test_asked();
 	test_victim();
 	test_huge();
 	test_idle();
