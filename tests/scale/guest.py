@@ -57,7 +57,7 @@ def took(fn, *args):
 
 
 def median(seconds, *args):
-    return statistics.median(seconds(*args) for _ in range(5))
+    return statistics.median(seconds(*args) for _ in range(15))
 
 
 def fio(**options):
@@ -145,7 +145,7 @@ def rename(r, chunk, chunks):
 
 def pin(r, chunk, chunks):
     """Those that are pinned lie where they should"""
-    places = iter(range(chunks // 11, chunks, chunks // 11))
+    places = iter(range(chunks // 41, chunks, chunks // 41))
 
     def after_suspend():
         suspended()
