@@ -570,6 +570,7 @@ static struct bio *zero(struct tier_birth *b, struct bio *before, sector_t secto
 
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_iter.bi_size = to_bytes(nr);
+	tier_count_written(b->tier, nr);
 	if (!b->by_command) {
 		bio->bi_io_vec = l->zeroes;
 		bio->bi_vcnt = DIV_ROUND_UP(nr, PAGE_SECTORS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How much may be copied: by migration_bandwidth, and by each tier's endurance. */
+/* How much may be copied, by migration_bandwidth. */
 #ifndef DM_TIER_BUDGET_H
 #define DM_TIER_BUDGET_H
 
@@ -17,19 +17,5 @@ unsigned long tier_budget_wait(struct tier_set *set, u64 ahead);
 void tier_budget_tokens(struct tier_set *set, u64 ahead, u32 *tokens, u32 *cap);
 /* Charges sectors that are being copied. */
 void tier_budget_take(struct tier_set *set, u32 sectors);
-
-/*
- * Takes a chunk's worth of a tier's endurance, before others in flight find the same
- * allowance; false if there is none.
- */
-bool tier_wear_take_chunk(struct tier_set *set, struct tier *to);
-/* Gives the chunk's worth back: nothing was written. */
-void tier_wear_give_back(struct tier_set *set, struct tier *to);
-/* Charges sectors that are written in any case. */
-void tier_wear_take(struct tier_set *set, struct tier *to, u32 sectors);
-/* Whether endurance lets migration write a chunk to this tier now. */
-bool tier_wear_left(struct tier_set *set, struct tier *t);
-/* The tunable was set: the allowance begins anew. */
-void tier_wear_restart(struct tier_set *set, struct tier *t);
 
 #endif /* DM_TIER_BUDGET_H */

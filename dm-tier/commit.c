@@ -9,6 +9,7 @@
 #include "health.h"
 #include "kick.h"
 #include "metadata/metadata.h"
+#include "wear.h"
 
 #define OPS_PER_COMMIT	4096
 #define RANGES_NS	(20 * NSEC_PER_MSEC)	/* so much later may a FLUSH end */
@@ -266,6 +267,9 @@ static bool commit_batch(struct tier_set *set, struct list_head *ops, u64 nr,
 		} else {
 			/* The transaction can be on the disk only if a commit was tried. */
 			r = write_ops(set, ops) ? : write_ranges(set, ranges, room - nr);
+			/* Without room it waits; if it dooms the transaction, the commit fails. */
+			if (!r)
+				tier_wear_store(set);
 			if (r)
 				tier_settle_commit(set);
 			else

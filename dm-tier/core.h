@@ -53,6 +53,7 @@ struct tier_stats {
 	u64 reads, writes;
 	u64 sampled_ns;		/* service time of the sampled small accesses */
 	u64 sampled;
+	u64 written;		/* sectors, by anyone */
 };
 
 /* A tier that belongs to the set.  Created and freed while suspended. */
@@ -86,7 +87,7 @@ struct tier {
 	struct tier_outbox *outbox;	/* kick */
 	struct tier_landing *landing;	/* birth */
 	struct tier_gauge *gauge;	/* gauge */
-	struct tier_wear *wear;		/* budget */
+	struct tier_wear *wear;		/* wear */
 	struct tier_arrivals *arrivals;	/* migrate */
 };
 
@@ -306,6 +307,12 @@ static inline u32 tier_bio_chunk(struct tier_set *set, struct bio *bio)
 static inline struct tier_io *tier_bio_io(struct bio *bio)
 {
 	return dm_per_bio_data(bio, sizeof(struct tier_io));
+}
+
+/* Sectors are sent to be written to the tier; any context. */
+static inline void tier_count_written(struct tier *t, u32 sectors)
+{
+	this_cpu_add(t->stats->written, sectors);
 }
 
 static inline bool tier_present(const struct tier *t)

@@ -116,10 +116,12 @@ static __always_inline void point_at(struct tier_set *set, struct bio *bio, stru
 
 	bio_set_dev(bio, t->bdev);
 	bio->bi_iter.bi_sector = tier_place_sector(set, place) + offset;
-	if (op_is_write(bio_op(bio)))
+	if (op_is_write(bio_op(bio))) {
 		this_cpu_inc(t->stats->writes);
-	else
+		tier_count_written(t, bio_op(bio) == REQ_OP_DISCARD ? 0 : bio_sectors(bio));
+	} else {
 		this_cpu_inc(t->stats->reads);
+	}
 }
 
 /* Points the bio at its place.  The reader of the tier's SRCU stays until tier_left(). */

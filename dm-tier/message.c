@@ -8,13 +8,13 @@
 #include "kick.h"
 #include "metadata/metadata.h"
 #include "missed.h"
-#include "budget.h"
 #include "mover.h"
 #include "policy.h"
 #include "request.h"
 #include "saver.h"
 #include "set.h"
 #include "trace.h"
+#include "wear.h"
 
 #define MAX_BUCKETS 4096
 #define HOLD		(HZ / 10)	/* so long a message holds set->config */
@@ -553,6 +553,21 @@ static int do_holds(struct call *c)
 	return 1;
 }
 
+/* A line for each tier. */
+static int do_wear(struct call *c)
+{
+	struct tier_set *set = c->set;
+	unsigned int maxlen = c->maxlen, sz = 0, rank;
+	char *result = c->result;
+	struct tier_wear_state w;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		tier_wear_get(set, set->tiers[rank], &w);
+		DMEMIT("%u %llu %llu %llu %lld\n", rank, w.written, w.used, w.allowed, w.left);
+	}
+	return 1;
+}
+
 static int do_reserve_snap(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -602,6 +617,7 @@ static const struct message messages[] = {
 	{ "heat", 4, 4, true, 0, false, do_heat },
 	{ "chunk", 2, 2, true, 0, false, do_chunk },
 	{ "holds", 1, 1, false, 0, false, do_holds },
+	{ "wear", 1, 1, false, 0, false, do_wear },
 	{ "reserve_metadata_snap", 1, 1, false, 0, true, do_reserve_snap },
 	{ "release_metadata_snap", 1, 1, false, 0, true, do_release_snap },
 };

@@ -36,6 +36,7 @@
 #include "publish.h"
 #include "request.h"
 #include "trace.h"
+#include "wear.h"
 
 /*
  * After this many passes over the chunk, writes may dirty only one piece for PRESSING_SHARE
@@ -689,8 +690,9 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, count);
-	/* The first pass of a proposed move was charged when it started. */
-	if (!m->proposed || m->copied_pieces > m->nr_pieces)
+	if (m->proposed)
+		tier_count_written(m->to, count);
+	else
 		tier_wear_take(set, m->to, count);
 	atomic_inc(&set->moves->nr_sent);
 	tier_copy(m->copy, m->from, m->from_place, m->to, m->to_place,
@@ -955,8 +957,10 @@ static void tell_end(struct tier_migration *m, bool moved)
 	if (moved)
 		tier_gauge_copy(m->from, m->to, div_u64(m->copy_ns * m->nr_pieces,
 							max(1U, m->copied_pieces)));
-	if (m->proposed)
+	if (m->proposed) {
 		tier_policy_done(set, &move, moved);
+		tier_wear_give_back(set, m->to);
+	}
 	if (m->request)
 		tier_request_ended(set, m->request, m->chunk, !moved && !m->error &&
 				   (m->stopped || tier_set_frozen(set)));
@@ -1022,8 +1026,6 @@ static void step_abort(struct tier_migration *m)
 	trace_dm_tier_migrate_abort(disk_devt(dm_disk(set->md)), m->chunk, m->from->rec.rank,
 				    m->from_place, m->to->rec.rank, m->to_place, m->reason,
 				    m->error);
-	if (m->proposed && !m->copied_pieces)
-		tier_wear_give_back(set, m->to);
 	release_held(m);
 	finish(m, false);
 }

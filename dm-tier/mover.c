@@ -21,6 +21,7 @@
 #include "publish.h"
 #include "request.h"
 #include "saver.h"
+#include "wear.h"
 
 #define IDLE_SCAN_MS		1000
 #define MOVER_SCAN		65536			/* chunks looked at in one go */

@@ -8,12 +8,15 @@
  *
  * While heat changes, a hand goes round all blocks once in heat_interval and saves those that
  * have changed, in steps of some blocks and a commit.  A FLUSH waits for one such step at most.
+ * Each step also saves the wear of tiers, and one is made in each heat_interval even if no policy
+ * notes heat.
  */
 #include "saver.h"
 
 #include "commit.h"
 #include "kick.h"
 #include "metadata/metadata.h"
+#include "wear.h"
 
 #define READ_PAUSE	msecs_to_jiffies(20)
 #define SAVE_PAUSE	msecs_to_jiffies(100)	/* at least */
@@ -189,6 +192,11 @@ static int save_blocks(struct tier_set *set, u32 look)
 	}
 	if (!r && s->nr_listed)
 		r = write_list(set);
+	r = r ? : tier_wear_store(set);
+	if (r > 0) {
+		saved++;
+		r = 0;
+	}
 	/* Where the room ends, what was written is committed. */
 	if (saved && (!r || r == -ENOSPC) && !tier_metadata_doomed(set->metadata))
 		r = tier_metadata_commit(set->metadata, false) ? : r;
@@ -202,8 +210,8 @@ void tier_saver_save(struct tier_set *set)
 	save_blocks(set, set->saver->nr_blocks);
 }
 
-/* One step of the round; false if all that has changed is saved, or nothing can be. */
-static bool save_step(struct tier_set *set)
+/* One step of the round. */
+static void save_step(struct tier_set *set)
 {
 	struct tier_saver *s = set->saver;
 	int r;
@@ -219,7 +227,6 @@ static bool save_step(struct tier_set *set)
 	if (r)
 		s->quiet_steps = 0;
 	WRITE_ONCE(s->unsaved, s->quiet_steps <= nr_steps(s));
-	return s->unsaved && !tier_set_frozen(set);
 }
 
 /* ---- the work ---- */
@@ -233,9 +240,11 @@ static void __queue(struct tier_set *set)
 	lockdep_assert_held(&set->lock);
 	if (!set->running)
 		return;
-	if (!READ_ONCE(s->reading))
-		pause = max_t(u64, div_u64(tier_tunable(set, TIER_TUNABLE_HEAT_INTERVAL) * HZ,
-					   nr_steps(s)), SAVE_PAUSE);
+	if (!READ_ONCE(s->reading)) {
+		pause = tier_tunable(set, TIER_TUNABLE_HEAT_INTERVAL) * HZ;
+		if (READ_ONCE(set->heat_changed) || READ_ONCE(s->unsaved))
+			pause = max(pause / nr_steps(s), SAVE_PAUSE);
+	}
 	/* The interval may have become shorter. */
 	if (pause < s->pause)
 		mod_delayed_work(set->commit_wq, &set->saver_work, pause);
@@ -246,10 +255,7 @@ static void __queue(struct tier_set *set)
 
 void tier_saver_watch(struct tier_set *set)
 {
-	struct tier_saver *s = set->saver;
-	bool changed = READ_ONCE(set->heat_changed) || READ_ONCE(s->unsaved);
-
-	if (!READ_ONCE(s->reading) && (!changed || tier_set_frozen(set)))
+	if (!READ_ONCE(set->saver->reading) && tier_set_frozen(set))
 		return;
 	spin_lock_irq(&set->lock);
 	__queue(set);
@@ -265,23 +271,20 @@ static void do_saver(struct work_struct *work)
 {
 	struct tier_set *set = container_of(work, struct tier_set, saver_work.work);
 	struct tier_saver *s = set->saver;
-	bool again;
 
 	spin_lock_irq(&set->lock);
 	s->busy = set->running;
 	spin_unlock_irq(&set->lock);
 	if (!s->busy)
 		return;
-	if (s->reading) {
+	if (s->reading)
 		read_blocks(set);
-		again = true;
-	} else {
-		again = save_step(set);
-	}
+	else
+		save_step(set);
 	spin_lock_irq(&set->lock);
 	s->busy = false;
 	__tier_wake_idle(set);
-	if (again)
+	if (s->reading || !tier_set_frozen(set))
 		__queue(set);
 	spin_unlock_irq(&set->lock);
 }

@@ -13,7 +13,7 @@ int tier_saver_begin(struct tier_set *set, u64 nr_chunks);
 /* Forgets all heat. */
 void tier_saver_end(struct tier_set *set);
 
-/* Begins to read, or to save what has changed, unless it has begun.  Of the mover. */
+/* Begins to read, or to save what changes, unless it has begun.  Of the mover. */
 void tier_saver_watch(struct tier_set *set);
 /* Whether a part of the heat has not been read yet, so that hot chunks may look cold. */
 bool tier_saver_reads(struct tier_set *set);

@@ -30,6 +30,7 @@
 #include "publish.h"
 #include "request.h"
 #include "saver.h"
+#include "wear.h"
 
 #define HIBERNATE_WAIT	(20 * HZ)	/* for moves to end */
 
@@ -981,8 +982,11 @@ void tier_set_postsuspend(struct dm_target *ti)
 
 	tier_policy_drain(set);
 	mutex_lock(&set->commit);
-	if (!tier_set_frozen(set) && tier_metadata_commit(set->metadata, true))
-		tier_settle_commit(set);
+	if (!tier_set_frozen(set)) {
+		tier_wear_store(set);
+		if (tier_metadata_commit(set->metadata, true))
+			tier_settle_commit(set);
+	}
 	mutex_unlock(&set->commit);
 	memalloc_noio_restore(noio);
 }

@@ -54,6 +54,20 @@ int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier
 							    &record, &md->roots.tiers));
 }
 
+int tier_metadata_set_wear(struct tier_metadata *md, u8 id, u32 wear)
+{
+	int r = tier_md_begin_change(md, SMALL_CHANGE);
+	struct tier_record record;
+	u64 key = id;
+
+	if (r)
+		return r;
+	r = dm_btree_lookup(&md->tiers_info, md->roots.tiers, &key, &record);
+	record.wear = cpu_to_le32(wear);
+	return tier_md_end_change(md, r ? : dm_btree_insert(&md->tiers_info, md->roots.tiers, &key,
+							    &record, &md->roots.tiers));
+}
+
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)
 {
 	int r = tier_md_begin_change(md, SMALL_CHANGE);

@@ -65,6 +65,8 @@ struct tier_meta_tiers {
 /* In order of id. */
 int tier_metadata_load_tiers(struct tier_metadata *md, struct tier_meta_tiers *tiers);
 int tier_metadata_set_tier(struct tier_metadata *md, const struct tier_meta_tier *t);
+/* The wear alone of a tier that has a record. */
+int tier_metadata_set_wear(struct tier_metadata *md, u8 id, u32 wear);
 /* -ENODATA: no such tier; nothing changed. */
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id);
 

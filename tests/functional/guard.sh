@@ -65,6 +65,36 @@ endurance()
 }
 test_case "endurance: promotions stop when it is used up and go on as it returns" endurance
 
+# What users write is taken off the allowance.
+endurance_users()
+{
+	local i before
+	policy=heat
+	disk meta 4
+	disk fast 64 irqmode=2 completion_nsec=20000
+	disk slow 256 irqmode=2 completion_nsec=2000000
+	core=(tier0.landing 0 migration_bandwidth 0)
+	activate
+	msg pause
+	write_chunks 0 2300 1 block=1m
+	io sync "$dev"
+	msg migrate 0 256 0
+	wait_for 60 all_on_rank 0 256 0
+	wait_for 10 settled
+	msg set tier0.endurance "$day"
+	# 16 MiB, ten times; 102 MiB may be saved up.
+	for ((i = 0; i < 10; i++)); do write_chunks 0 256 2 block=1m; done
+	before=$(promotions)
+	msg resume
+	hot 10
+	note "$(($(promotions) - before)) promotions by the policy after users wrote too much"
+	same "$before" "$(promotions)" "promotions"
+	msg set tier0.endurance 0
+	hot 5
+	is "$(promotions) - $before >= 20"
+}
+test_case "endurance: nothing is promoted while users write more than it allows" endurance_users
+
 # Another tier's endurance does not matter, and a table's key overrides.
 endurance_other()
 {
