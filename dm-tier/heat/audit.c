@@ -3,7 +3,7 @@
 #include "heat/audit.h"
 
 #define SWAP_MEMORY	64	/* a sum forgets 1/64 of itself per audit */
-#define NEWCOMER_MEMORY	16
+#define NEWCOMER_MEMORY	64	/* 16, of 16 audits at a time, decided by chance */
 
 /*
  * A chunk whose rate of accesses stays what it was has a heat of rate x
@@ -15,9 +15,6 @@
 #define PRIOR		((s64)128 << 8)
 
 #define WARINESS_MAX	(256 * HEAT_WARINESS_ONE)
-
-/* One newcomer in use for good says nothing about the others. */
-#define NEWCOMER_MAX	((s64)1024 << 8)
 
 static u8 *bucket(struct heat_audits *t, u32 chunk)
 {
@@ -94,7 +91,7 @@ void heat_audits_access(struct heat_audits *t, u32 chunk, u64 weight, u64 now)
 			continue;
 		a->earned += weight;
 		/* What is proven need not be watched to the end. */
-		if (a->victim == HEAT_NO_CHUNK && a->earned >= NEWCOMER_MAX)
+		if (a->victim == HEAT_NO_CHUNK && a->earned >= a->expected)
 			finish(t, a);
 	}
 }
@@ -128,11 +125,13 @@ void heat_audits_swap(struct heat_audits *t, u32 chunk, u32 victim, u32 gap,
 		start(t, 0, HEAT_SWAP_AUDITS, &audit);
 }
 
-void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 handicap, u64 until)
+void heat_audits_newcomer(struct heat_audits *t, u32 chunk, u64 handicap, u32 most,
+			  u64 until)
 {
 	const struct heat_audit audit = {
 		.chunk = chunk,
 		.victim = HEAT_NO_CHUNK,
+		.expected = (s64)most << 8,
 		.earned = -(s64)(handicap >> 8),
 		.until = until,
 	};

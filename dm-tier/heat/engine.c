@@ -38,7 +38,10 @@
 #define VICTIM_ROUNDS	64
 #define IDLE_TICKS	64	/* without an access, ticks are worth nothing after that */
 
-/* A lack of tokens adds up to this much to the price of a move. */
+/*
+ * A lack of tokens adds up to this much to the price of a move, by its third power:
+ * in proportion, the price took hits while tokens were left over at the end.
+ */
 #define TOKEN_PRICE	(16 * HEAT_ONE)
 
 /* A failed move is not tried again for this many accesses. */
@@ -49,10 +52,14 @@
 #define TRIES		4	/* candidates weighed by one call of next */
 
 const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
-	/* accesses per chunk of the faster tiers after which heat halves */
-	[HEAT_KEY_HALF_LIFE] = { "half_life", 16, 1024, 64 },
+	/*
+	 * Accesses per chunk of the faster tiers after which heat halves.  With 64 what
+	 * shifts is followed later (3% more time over 20 traces), with 32 a disk
+	 * that is only read moves half as many chunks again for nothing.
+	 */
+	[HEAT_KEY_HALF_LIFE] = { "half_life", 16, 1024, 48 },
 	/* percent of the victim's heat that a promoted chunk must exceed */
-	[HEAT_KEY_ADMIT] = { "admit", 100, 1000, 125 },
+	[HEAT_KEY_ADMIT] = { "admit", 100, 1000, 140 },
 	/* percent of each faster tier kept free for first writes */
 	[HEAT_KEY_HEADROOM] = { "headroom", 0, 50, 2 },
 	/* percent that an access to a file system's metadata weighs more than others */
@@ -137,6 +144,25 @@ static u32 decayed(u32 counter, u32 noise)
 	return (counter * DECAY_KEEP + (noise & 0xffff)) >> 16;
 }
 
+/*
+ * Heat that is compared: a fifth of it is that of the chunks beside, each of which
+ * counts for twice the chunk's own at most.  Files and tables are larger than a
+ * chunk, and what was hot by chance is not hot on both sides.  Over two real traces
+ * 2% less time, over synthetic ones whose neighbours have nothing in common 0.2% more
+ * (1.5% without the limit).
+ */
+static u32 compared_heat(struct tier_policy *e, u32 chunk)
+{
+	u32 own = heat_engine_heat(e, chunk), sides;
+
+	if (!own)
+		return 0;
+	sides = min_t(u32, heat_engine_heat(e, chunk + 1), 2 * own);
+	if (chunk)
+		sides += min_t(u32, heat_engine_heat(e, chunk - 1), 2 * own);
+	return (8 * own + sides) / 10;
+}
+
 /* ---- Flights and backoffs ---- */
 
 static struct heat_flight *find_flight(struct tier_policy *e, u32 chunk)
@@ -202,7 +228,7 @@ static void offer_cold(struct tier_policy *e, unsigned int rank, u32 chunk)
 {
 	struct heat_pool *pool = &e->pools[rank];
 	struct heat_cold *hottest = NULL;
-	u32 heat = heat_engine_heat(e, chunk);
+	u32 heat = compared_heat(e, chunk);
 	unsigned int i;
 
 	for (i = 0; i < pool->nr; i++) {
@@ -238,7 +264,7 @@ static struct heat_cold *coldest(struct tier_policy *e, unsigned int rank)
 			*c = pool->cold[--pool->nr];
 			continue;
 		}
-		c->heat = heat_engine_heat(e, c->chunk);
+		c->heat = compared_heat(e, c->chunk);
 		if (!best || c->heat < best->heat)
 			best = c;
 		i++;
@@ -321,6 +347,8 @@ static void look_at_tiers(struct tier_policy *e)
 	/* All tiers but the slowest; of a single one, that one. */
 	for (rank = 0; !rank || rank + 1 < e->nr_tiers; rank++)
 		fast_places += view(e, rank)->places;
+	for (rank = 0; rank < e->nr_tiers; rank++)
+		e->was_full[rank] |= view(e, rank)->free <= view(e, rank)->reserve;
 	if (fast_places != e->fast_places) {
 		e->fast_places = fast_places;
 		set_decay(e);
@@ -393,11 +421,11 @@ static bool promising(struct tier_policy *e, unsigned int rank, u32 heat)
 	return false;
 }
 
-/* The access that ends an audit begun now: a quarter of a half-life from here. */
-static u64 audit_end(struct tier_policy *e)
+/* The access that ends an audit begun now: that part of a half-life from here. */
+static u64 audit_end(struct tier_policy *e, unsigned int part)
 {
 	return e->accesses + 1 +
-	       max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] / 4;
+	       max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE] / part;
 }
 
 static void observe(struct tier_policy *e, const struct tier_access *a)
@@ -424,7 +452,9 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	sweep(e, a->weight);
 	/* The others that it stands for went to chunks as new as this one, not to it. */
 	if (a->write && !e->heat[chunk])
-		heat_audits_newcomer(&e->audits, chunk, weight - one, audit_end(e));
+		heat_audits_newcomer(&e->audits, chunk, weight - one,
+				     2 * e->costs.swap_cost[e->nr_tiers - 1][0],
+				     audit_end(e, HEAT_NEWCOMER_PART));
 	heat_audits_access(&e->audits, chunk, weight, e->accesses);
 	add_heat(e, chunk, a->write, weight);
 
@@ -432,7 +462,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	rank = at & ~TIER_PINNED;
 	if (!rank || rank >= e->nr_tiers)
 		return;
-	heat = heat_engine_heat(e, chunk);
+	heat = compared_heat(e, chunk);
 	if (!promising(e, rank, heat))
 		return;
 	if (at & TIER_PINNED)
@@ -495,7 +525,7 @@ struct plan {
 static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 			    unsigned int to, u32 price, bool asked, struct plan *best)
 {
-	u32 heat = heat_engine_heat(e, chunk);
+	u32 heat = compared_heat(e, chunk);
 	u32 cost = e->costs.swap_cost[from][to];
 	u64 wary_cost = ((u64)cost * e->audits.wariness) / HEAT_WARINESS_ONE;
 	u64 level = 0, bar = wary_cost / 2, saving;
@@ -515,7 +545,7 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		level = div64_u64(victim->heat * e->keys[HEAT_KEY_ADMIT], 100);
 		if (!asked && heat > level + cost)
 			heat_audits_swap(&e->audits, chunk, victim->chunk, gap,
-					 audit_end(e));
+					 audit_end(e, HEAT_SWAP_PART));
 		bar = level + wary_cost;
 	}
 	if (heat <= level || heat <= cost / 2)
@@ -663,6 +693,14 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 		struct heat_cold *victim;
 		unsigned int down;
 
+		/*
+		 * A tier that never was full needs none: what came until then proves
+		 * nothing.  A hot set that is written first made all data that came
+		 * behind it land on a tier that was emptied for it, up to half
+		 * again the time without migration.
+		 */
+		if (!e->was_full[rank])
+			continue;
 		/* First writes do not get at the last places, if the user says so. */
 		if (wanted)
 			wanted += view(e, rank)->reserve;
@@ -685,7 +723,9 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 /* What a lack of tokens adds to the price of a move. */
 static u32 token_price(u32 tokens, u32 cap)
 {
-	return cap ? div64_u64((u64)TOKEN_PRICE * (cap - min_t(u32, tokens, cap)), cap) : 0;
+	u64 lack = cap ? div64_u64((u64)(cap - min_t(u32, tokens, cap)) << 10, cap) : 0;
+
+	return (TOKEN_PRICE * lack * lack * lack) >> 30;
 }
 
 bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,

@@ -76,6 +76,7 @@ struct tier_policy {
 	u64 accesses;		/* so far, with those that were not noted */
 	unsigned int nr_tiers;
 	u64 fast_places;	/* of all tiers but the slowest */
+	bool was_full[TIER_MAX_TIERS];	/* but for what first writes leave free */
 	struct heat_costs costs;
 
 	u64 clock;		/* accesses seen, without their weights, and some for each tick */

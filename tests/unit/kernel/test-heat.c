@@ -300,7 +300,7 @@ static void test_streams(void)
 static void test_decay(void)
 {
 	struct set *s = make_pair(1000, 100);
-	u32 half = 64 * 100, i, before[1000];
+	u32 half = heat_engine_keys[HEAT_KEY_HALF_LIFE].initial * 100, i, before[1000];
 	double worst = 0, mean = 0;
 	u64 sum;
 
@@ -333,7 +333,7 @@ static void test_decay(void)
 	for (i = 200; i < 20000; i++)
 		s->heat[i] = 3;
 	s->engine.hand = 0;
-	for (i = 0; i < 64 * 200; i++)
+	for (i = 0; i < half * 2; i++)
 		access_chunk(s, roll(s, 200), false);
 	for (sum = 0, i = 200; i < 20000; i++)
 		sum += TIER_HEAT_READS(s->heat[i]);
@@ -670,8 +670,9 @@ static void test_admission(void)
 	static const struct { u32 victim, chunk; bool moves; const char *why; } cases[] = {
 		{ 0, 3, false, "3 accesses do not pay for a swap (3.65)" },
 		{ 0, 5, true, "5 do" },
-		{ 40, 52, false, "52 is not 125% of 40 and a swap" },
-		{ 40, 56, true, "56 is" },
+		/* With the chunks beside: 52 and 55.2 against 36, the first of all. */
+		{ 40, 60, false, "52 is not 140% of 36 and a swap" },
+		{ 40, 64, true, "55.2 is" },
 		{ 40, 40, false, "equals stay" },
 	};
 	struct tier_move m;
@@ -695,6 +696,64 @@ static void test_admission(void)
 	}
 }
 
+/* A few newcomers that stay hot do not speak for the many that are written once. */
+static void test_hot_newcomers(void)
+{
+	struct set *s = make_pair(2000, 10);
+	u32 swap = s->engine.costs.swap_cost[1][0], i, k;
+
+	for (i = 0; i < 16; i++)
+		for (k = 0; k < 200; k++) {
+			memset(s->engine.streams, 0xff, sizeof(s->engine.streams));
+			access_chunk(s, 1000 + i, true);
+		}
+	ok(heat_audits_newcomer_heat(&s->engine.audits) <= 2 * swap,
+	   "a newcomer counts for two swaps at most (%u, %u)",
+	   heat_audits_newcomer_heat(&s->engine.audits), 2 * swap);
+	ok(heat_audits_newcomer_heat(&s->engine.audits) > swap / 4,
+	   "hot ones are seen");
+	for (i = 0; i < 400; i++) {
+		memset(s->engine.streams, 0xff, sizeof(s->engine.streams));
+		access_chunk(s, 1100 + i, true);
+	}
+	ok(heat_audits_newcomer_heat(&s->engine.audits) <= swap / 2,
+	   "and soon forgotten (%u)", heat_audits_newcomer_heat(&s->engine.audits));
+	free_set(s);
+}
+
+/* A hot chunk of the slow tier between two others. */
+static struct set *between(u32 fast, u32 beside, u32 accesses)
+{
+	struct set *s = make_pair(1000, 100);
+	u32 c;
+
+	hammer(s, 0, 200);
+	for (c = 0; c < 100; c++)
+		put_heat(s, c, fast);
+	put_heat(s, 100, beside);
+	put_heat(s, 102, beside);
+	s->heat[101] = (accesses - 1) * HEAT_ONE;
+	s->engine.hand = 103;
+	hammer(s, 101, 1);
+	return s;
+}
+
+static void test_neighbours(void)
+{
+	struct tier_move m;
+	struct set *s = between(40, 0, 64);
+
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "a hot chunk between cold ones stays");
+	free_set(s);
+	s = between(40, 64, 64);
+	ok(heat_engine_next(&s->engine, 1, 0, &m), "as hot a one between hot ones moves");
+	free_set(s);
+	s = between(0, 3000, 2);
+	ok(heat_engine_why(&s->engine, 101, 1, 0) == TIER_HOLD_PRICE,
+	   "but very hot ones do not make a lukewarm one hot");
+	free_set(s);
+}
+
 static void test_price(void)
 {
 	struct tier_move m;
@@ -706,6 +765,12 @@ static void test_price(void)
 	ok(!heat_engine_next(&s->engine, 1, 100, &m), "a scarce token is not for the lukewarm");
 	hammer(s, 500, 1);
 	ok(heat_engine_next(&s->engine, 100, 100, &m), "a plentiful one is");
+	free_set(s);
+
+	s = make_pair(1000, 100);
+	hammer(s, 0, 200);
+	hammer(s, 500, 10);
+	ok(heat_engine_next(&s->engine, 50, 100, &m), "so is one of half of them");
 	free_set(s);
 
 	s = make_pair(1000, 100);
@@ -818,6 +883,13 @@ static void test_headroom(void)
 	for (k = 0, i = 60; i < 500; i++)
 		k += s->rank[i] != 0;
 	ok(!k, "only what is cold makes way (%u hot ones moved)", k);
+
+	/* Before the tier has been full, nothing makes way. */
+	memset(s->engine.was_full, 0, sizeof(s->engine.was_full));
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 4);
+	ok(!settle(s), "none is made before the tier has been full");
+	s->engine.was_full[0] = true;
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 2);
 
 	/* First writes still land on a tier whose endurance is spent. */
 	for (i = 0; i < 60 && s->tiers[0].free; i++)
@@ -1095,7 +1167,7 @@ static void test_why(void)
 	is_held(s, RIVAL, 1, 0, TIER_HOLD_COLD, "cold: the coldest of the fast tier is nearly as hot");
 	ok(!heat_engine_waiting(&s->engine), "then it does not wait any more");
 	free_set(s);
-	s = rivals(40, 52);
+	s = rivals(40, 60);
 	is_held(s, RIVAL, 1, 0, TIER_HOLD_PRICE, "price: it is hotter, but by less than the swap costs");
 	free_set(s);
 	s = rivals(0, 10);
@@ -1459,6 +1531,8 @@ int main(void)
 	test_order();
 	test_swap();
 	test_admission();
+	test_hot_newcomers();
+	test_neighbours();
 	test_price();
 	test_room();
 	test_failed_moves();
