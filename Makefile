@@ -102,6 +102,9 @@ bench:				## dm-tier beside dm-linear, dm-cache and others (ROUNDS=3 TARGETS= JO
 	@ROUNDS='$(ROUNDS)' TARGETS='$(TARGETS)' JOBS='$(JOBS)' OUT='$(OUT)' SHORT='$(SHORT)' \
 		tests/bench/run $(or $(KERNEL),6.1)
 
+bench-policy:			## the heat policy beside LRU, SMQ, S3-FIFO and one that knows the future (TRACES=DIR PERCENTS='10 20' MOVES=20)
+	@$(MAKE) -s -C tests/policy bench OUT=$(CURDIR)/build/policy TRACES='$(abspath $(TRACES))'
+
 scale:				## how what is done to a whole set grows with its size (SIZES='64g 1t 16t 64t' OUT=build/scale)
 	@SIZES='$(SIZES)' OUT='$(OUT)' tests/scale/run $(or $(KERNEL),6.1)
 
@@ -162,6 +165,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
+.PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
 	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants check-packages deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a block trace through the heat engine, against a model of two exclusive tiers, and
- * prints the cost. The engine is the same file that the kernel module is built from.
+ * Replays a block trace through the heat engine or another policy, against a model of exclusive
+ * tiers, and prints the cost. The engine is the same file that the kernel module is built from.
  *
  * A trace is gzip'd text: a header line, then one request a line,
  * timestamp_ns,op(R|W),offset_sectors,len_sectors.
@@ -15,15 +15,22 @@
 #include <zlib.h>
 
 #include "heat/engine.h"
+#include "rivals.h"
 #include "sampling.h"
 
 #define SECTOR_SIZE	512
 #define STREAMS		8
 #define STREAM_GAP	256	/* sectors */
 
-enum { FAST, SLOW, NR_TIERS };
+#define FAST		0
+
+/* What the service consists of. */
+enum { READS, WRITES, FIRST_WRITES, MOVES, NR_PARTS };
+
+static const char * const part_names[NR_PARTS] = { "reads", "writes", "first_writes", "moves" };
 
 struct request {
+	uint64_t stamp_ns;
 	uint64_t sector;
 	uint32_t sectors;
 	bool write;
@@ -34,6 +41,7 @@ struct model {
 	double stream_ms;
 	double random_ms;
 	double bytes_per_s;
+	double percent;		/* of the chunks; but for the slowest */
 };
 
 /* A move under way: its data arrives at that request. */
@@ -50,21 +58,25 @@ struct replay {
 
 	uint32_t chunk_sectors;
 	uint64_t nr_chunks;
-	struct model model[NR_TIERS];
+	struct model model[TIER_MAX_TIERS];	/* the slowest is the last one */
 	double moves_per_1000;
 	size_t delay;		/* requests that a move takes */
 	double iops;		/* requests a second, 0 = so few that all are noted */
+	bool stamps;		/* requests come at the trace's own times */
+	const char *policy;
 	bool is_static;
+	const struct rival *rival;	/* NULL: the heat engine */
+	struct rivals rivals;
 	FILE *log;
 
 	uint8_t *rank;		/* by chunk, TIER_NOWHERE = never touched */
 	uint8_t *moving;
 	uint32_t *heat;
-	struct tier_view tiers[NR_TIERS];
+	struct tier_view tiers[TIER_MAX_TIERS];
 	unsigned int nr_tiers;
 	uint64_t random;
 	struct tier_policy engine;
-	bool was_full;
+	bool was_full[TIER_MAX_TIERS];
 	uint64_t streams[STREAMS];
 
 	struct transit transits[HEAT_FLIGHTS];
@@ -76,8 +88,8 @@ struct replay {
 	uint32_t made;		/* accesses since the window was opened */
 	double look_ms, opened_ms;
 
-	uint64_t pieces, fast_pieces, moves[NR_TIERS], distinct;
-	double ms, tokens;
+	uint64_t pieces, fast_pieces, promotions, demotions, distinct;
+	double ms[NR_PARTS], tokens;
 };
 
 static void die(const char *format, ...)
@@ -119,9 +131,9 @@ static bool parse_number(const char **s, char end, uint64_t *value)
 
 static bool parse_request(const char *s, struct request *r)
 {
-	uint64_t stamp, sectors;
+	uint64_t sectors;
 
-	if (!parse_number(&s, ',', &stamp))
+	if (!parse_number(&s, ',', &r->stamp_ns))
 		return false;
 	if ((s[0] != 'R' && s[0] != 'W') || s[1] != ',')
 		return false;
@@ -202,7 +214,6 @@ static void set_up(struct replay *r, double fast_percent)
 		.chunk_sectors = r->chunk_sectors,
 	};
 	unsigned int i;
-	uint64_t k;
 
 	for (size_t n = 0; n < r->nr_requests; n++) {
 		uint64_t end = r->requests[n].sector + r->requests[n].sectors;
@@ -229,11 +240,14 @@ static void set_up(struct replay *r, double fast_percent)
 	/* Chunks that the trace never touches are not mapped. */
 	memset(r->rank, TIER_NOWHERE, r->nr_chunks);
 
-	k = fast_percent * r->distinct / 100;
-	r->nr_tiers = NR_TIERS;
-	r->tiers[FAST].places = k ? k : 1;
-	r->tiers[SLOW].places = r->distinct;
-	for (i = 0; i < NR_TIERS; i++) {
+	r->model[FAST].percent = fast_percent;
+	for (i = 0; i + 1 < r->nr_tiers; i++) {
+		uint64_t k = r->model[i].percent * r->distinct / 100;
+
+		r->tiers[i].places = k ? k : 1;
+	}
+	r->tiers[i].places = r->distinct;
+	for (i = 0; i < r->nr_tiers; i++) {
 		struct tier_view *t = &r->tiers[i];
 		double chunk_ms = r->chunk_sectors * SECTOR_SIZE * 1e3 /
 				  r->model[i].bytes_per_s;
@@ -250,6 +264,11 @@ static void set_up(struct replay *r, double fast_percent)
 	env.held = allocate(TIER_NR_HOLDS, sizeof(*env.held));
 	env.changed = allocate(r->nr_chunks / TIER_HEAT_PER_BLOCK + 1, 1);
 	heat_engine_init(&r->engine, &env, r->heat, r->nr_chunks);
+}
+
+static unsigned int slow(const struct replay *r)
+{
+	return r->nr_tiers - 1;
 }
 
 /* ---- the model ---- */
@@ -269,13 +288,13 @@ static void place(struct replay *r, size_t request, uint64_t chunk, unsigned int
 
 static void first_touch(struct replay *r, size_t request, uint64_t chunk, bool write)
 {
-	unsigned int rank = SLOW;
+	unsigned int rank = 0;
 
-	if (r->tiers[FAST].free && (write || !r->was_full))
-		rank = FAST;
+	while (rank < slow(r) && !(r->tiers[rank].free && (write || !r->was_full[rank])))
+		rank++;
 	r->tiers[rank].free--;
-	if (!r->tiers[FAST].free)
-		r->was_full = true;
+	if (!r->tiers[rank].free)
+		r->was_full[rank] = true;
 	place(r, request, chunk, rank);
 }
 
@@ -326,6 +345,13 @@ static void observe(struct replay *r, const struct tier_access *a)
 		r->noted[r->nr_noted++] = *a;
 }
 
+/* What the access costs less on the fast tier. */
+static double saving_ms(const struct replay *r, bool stream, uint64_t sectors)
+{
+	return service_ms(&r->model[slow(r)], stream, sectors) -
+	       service_ms(&r->model[FAST], stream, sectors);
+}
+
 static void serve(struct replay *r, size_t request)
 {
 	const struct request *q = &r->requests[request];
@@ -335,6 +361,7 @@ static void serve(struct replay *r, size_t request)
 	while (sector < end) {
 		uint64_t chunk = sector / r->chunk_sectors;
 		uint64_t border = (chunk + 1) * r->chunk_sectors;
+		unsigned int part;
 		struct tier_access a = {
 			.sector = sector,
 			.sectors = (border < end ? border : end) - sector,
@@ -342,12 +369,18 @@ static void serve(struct replay *r, size_t request)
 			.write = q->write,
 		};
 
-		if (r->rank[chunk] == TIER_NOWHERE)
+		part = q->write ? WRITES : READS;
+		if (r->rank[chunk] == TIER_NOWHERE) {
 			first_touch(r, request, chunk, q->write);
+			if (q->write)
+				part = FIRST_WRITES;
+		}
 		r->pieces++;
 		r->fast_pieces += r->rank[chunk] == FAST;
-		r->ms += service_ms(&r->model[r->rank[chunk]], stream, a.sectors);
-		if (!r->is_static)
+		r->ms[part] += service_ms(&r->model[r->rank[chunk]], stream, a.sectors);
+		if (r->rival)
+			rivals_accessed(&r->rivals, r->rival, chunk);
+		else if (!r->is_static)
 			observe(r, &a);
 		stream = true;
 		sector += a.sectors;
@@ -359,16 +392,16 @@ static void begin_move(struct replay *r, size_t request, const struct tier_move 
 {
 	unsigned int from = r->rank[move->chunk];
 
-	if (move->chunk >= r->nr_chunks || from >= NR_TIERS || move->to >= NR_TIERS ||
+	if (move->chunk >= r->nr_chunks || from >= r->nr_tiers || move->to >= r->nr_tiers ||
 	    from == move->to || r->moving[move->chunk] || !r->tiers[move->to].free)
 		die("the policy proposed an impossible move: chunk %u to %u",
 		    move->chunk, move->to);
 	r->tokens--;
 	r->tiers[move->to].free--;
 	r->moving[move->chunk] = 1;
-	r->moves[move->to]++;
-	r->ms += service_ms(&r->model[FAST], false, r->chunk_sectors) +
-		 service_ms(&r->model[SLOW], false, r->chunk_sectors);
+	*(move->to < from ? &r->promotions : &r->demotions) += 1;
+	r->ms[MOVES] += service_ms(&r->model[from], false, r->chunk_sectors) +
+			service_ms(&r->model[move->to], false, r->chunk_sectors);
 	r->transits[r->nr_transits++] = (struct transit){
 		.move = *move, .from = from, .arrives = request + r->delay,
 	};
@@ -390,10 +423,78 @@ static void end_moves(struct replay *r, size_t request)
 		r->moving[t.move.chunk] = 0;
 		place(r, request, t.move.chunk, t.move.to);
 		r->tiers[t.from].free++;
-		if (!r->tiers[FAST].free)
-			r->was_full = true;
-		heat_engine_done(&r->engine, &t.move, true);
+		if (!r->tiers[t.move.to].free)
+			r->was_full[t.move.to] = true;
+		if (!r->rival)
+			heat_engine_done(&r->engine, &t.move, true);
 	}
+}
+
+/* A move of another policy than the engine: its data is there at once. */
+static void move_now(struct replay *r, size_t request, uint32_t chunk, unsigned int to)
+{
+	begin_move(r, request, &(struct tier_move){ .chunk = chunk, .to = to });
+	end_moves(r, request);
+}
+
+/* Swap the chunks of the request that another policy wants on the fast tier. */
+static void swap(struct replay *r, size_t request)
+{
+	const struct request *q = &r->requests[request];
+	uint64_t end = q->sector + q->sectors, chunk = q->sector / r->chunk_sectors;
+
+	for (; chunk * r->chunk_sectors < end; chunk++) {
+		uint32_t victim = RIVALS_NO_VICTIM;
+
+		if (r->rank[chunk] == FAST || r->tokens < 2)
+			continue;
+		if (!r->tiers[FAST].free)
+			victim = rivals_victim(&r->rivals, r->rival);
+		if (!r->rival->wants(&r->rivals, chunk, victim))
+			continue;
+		if (victim != RIVALS_NO_VICTIM)
+			move_now(r, request, victim, slow(r));
+		move_now(r, request, chunk, FAST);
+		r->rival->swapped(&r->rivals, chunk, victim);
+	}
+}
+
+/* Tell a policy that knows the future all of it. */
+static void foresee(struct replay *r)
+{
+	size_t nr = 0, room = r->nr_requests;
+	uint32_t *chunks;
+	double *savings;
+
+	for (size_t n = 0; n < r->nr_requests; n++)
+		room += r->requests[n].sectors / r->chunk_sectors + 1;
+	chunks = allocate(room, sizeof(*chunks));
+	savings = allocate(room, sizeof(*savings));
+	for (size_t n = 0; n < r->nr_requests; n++) {
+		uint64_t s = r->requests[n].sector, end = s + r->requests[n].sectors;
+		bool stream = continues_stream(r, &r->requests[n]);
+
+		for (; s < end; stream = true) {
+			uint64_t chunk = s / r->chunk_sectors;
+			uint64_t border = (chunk + 1) * r->chunk_sectors;
+			uint64_t sectors = (border < end ? border : end) - s;
+
+			chunks[nr] = chunk;
+			savings[nr++] = saving_ms(r, stream, sectors);
+			s += sectors;
+		}
+	}
+	memset(r->streams, 0xff, sizeof(r->streams));
+	rivals_foresee(&r->rivals, chunks, savings, nr);
+	free(chunks);
+	free(savings);
+}
+
+static double now_ms(const struct replay *r, size_t request)
+{
+	if (r->stamps)
+		return (r->requests[request].stamp_ns - r->requests[0].stamp_ns) / 1e6;
+	return request * 1000 / r->iops;
 }
 
 static void run(struct replay *r)
@@ -408,8 +509,12 @@ static void run(struct replay *r)
 		serve(r, n);
 		if (r->is_static)
 			continue;
-		if (r->iops && n * 1000 / r->iops >= r->look_ms)
-			look(r, n * 1000 / r->iops);
+		if (r->rival) {
+			swap(r, n);
+			continue;
+		}
+		if (r->iops && now_ms(r, n) >= r->look_ms)
+			look(r, now_ms(r, n));
 		while (r->tokens >= 1 && r->nr_transits < HEAT_FLIGHTS &&
 		       heat_engine_next(&r->engine, r->tokens, cap, &move)) {
 			begin_move(r, n, &move);
@@ -428,12 +533,16 @@ static const char usage[] =
 "  --moves-per-1000 N    migration budget, chunks per 1000 requests (20)\n"
 "  --model a,b,c,d,e,f   slow tier: sequential ms, random ms, MB/s; fast tier\n"
 "                        likewise, GB/s (0.1,8,180,0.02,0.09,2)\n"
+"  --middle P,a,b,c      one more tier before the slow one, P percent of the chunks:\n"
+"                        sequential ms, random ms, MB/s; again for the next slower\n"
 "  --log FILE            a line <request> <chunk> <tier> for each placement\n"
 "  --json                print JSON (default: a line of text)\n"
 "  --policy heat|static  static moves nothing (heat)\n"
+"  --rival NAME          another policy, for two tiers: lru, smq, s3fifo, clairvoyant\n"
 "  --delay N             a move takes N requests (0)\n"
 "  --iops N              N requests a second on one CPU, of which the policy sees\n"
-"                        as many as the kernel notes (0: all)\n"
+"                        as many as the kernel notes, so that of bursts some are\n"
+"                        dropped; trace: at the trace's own times (0: all)\n"
 "  --set KEY=VALUE       a tunable of the policy\n";
 
 static void bad_usage(const char *what, const char *value)
@@ -463,8 +572,27 @@ static void parse_model(struct replay *r, const char *s)
 	for (i = 0; i < 6; i++)
 		if (!(v[i] >= 0 && v[i] <= 4000) || (i % 3 == 2 && v[i] < 1e-3))
 			bad_usage("--model", s);
-	r->model[SLOW] = (struct model){ v[0], v[1], v[2] * 1e6 };
-	r->model[FAST] = (struct model){ v[3], v[4], v[5] * 1e9 };
+	r->model[slow(r)] = (struct model){ v[0], v[1], v[2] * 1e6, 0 };
+	r->model[FAST] = (struct model){ v[3], v[4], v[5] * 1e9, 0 };
+}
+
+static void add_middle(struct replay *r, const char *s)
+{
+	struct model m;
+	int used = 0;
+
+	if (sscanf(s, "%lf,%lf,%lf,%lf%n", &m.percent, &m.stream_ms, &m.random_ms,
+		   &m.bytes_per_s, &used) != 4 || s[used] ||
+	    !(m.percent >= 0 && m.percent <= 100) || !(m.stream_ms >= 0 && m.stream_ms <= 4000) ||
+	    !(m.random_ms >= 0 && m.random_ms <= 4000) ||
+	    !(m.bytes_per_s >= 1e-3 && m.bytes_per_s <= 1e6))
+		bad_usage("--middle", s);
+	if (r->nr_tiers == TIER_MAX_TIERS)
+		bad_usage("--middle: too many tiers", s);
+	m.bytes_per_s *= 1e6;
+	r->model[r->nr_tiers] = r->model[slow(r)];
+	r->model[slow(r)] = m;
+	r->nr_tiers++;
 }
 
 static void parse_set(char *s, int key, u64 values[], bool given[])
@@ -508,22 +636,29 @@ static void print_string(const char *s)
 
 static void report(const struct replay *r, bool json)
 {
-	double ms = r->ms / r->nr_requests;
+	double ms = 0;
+	int i;
+
+	for (i = 0; i < NR_PARTS; i++)
+		ms += r->ms[i] / r->nr_requests;
 
 	if (!json) {
 		printf("%s: %zu requests, %.4f of the pieces on the fast tier, %.4f ms per request, %llu promotions, %llu demotions\n",
 		       r->trace, r->nr_requests, (double)r->fast_pieces / r->pieces, ms,
-		       (unsigned long long)r->moves[FAST], (unsigned long long)r->moves[SLOW]);
+		       (unsigned long long)r->promotions, (unsigned long long)r->demotions);
 		return;
 	}
 	printf("{\"trace\": ");
 	print_string(r->trace);
-	printf(", \"requests\": %zu, \"pieces\": %llu, \"fast_pieces\": %llu, \"promotions\": %llu, \"demotions\": %llu, \"service_ms_per_request\": %.6f, \"chunks\": %llu, \"fast_chunks\": %llu, \"policy\": \"%s\", \"delay\": %zu}\n",
+	printf(", \"requests\": %zu, \"pieces\": %llu, \"fast_pieces\": %llu, \"promotions\": %llu, \"demotions\": %llu, \"service_ms_per_request\": %.6f, \"chunks\": %llu, \"fast_chunks\": %llu, \"policy\": \"%s\", \"delay\": %zu, \"tiers\": %u, \"service_ms\": {",
 	       r->nr_requests, (unsigned long long)r->pieces,
-	       (unsigned long long)r->fast_pieces, (unsigned long long)r->moves[FAST],
-	       (unsigned long long)r->moves[SLOW], ms, (unsigned long long)r->distinct,
+	       (unsigned long long)r->fast_pieces, (unsigned long long)r->promotions,
+	       (unsigned long long)r->demotions, ms, (unsigned long long)r->distinct,
 	       (unsigned long long)r->tiers[FAST].places,
-	       r->is_static ? "static" : "heat", r->delay);
+	       r->policy, r->delay, r->nr_tiers);
+	for (i = 0; i < NR_PARTS; i++)
+		printf("%s\"%s\": %.6f", i ? ", " : "", part_names[i], r->ms[i] / r->nr_requests);
+	printf("}}\n");
 }
 
 int main(int argc, char **argv)
@@ -531,16 +666,20 @@ int main(int argc, char **argv)
 	static struct replay r = {
 		.moves_per_1000 = 20,
 		.window = TIER_LONGEST_WINDOW,
-		.model = { { 0.02, 0.09, 2e9 }, { 0.1, 8, 180e6 } },
+		.model = { { 0.02, 0.09, 2e9, 0 }, { 0.1, 8, 180e6, 0 } },
+		.nr_tiers = 2,
+		.policy = "heat",
 	};
 	static const struct option options[] = {
 		{ "chunk-kib", required_argument, NULL, 'c' },
 		{ "fast-percent", required_argument, NULL, 'f' },
 		{ "moves-per-1000", required_argument, NULL, 'm' },
 		{ "model", required_argument, NULL, 'M' },
+		{ "middle", required_argument, NULL, 't' },
 		{ "log", required_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "policy", required_argument, NULL, 'p' },
+		{ "rival", required_argument, NULL, 'r' },
 		{ "delay", required_argument, NULL, 'd' },
 		{ "iops", required_argument, NULL, 'i' },
 		{ "set", required_argument, NULL, 's' },
@@ -570,6 +709,9 @@ int main(int argc, char **argv)
 		case 'M':
 			parse_model(&r, optarg);
 			break;
+		case 't':
+			add_middle(&r, optarg);
+			break;
 		case 'l':
 			log_path = optarg;
 			break;
@@ -577,15 +719,23 @@ int main(int argc, char **argv)
 			json = true;
 			break;
 		case 'p':
+			r.policy = optarg;
 			r.is_static = !strcmp(optarg, "static");
 			if (!r.is_static && strcmp(optarg, "heat"))
 				bad_usage("--policy", optarg);
+			break;
+		case 'r':
+			r.policy = optarg;
+			r.rival = rival_of(optarg);
+			if (!r.rival)
+				bad_usage("--rival", optarg);
 			break;
 		case 'd':
 			r.delay = parse_double("--delay", optarg, 0, 1e9);
 			break;
 		case 'i':
-			r.iops = parse_double("--iops", optarg, 0, 1e9);
+			r.stamps = !strcmp(optarg, "trace");
+			r.iops = r.stamps ? 1 : parse_double("--iops", optarg, 0, 1e9);
 			break;
 		case 's':
 			parse_set(optarg, 0, values, given);
@@ -600,9 +750,20 @@ int main(int argc, char **argv)
 	if (optind + 1 != argc)
 		bad_usage("exactly one trace is needed", argc > optind ? argv[optind + 1] : "none given");
 
+	if (r.rival && (r.is_static || r.nr_tiers != 2 || r.delay || r.iops))
+		bad_usage("only two tiers, without --delay and --iops", r.policy);
+
 	read_trace(&r, argv[optind]);
 	r.chunk_sectors = chunk_kib * 2;
 	set_up(&r, fast_percent);
+	if (r.rival)
+		rivals_init(&r.rivals, r.nr_chunks, r.tiers[FAST].places, r.rank);
+	if (r.rival && r.rival->foresees) {
+		r.rivals.half_life = 64.0 * r.tiers[FAST].places;
+		r.rivals.move_ms = service_ms(&r.model[FAST], false, r.chunk_sectors) +
+				   service_ms(&r.model[slow(&r)], false, r.chunk_sectors);
+		foresee(&r);
+	}
 	for (key = 0; key < HEAT_NR_KEYS; key++)
 		if (given[key])
 			heat_engine_set(&r.engine, key, values[key]);
