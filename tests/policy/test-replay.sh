@@ -166,20 +166,20 @@ zipf          10 3.337 2.136 1.625
 zipf          20 2.555 1.686 1.273
 uniform       10 7.473 5.879 4.654
 uniform       20 6.642 5.060 3.829
-shifting      10 3.492 2.916 2.187
-shifting      20 2.762 1.999 1.357
-scan-over-hot 10 0.345 0.250 0.225
+shifting      10 3.492 2.908 2.186
+shifting      20 2.762 2.003 1.366
+scan-over-hot 10 0.345 0.251 0.226
 scan-over-hot 20 0.255 0.215 0.194
 write-once    10 0.719 0.368 0.301
 write-once    20 0.355 0.319 0.257
 diurnal       10 2.664 1.192 0.733
 diurnal       20 1.703 0.704 0.459
 database-log  10 1.899 1.245 0.959
-database-log  20 1.471 1.015 0.763
-server        10 3.397 1.650 1.368
-server        20 2.251 1.355 0.924
-regions       10 2.396 1.342 1.076
-regions       20 1.641 1.008 0.789'
+database-log  20 1.471 1.014 0.763
+server        10 3.397 1.650 1.357
+server        20 2.251 1.354 0.955
+regions       10 2.396 1.342 1.075
+regions       20 1.641 1.006 0.794'
 
 # Each replay's name, ms and bound.
 measure() { # REPLAY

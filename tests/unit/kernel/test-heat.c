@@ -1070,6 +1070,42 @@ static void test_best_rank(void)
 	free_set(s);
 }
 
+/* The victim of a hot chunk of the slowest of three tiers. */
+static unsigned int victim_goes_to(u32 heat, u64 free_in_the_middle, bool headroom)
+{
+	const u64 places[] = { 10, 100, 300 };
+	struct set *s = make_set(300, 3, places);
+	unsigned int to = TIER_NOWHERE;
+	struct tier_move m;
+	u32 i;
+
+	for (i = 0; i < 300; i++)
+		s->rank[i] = i < 10 ? 0 : i < 110 - free_in_the_middle ? 1 : 2;
+	s->tiers[0].free = 0;
+	s->tiers[1].free = free_in_the_middle;
+	s->tiers[2].free = 100;
+	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 2);
+	s->engine.audits.newcomer = (s64)(headroom ? 10000 : 0) << 8;
+	for (i = 0; i < 10; i++)
+		put_heat(s, i, heat);
+	for (i = 10; i < 110; i++)
+		put_heat(s, i, heat ? 4 * heat : 1);
+	hammer(s, 250, 2000);
+	if (heat_engine_next(&s->engine, 1, 0, &m) && !s->rank[m.chunk])
+		to = m.to;
+	free_set(s);
+	return to;
+}
+
+static void test_where_victims_go(void)
+{
+	ok(victim_goes_to(0, 10, true) == 1, "a victim goes to the middle tier if that has room");
+	ok(victim_goes_to(0, 2, false) == 1, "to the last place, if no room is kept there");
+	ok(victim_goes_to(0, 2, true) == 2, "if only the headroom is left, to the slowest");
+	ok(victim_goes_to(200, 2, true) == 1, "but not a warm one: that costs more than a move");
+	ok(victim_goes_to(0, 0, false) == 2, "to the slowest if the middle is full");
+}
+
 static void test_sixteen(void)
 {
 	u64 places[TIER_MAX_TIERS];
@@ -1542,6 +1578,7 @@ int main(void)
 	test_uniform();
 	test_ranks();
 	test_best_rank();
+	test_where_victims_go();
 	test_sixteen();
 	test_full_below();
 	test_why();
