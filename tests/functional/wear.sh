@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is written to a tier, counted and kept: the message wear. The record of a tier counts in
-# units of 64 MiB.
+# What is written to a tier, counted and kept: the message wear, and what tierctl makes of it. The
+# record of a tier counts in units of 64 MiB.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need blkdiscard
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+need python3 dd blkdiscard
 
 unit=131072	# sectors
 
@@ -138,5 +140,25 @@ idle()
 	wait_for 20 differs "$before" io_counts "$meta"
 }
 test_case "an idle set enters nothing" idle
+
+shown()
+{
+	make_large
+	msg set tier0.endurance 1
+	overwrite 16
+	ctl_code 0 status -v "$set"
+	matches 'written +tier 0: 272 MiB since it joined; 256 MiB of the 102 MiB that its endurance allowed, 0\.1[45] days until' \
+		"$output"
+	matches 'written +tier 1: 0 B since it joined'$'\n' "$output"
+	ctl_code 0 status "$set"
+	[[ $output != *'since it joined'* ]] || fail "shown without -v: $output"
+	same "285212672 268435456 null" "$(json '.sets[0].tiers | "\(.[0].written_bytes) \(.[0].endurance_used_bytes) \(.[1].endurance_left_days)"' status "$set")"
+	matches '^-0\.1[45]' "$(json '.sets[0].tiers[0].endurance_left_days' status "$set")"
+	"$here/check-json.py" "$here/../../userspace/schema" "$reports"/*
+	ctl_code 0 metrics "$set"
+	matches 'dm_tier_tier_written_bytes_total\{set="tt_set",tier="0",[^}]*\} 285212672' "$output"
+	matches 'dm_tier_tier_endurance_left_days\{set="tt_set",tier="0",[^}]*\} -0\.1[45]' "$output"
+}
+test_case "tierctl shows what was written and what endurance leaves" shown
 
 run_tests

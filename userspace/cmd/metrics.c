@@ -85,17 +85,30 @@ static double tier_reads(const struct report *r, unsigned int i) { return r->set
 static double tier_writes(const struct report *r, unsigned int i) { return r->set->status.tier[i].writes; }
 static double tier_errors(const struct report *r, unsigned int i) { return r->set->status.tier[i].errors; }
 static double tier_closed(const struct report *r, unsigned int i) { return r->set->tier[i].state != 'A'; }
+static double tier_written(const struct report *r, unsigned int i) { return r->wear[i].written; }
+static double tier_used_up(const struct report *r, unsigned int i) { return r->wear[i].used; }
+static double tier_allowed(const struct report *r, unsigned int i) { return r->wear[i].allowed; }
+static double tier_days_left(const struct report *r, unsigned int i) { return r->wear[i].days_left; }
+
+static bool know_chunks(const struct report *r, unsigned int i) { (void)i; return r->have_chunks; }
+static bool know_wear(const struct report *r, unsigned int i) { (void)i; return r->have_wear; }
+static bool know_allowed(const struct report *r, unsigned int i) { return r->have_wear && r->wear[i].allowed; }
 
 static const struct {
 	const char *name, *type, *help;
 	double (*value)(const struct report *r, unsigned int rank);
+	bool (*known)(const struct report *r, unsigned int rank);
 } tier_metrics[] = {
-	{ "size_bytes", "gauge", "What the tier has room for.", tier_size },
-	{ "used_bytes", "gauge", "What lies on it.", tier_used },
-	{ "closed", "gauge", "1 if it is missing, evacuating or had errors.", tier_closed },
-	{ "reads_total", "counter", "Reads sent to the tier since activation.", tier_reads },
-	{ "writes_total", "counter", "Writes sent to the tier since activation.", tier_writes },
-	{ "errors_total", "counter", "I/O errors of the tier since activation.", tier_errors },
+	{ "size_bytes", "gauge", "What the tier has room for.", tier_size, know_chunks },
+	{ "used_bytes", "gauge", "What lies on it.", tier_used, know_chunks },
+	{ "closed", "gauge", "1 if it is missing, evacuating or had errors.", tier_closed, know_chunks },
+	{ "reads_total", "counter", "Reads sent to the tier since activation.", tier_reads, know_chunks },
+	{ "writes_total", "counter", "Writes sent to the tier since activation.", tier_writes, know_chunks },
+	{ "errors_total", "counter", "I/O errors of the tier since activation.", tier_errors, know_chunks },
+	{ "written_bytes_total", "counter", "Bytes written to the tier since it joined the set.", tier_written, know_wear },
+	{ "endurance_used_bytes", "gauge", "Bytes written since the tier's endurance counts.", tier_used_up, know_allowed },
+	{ "endurance_allowed_bytes", "gauge", "Bytes that its endurance allowed in this time.", tier_allowed, know_allowed },
+	{ "endurance_left_days", "gauge", "Days of its allowance that are left; below 0: are owed.", tier_days_left, know_allowed },
 };
 
 static void print_label(const char *key, const char *value)
@@ -140,7 +153,9 @@ static void print_tier_metrics(const struct report *reports, unsigned int nr)
 		for (j = 0; j < nr; j++) {
 			const struct set *s = reports[j].set;
 
-			for (rank = 0; rank < s->nr_tiers && reports[j].have_chunks; rank++) {
+			for (rank = 0; rank < s->nr_tiers; rank++) {
+				if (!tier_metrics[i].known(&reports[j], rank))
+					continue;
 				snprintf(number, sizeof(number), "%u", rank);
 				printf("dm_tier_tier_%s{", tier_metrics[i].name);
 				print_label("set", s->name);
@@ -218,6 +233,8 @@ int cmd_metrics(const struct args *args)
 	}
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
+	for (i = 0; i < nr; i++)
+		report_look_at_wear(&reports[i]);
 	if (terminal_of(args->ctx)->json) {
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);

@@ -125,6 +125,8 @@ int cmd_status(const struct args *args)
 	code = code_for(found, reports, nr);
 	for (i = 0; i < nr; i++) {
 		report_find_lost(&reports[i]);
+		if (terminal_of(args->ctx)->json || terminal_of(args->ctx)->verbose)
+			report_look_at_wear(&reports[i]);
 		if (terminal_of(args->ctx)->json) {
 			json_add_report(&reports[i]);
 		} else {

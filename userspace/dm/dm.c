@@ -427,16 +427,15 @@ int dm_rename(const char *name, const char *new_name, char **reason)
 	return finish_change(task, r, reason);
 }
 
-/* The answer to a status request, in the kernel's layout. */
+/* The answer to a request, in the kernel's layout. */
 union answer {
 	struct dm_ioctl request;
 	char bytes[STATUS_BYTES];
 };
 
 /* Without libdevmapper, whose open file a separate process does not have. */
-static int ask_status(void *context, void *result)
+static int ask_kernel(const char *name, unsigned long command, union answer *a)
 {
-	union answer *a = result;
 	int fd = dm_events_open(), r;
 
 	memset(&a->request, 0, sizeof(a->request));
@@ -444,11 +443,44 @@ static int ask_status(void *context, void *result)
 	a->request.flags = DM_NOFLUSH_FLAG;
 	a->request.data_size = sizeof(*a);
 	a->request.data_start = sizeof(a->request);
-	copy_string(a->request.name, sizeof(a->request.name), context);
+	copy_string(a->request.name, sizeof(a->request.name), name);
 	if (fd < 0)
 		return fd;
-	r = ioctl(fd, DM_TABLE_STATUS, a) ? -errno : 0;
+	r = ioctl(fd, command, a) ? -errno : 0;
 	close(fd);
+	return r;
+}
+
+static int ask_status(void *context, void *result)
+{
+	return ask_kernel(context, DM_TABLE_STATUS, result);
+}
+
+struct question {
+	const char *name, *message;
+};
+
+static int ask_target(void *context, void *result)
+{
+	const struct question *q = context;
+	union answer *a = result;
+	struct dm_target_msg *m = (void *)(a->bytes + sizeof(a->request));
+
+	copy_string(m->message, sizeof(*a) - sizeof(a->request) - sizeof(*m), q->message);
+	return ask_kernel(q->name, DM_TARGET_MSG, a);
+}
+
+int dm_query(const char *name, unsigned int ms, const char *message, char **answer)
+{
+	struct question q = { name, message };
+	union answer *a = xcalloc(1, sizeof(*a));
+	int r = run_within(ms, ask_target, &q, a, sizeof(*a));
+
+	if (!r && !(a->request.flags & DM_DATA_OUT_FLAG))
+		r = -ENODATA;
+	if (!r)
+		*answer = xstrdup(a->bytes + a->request.data_start);
+	free(a);
 	return r;
 }
 

@@ -86,6 +86,9 @@ int dm_status(const char *name, unsigned int ms, char **status);
  */
 int dm_message(const char *name, const char *message, char **answer, char **reason);
 
+/* The target's answer to a message that changes nothing, as dm_status(); -ENODATA: there is none. */
+int dm_query(const char *name, unsigned int ms, const char *message, char **answer);
+
 /* A line of a mapped device's table; start and length in sectors. */
 struct dm_line {
 	uint64_t start, length;

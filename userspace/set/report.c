@@ -413,3 +413,8 @@ void reports_free(struct report *reports, unsigned int nr)
 	}
 	free(reports);
 }
+
+void report_look_at_wear(struct report *r)
+{
+	r->have_wear = wear_query(r->set, r->wear);
+}

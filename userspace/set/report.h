@@ -6,6 +6,7 @@
 #include "set/health.h"
 #include "base/ranges.h"
 #include "set/set.h"
+#include "set/wear.h"
 
 struct attention {
 	char *code;		/* one word, for JSON */
@@ -39,6 +40,9 @@ struct report {
 	struct rate rate[TIER_MAX_TIERS];
 	uint64_t moved_bytes_rate;
 
+	bool have_wear;		/* report_look_at_wear() was called, and the kernel answered */
+	struct wear wear[TIER_MAX_TIERS];
+
 	unsigned int nr_lost;
 	struct range *lost;	/* in order; chunks that lie on missing tiers */
 	bool lost_cut;		/* there may be more ranges, or they were not looked for */
@@ -58,6 +62,9 @@ struct samples;
 struct samples *samples_take(struct set **sets, unsigned int nr);
 void samples_free(struct samples *samples);
 struct report *reports_since(struct set **sets, unsigned int nr, const struct samples *before);
+
+/* Asks the kernel what was written to the tiers of an active set. */
+void report_look_at_wear(struct report *r);
 
 /* Whether the set can be asked for its counters, and for the places of chunks. */
 bool report_measurable(const struct set *s);

@@ -233,6 +233,24 @@ static void show_moving(const struct report *r)
 		       format_size(moved, r->used[r->evacuating] * s->chunk_sectors * SECTOR_SIZE));
 }
 
+static void show_wear(const struct report *r)
+{
+	char size[SIZE_TEXT], allowed[SIZE_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < r->set->nr_tiers; i++) {
+		const struct wear *w = &r->wear[i];
+
+		printf("written           tier %u: %s since it joined", i, format_size(size, w->written));
+		if (w->allowed)
+			printf("; %s of the %s that its endurance allowed, %.2f days %s",
+			       format_size(size, w->used), format_size(allowed, w->allowed),
+			       w->days_left < 0 ? -w->days_left : w->days_left,
+			       w->days_left < 0 ? "until the policy moves chunks there" : "left");
+		putchar('\n');
+	}
+}
+
 #define LOST_SHOWN	8
 
 static void show_lost(const struct report *r)
@@ -270,6 +288,8 @@ void show_status(const struct report *r)
 		show_served(r);
 		show_moving(r);
 	}
+	if (r->have_wear)
+		show_wear(r);
 	show_lost(r);
 	for (i = 0; i < r->nr_attention; i++)
 		printf("attention         %s%s%s\n", colour(health_colour(r->health)), r->attention[i].text,

@@ -111,6 +111,16 @@ static json_object *rate_object(const struct rate *rate)
 	return o;
 }
 
+static void add_wear(json_object *o, const struct wear *w)
+{
+	bool limited = w && w->allowed;
+
+	json_object_object_add(o, "written_bytes", w ? json_object_new_uint64(w->written) : NULL);
+	json_object_object_add(o, "endurance_used_bytes", limited ? json_object_new_uint64(w->used) : NULL);
+	json_object_object_add(o, "endurance_allowed_bytes", limited ? json_object_new_uint64(w->allowed) : NULL);
+	json_object_object_add(o, "endurance_left_days", limited ? json_object_new_double(w->days_left) : NULL);
+}
+
 static json_object *tier_object(const struct report *r, unsigned int rank)
 {
 	const struct set *s = r->set;
@@ -143,6 +153,7 @@ static json_object *tier_object(const struct report *r, unsigned int rank)
 	else
 		json_object_object_add(o, "endurance", s->have_records ?
 				       json_object_new_uint64(t->endurance) : NULL);
+	add_wear(o, r->have_wear ? &r->wear[rank] : NULL);
 	return o;
 }
 
