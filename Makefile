@@ -150,9 +150,9 @@ rpm:				## RPM packages, in build/rpm
 	@ci/setup/machine
 	@ci/package/rpm
 
-check-packages:			## the packages: are they whole and clean, which kernels are refused
+check-packages:			## the packages: whole, clean, for which kernels (SUITES='bookworm trixie': used there)
 	@ci/setup/machine
-	@tests/packages/run
+	@SUITES='$(SUITES)' tests/packages/run
 
 clean:				## what was compiled here; the cache stays
 	rm -rf build
