@@ -49,11 +49,17 @@ enum tier_mode {
 	TIER_MODE_FAIL,		/* nothing is served */
 };
 
+#define TIER_SAMPLE_STREAMS	4
+
 struct tier_stats {
 	u64 reads, writes;
-	u64 sampled_ns;		/* service time of the sampled small accesses */
-	u64 sampled;
 	u64 written;		/* sectors, by anyone */
+	/* Of reads, of writes: how many until the next sample; below, where the last ones ended. */
+	int left[2];
+	/* Of the sampled accesses, by enum tier_class: their time, and how many pieces. */
+	u64 sampled_ns[TIER_NR_CLASSES];
+	u64 sampled[TIER_NR_CLASSES];
+	sector_t ends[2][TIER_SAMPLE_STREAMS];
 };
 
 /* A tier that belongs to the set.  Created and freed while suspended. */
@@ -63,6 +69,7 @@ struct tier {
 	struct tier_stats __percpu *stats;
 	struct tier_set *set;
 	unsigned long flags;		/* TIER_FLAG_*, atomic bit operations */
+	unsigned int sample_every;	/* one access in so many is measured, see gauge.c */
 	struct srcu_struct readers;	/* I/O that looked up a place of this tier */
 
 	/* Written when the first write since the last flush was sent has ended. */
@@ -279,8 +286,9 @@ struct tier_io {
 	struct tier_guard *guard;	/* of this write, or NULL */
 	struct tier *tier;		/* whose SRCU is held, or NULL */
 	int srcu_idx;
-	bool sampled;			/* its latency is measured */
+	u8 sampled;			/* 1 + enum tier_class: its latency is measured */
 	bool discards_chunks;		/* a discard of whole chunks */
+	u16 pieces;			/* of up to 64 KiB, if it is sampled */
 };
 
 static inline u64 tier_get_word(struct tier_set *set, u32 chunk)

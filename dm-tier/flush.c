@@ -8,6 +8,7 @@
  */
 #include "flush.h"
 
+#include "gauge.h"
 #include "health.h"
 #include "kick.h"
 
@@ -21,6 +22,7 @@ struct tier_flusher {
 	bool again;			/* flush_work ran while a flush was in flight */
 	unsigned int nr_failed;		/* since activation */
 	unsigned long sent;		/* jiffies, when the last flush was */
+	u64 sent_ns;			/* the same, as it is measured */
 	struct list_head waiting;	/* struct tier_flush_wait, for the next flush */
 	struct list_head running;	/* for the flush in flight */
 	struct list_head births;	/* struct tier_op: data written, not flushed */
@@ -43,6 +45,7 @@ bool __tier_flush_start(struct tier *t)
 		return false;
 	f->flushing = true;
 	f->sent = jiffies;
+	f->sent_ns = ktime_get_ns();
 	list_splice_init(&f->waiting, &f->running);
 	list_splice_init(&f->births, &f->births_flushing);
 	f->nr_flushing += f->nr_births;
@@ -153,6 +156,8 @@ static void flush_endio(struct bio *bio)
 	if (status) {
 		cmpxchg(&t->unflushed, 0, TIER_UNFLUSHED_TOLD);
 		tier_note_error(t, true, status);
+	} else {
+		tier_gauge_flush(t, ktime_get_ns() - f->sent_ns);
 	}
 	spin_lock_irqsave(&set->lock, flags);
 	list_splice_init(&f->running, &waiters);

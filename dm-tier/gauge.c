@@ -1,17 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is measured of the tiers: how long a small read takes, and how long the copy of a
- * chunk keeps them busy.
+ * What is measured of the tiers: how long accesses take, by class, as it is now and when
+ * there is little load, and how long the copy of a chunk keeps them busy.
+ *
+ * map.c sums up samples; here the mover takes their mean, in batches.  The present latency is
+ * a decaying mean of batches.  The unloaded one follows a low percentile of them: each
+ * batch above it moves it up by little, each one below moves it down by more.  Of each
+ * hour of the last day the least value is kept, and the least of them counts: an hour without
+ * load in a day is enough.  Of writes it is the median instead of a low percentile, as
+ * the fastest ones only met a device's cache, and a share of the time of flushes is added.
  */
 #include "gauge.h"
 
 #include <linux/math64.h>
 
-#define FADE_NS	(10 * NSEC_PER_SEC)
+#define FADE_NS		(10 * NSEC_PER_SEC)
+#define BATCH		8	/* samples */
+#define HOURS		24
+#define INTERVAL_NS	(2 * NSEC_PER_SEC)
+
+/*
+ * One access in so many is measured, but of a slow tier enough for a mean each interval: that
+ * many a second, if there are as many.
+ */
+#define SAMPLE_EVERY	32
+#define SAMPLES_PER_S	256
+
+/* Of the mover, but what other contexts read, a word each. */
+struct tier_class_gauge {
+	u64 last_ns, last_nr;		/* sampled until the last batch */
+	u64 begun_ns, begun_nr;		/* and until the interval began */
+	u32 now_ns;
+	u64 stamp;			/* ns, of now_ns */
+	u32 low_ns;			/* the percentile */
+	u32 least_ns[HOURS];		/* its least value in that hour, 0 = unknown */
+};
 
 struct tier_gauge {
-	u32 random_ns;			/* of the mover */
-	u64 last_ns, last_nr;		/* sampled until then; of the mover */
+	struct tier_class_gauge classes[TIER_NR_CLASSES];
+	u32 still_ns;			/* small random reads while nothing moves */
+	u32 flush_ns;			/* share of a write in the time of flushes */
+	u64 flushed_ns;			/* so far; of who ends the flush */
+	u64 charged_ns, charged_writes;	/* of these, that flush_ns counts */
+	u64 hour;			/* since boot, of the newest in least_ns */
+	u64 begun, begun_ios;		/* the interval: ns; accesses until then */
+	struct tier_load load;		/* of the last interval */
 	/* Means of measurements, of which one may get lost: no lock. */
 	u32 chunk_ns, least_chunk_ns;
 	u64 copied_ns;			/* when chunk_ns changed last */
@@ -28,28 +61,146 @@ static void fade(struct tier_gauge *g)
 	WRITE_ONCE(g->copied_ns, ktime_get_ns());
 }
 
+/* Of nr samples that took ns, each with what is added. */
+static u32 mean(u64 ns, u64 nr, u32 added)
+{
+	return clamp_t(u64, div64_u64(ns, nr) + added, 1, U32_MAX);
+}
+
+static u32 average(u32 old, u32 new, unsigned int memory)
+{
+	return old ? ((u64)old * (memory - 1) + new) / memory : new;
+}
+
+/* 1/8 of the batches of reads, 1/2 of those of writes lie below. */
+static u32 follow(u32 low, u32 ns, bool write)
+{
+	u32 up = low / (write ? 32 : 64) + 1, down = low / (write ? 32 : 9) + 1;
+
+	if (!low)
+		return ns;
+	return ns > low ? low + min(up, ns - low) : low - min(down, low - ns);
+}
+
+static bool fresh(const struct tier_class_gauge *c)
+{
+	return ktime_get_ns() - READ_ONCE(c->stamp) < FADE_NS;
+}
+
+/* Takes in a batch; 0 if there are too few samples for one. */
+static u32 take_batch(struct tier_gauge *g, enum tier_class class, u64 ns, u64 nr)
+{
+	struct tier_class_gauge *c = &g->classes[class];
+	bool write = class >= TIER_RANDOM_WRITE;
+	u32 *least = &c->least_ns[g->hour % HOURS];
+	u32 batch;
+
+	if (nr < c->last_nr + BATCH)
+		return 0;
+	batch = mean(ns - c->last_ns, nr - c->last_nr, write ? g->flush_ns : 0);
+	c->last_ns = ns;
+	c->last_nr = nr;
+	WRITE_ONCE(c->now_ns, average(fresh(c) ? c->now_ns : 0, batch, 4));
+	WRITE_ONCE(c->stamp, ktime_get_ns());
+	WRITE_ONCE(c->low_ns, follow(c->low_ns, batch, write));
+	/* The first writes only meet the cache. */
+	if (write || !*least || c->low_ns < *least)
+		WRITE_ONCE(*least, c->low_ns);
+	return batch;
+}
+
+/* Flushes that moves have caused are not charged to the writes of others. */
+static void charge_flushes(struct tier *t, u64 writes)
+{
+	struct tier_gauge *g = t->gauge;
+	u64 flushed_ns = READ_ONCE(g->flushed_ns);
+
+	if (flushed_ns == g->charged_ns)
+		return;
+	if (tier_set_idle(t->set) && writes > g->charged_writes)
+		g->flush_ns = average(g->flush_ns, mean(flushed_ns - g->charged_ns,
+							writes - g->charged_writes, 0), 4);
+	g->charged_ns = flushed_ns;
+	g->charged_writes = writes;
+}
+
+/* Hours go by, also without I/O. */
+static void turn_hours(struct tier_gauge *g)
+{
+	u64 hour = div_u64(ktime_get_seconds(), 3600);
+	unsigned int class;
+
+	if (hour > g->hour + HOURS)
+		g->hour = hour - HOURS;
+	while (g->hour < hour) {
+		g->hour++;
+		for (class = 0; class < TIER_NR_CLASSES; class++)
+			WRITE_ONCE(g->classes[class].least_ns[g->hour % HOURS], 0);
+	}
+}
+
+static void end_interval(struct tier *t, const struct tier_stats *sum)
+{
+	struct tier_gauge *g = t->gauge;
+	u64 now = ktime_get_ns(), ios = sum->reads + sum->writes, sampled_ns = 0;
+	unsigned int class, every = t->sample_every;
+
+	if (now - g->begun < INTERVAL_NS)
+		return;
+	for (class = 0; class < TIER_NR_CLASSES; class++) {
+		struct tier_class_gauge *c = &g->classes[class];
+		u64 ns = sum->sampled_ns[class], nr = sum->sampled[class];
+
+		g->load.samples[class] = nr - c->begun_nr;
+		g->load.mean_ns[class] = nr == c->begun_nr ? 0 :
+			mean(ns - c->begun_ns, nr - c->begun_nr,
+			     class >= TIER_RANDOM_WRITE ? g->flush_ns : 0);
+		sampled_ns += ns - c->begun_ns;
+		c->begun_ns = ns;
+		c->begun_nr = nr;
+	}
+	g->load.in_flight = mul_u64_u64_div_u64(sampled_ns, 16 * every, now - g->begun);
+	g->load.number++;
+	every = clamp_t(u64, mul_u64_u64_div_u64(ios - g->begun_ios, NSEC_PER_SEC / SAMPLES_PER_S,
+						 now - g->begun), 1, SAMPLE_EVERY);
+	if (every != t->sample_every)
+		WRITE_ONCE(t->sample_every, every);
+	g->begun = now;
+	g->begun_ios = ios;
+}
+
 static bool look(struct tier *t, u64 guard)
 {
 	struct tier_gauge *g = t->gauge;
-	u64 ns = 0, nr = 0, mean;
+	struct tier_stats sum = { };
+	unsigned int class;
+	u32 batch, read = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct tier_stats *s = per_cpu_ptr(t->stats, cpu);
+		const struct tier_stats *s = per_cpu_ptr(t->stats, cpu);
 
-		ns += READ_ONCE(s->sampled_ns);
-		nr += READ_ONCE(s->sampled);
+		sum.reads += READ_ONCE(s->reads);
+		sum.writes += READ_ONCE(s->writes);
+		for (class = 0; class < TIER_NR_CLASSES; class++) {
+			sum.sampled_ns[class] += READ_ONCE(s->sampled_ns[class]);
+			sum.sampled[class] += READ_ONCE(s->sampled[class]);
+		}
 	}
 	fade(g);
-	if (nr < g->last_nr + 8)
+	turn_hours(g);
+	charge_flushes(t, sum.writes);
+	for (class = 0; class < TIER_NR_CLASSES; class++) {
+		batch = take_batch(g, class, sum.sampled_ns[class], sum.sampled[class]);
+		if (class == TIER_RANDOM_READ)
+			read = batch;
+	}
+	end_interval(t, &sum);
+	if (!read)
 		return false;
-	mean = div64_u64(ns - g->last_ns, nr - g->last_nr);
-	mean = min_t(u64, mean, U32_MAX);
-	g->last_ns = ns;
-	g->last_nr = nr;
-	if (!tier_set_idle(t->set) && g->random_ns)
-		return guard && mean * 100 > g->random_ns * (100 + guard);
-	g->random_ns = g->random_ns ? (g->random_ns * 7ULL + mean) / 8 : mean;
+	if (!tier_set_idle(t->set) && g->still_ns)
+		return guard && (u64)read * 100 > g->still_ns * (100 + guard);
+	g->still_ns = average(g->still_ns, read, 8);
 	return false;
 }
 
@@ -62,6 +213,11 @@ bool tier_gauge_look(struct tier_set *set)
 	for (rank = 0; rank < set->nr_tiers; rank++)
 		slow |= look(set->tiers[rank], guard);
 	return slow;
+}
+
+void tier_gauge_flush(struct tier *t, u64 ns)
+{
+	WRITE_ONCE(t->gauge->flushed_ns, t->gauge->flushed_ns + ns);
 }
 
 /* A mean that one slow copy cannot spoil. */
@@ -84,9 +240,26 @@ void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns)
 	average_copy(to->gauge, ns / 2);
 }
 
-u32 tier_gauge_random_ns(const struct tier *t)
+u32 tier_gauge_now_ns(const struct tier *t, enum tier_class class)
 {
-	return t->gauge->random_ns;
+	const struct tier_class_gauge *c = &t->gauge->classes[class];
+
+	return fresh(c) ? READ_ONCE(c->now_ns) : 0;
+}
+
+u32 tier_gauge_unloaded_ns(const struct tier *t, enum tier_class class)
+{
+	const struct tier_class_gauge *c = &t->gauge->classes[class];
+	u32 least = 0, ns;
+	unsigned int i;
+
+	for (i = 0; i < HOURS; i++) {
+		ns = READ_ONCE(c->least_ns[i]);
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	/* Without I/O for a day, what was known before still is. */
+	return least ? : READ_ONCE(c->low_ns);
 }
 
 u32 tier_gauge_chunk_ns(const struct tier *t)
@@ -94,4 +267,15 @@ u32 tier_gauge_chunk_ns(const struct tier *t)
 	return READ_ONCE(t->gauge->chunk_ns);
 }
 
-const struct tier_room tier_gauge_room = TIER_ROOM(gauge, NULL, NULL);
+const struct tier_load *tier_gauge_load(const struct tier *t)
+{
+	return &t->gauge->load;
+}
+
+static int init(struct tier *t)
+{
+	t->sample_every = SAMPLE_EVERY;
+	return 0;
+}
+
+const struct tier_room tier_gauge_room = TIER_ROOM(gauge, init, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is measured of the tiers. */
+/*
+ * What is measured of the tiers: samples of the foreground's I/O, that map.c takes, by enum
+ * tier_class; what a write costs includes its share of the flushes.
+ */
 #ifndef DM_TIER_GAUGE_H
 #define DM_TIER_GAUGE_H
 
@@ -12,9 +15,14 @@
 bool tier_gauge_look(struct tier_set *set);
 /* A chunk was copied in ns; of the time that copies had in common, in its share. */
 void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns);
+/* A flush of the tier took ns.  One at a time; any context. */
+void tier_gauge_flush(struct tier *t, u64 ns);
 
-/* Means; 0 = unknown. */
-u32 tier_gauge_random_ns(const struct tier *t);	/* of a small random read */
+/* Means; 0 = unknown.  Any context. */
+u32 tier_gauge_now_ns(const struct tier *t, enum tier_class class);	/* of the last seconds */
+/* A low percentile of the last day. */
+u32 tier_gauge_unloaded_ns(const struct tier *t, enum tier_class class);
 u32 tier_gauge_chunk_ns(const struct tier *t);	/* to read or write a chunk */
+const struct tier_load *tier_gauge_load(const struct tier *t);	/* of the mover */
 
 #endif /* DM_TIER_GAUGE_H */

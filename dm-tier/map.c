@@ -11,9 +11,14 @@
  */
 #include "map.h"
 
+#include <linux/hash.h>
+
 #include "flush.h"
 #include "health.h"
 #include "kick.h"
+
+/* An access that begins within so many sectors of another's end continues it. */
+#define STREAM_GAP	256
 
 static enum tier_route end_bio(struct bio *bio, blk_status_t status)
 {
@@ -50,10 +55,12 @@ bool tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
 	/* A failed readahead says nothing of the tier: a suspended dm device fails it. */
 	if (unlikely(status) && !(bio->bi_opf & REQ_RAHEAD) && !tier_rejected(t, bio, status))
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
-	if (unlikely(io->sampled)) {
+	if (unlikely(io->sampled) && !status) {
+		enum tier_class class = io->sampled - 1;
+
 		/* Not by `+=`: an interrupt may end another bio in between. */
-		this_cpu_add(t->stats->sampled_ns, ktime_get_ns() - io->start_ns);
-		this_cpu_inc(t->stats->sampled);
+		this_cpu_add(t->stats->sampled_ns[class], ktime_get_ns() - io->start_ns);
+		this_cpu_add(t->stats->sampled[class], io->pieces);
 	}
 	io->tier = NULL;
 	io->guard = NULL;
@@ -109,19 +116,47 @@ void tier_unhook_bio(struct bio *bio)
 	bio->bi_end_io = tier_bio_io(bio)->end_io;
 }
 
-static __always_inline void point_at(struct tier_set *set, struct bio *bio, struct tier *t,
-				     u64 place)
+/*
+ * Measures one access in so many: at random, or it would always be, say, the first of a batch.
+ * Of the accesses just before it only the ends are noted.
+ */
+static noinline void sample(struct bio *bio, struct tier_io *io, struct tier *t)
+{
+	struct tier_stats *s = get_cpu_ptr(t->stats);
+	bool stream = bio_sectors(bio) > TIER_PIECE_SECTORS;
+	bool write = op_is_write(bio_op(bio));
+	u32 every = READ_ONCE(t->sample_every);
+	sector_t *ends = s->ends[write];
+	unsigned int i;
+
+	for (i = 0; i < TIER_SAMPLE_STREAMS; i++)
+		stream |= bio->bi_iter.bi_sector - ends[i] <= STREAM_GAP;
+	ends[(write ? s->writes : s->reads) % TIER_SAMPLE_STREAMS] = bio_end_sector(bio);
+	if (s->left[write] <= 0 && (bio_op(bio) == REQ_OP_READ || bio_op(bio) == REQ_OP_WRITE)) {
+		io->start_ns = ktime_get_ns();
+		io->sampled = 1 + 2 * write + stream;
+		io->pieces = max(1U, DIV_ROUND_UP(bio_sectors(bio), TIER_PIECE_SECTORS));
+		s->left[write] = 1 + every / 2 + every * hash_32(io->start_ns, 8) / 256;
+	}
+	put_cpu_ptr(t->stats);
+}
+
+static __always_inline void point_at(struct tier_set *set, struct bio *bio, struct tier_io *io,
+				     struct tier *t, u64 place)
 {
 	sector_t offset = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);
+	bool write = op_is_write(bio_op(bio));
 
 	bio_set_dev(bio, t->bdev);
 	bio->bi_iter.bi_sector = tier_place_sector(set, place) + offset;
-	if (op_is_write(bio_op(bio))) {
+	if (write) {
 		this_cpu_inc(t->stats->writes);
 		tier_count_written(t, bio_op(bio) == REQ_OP_DISCARD ? 0 : bio_sectors(bio));
 	} else {
 		this_cpu_inc(t->stats->reads);
 	}
+	if (unlikely(this_cpu_dec_return(t->stats->left[write]) < TIER_SAMPLE_STREAMS))
+		sample(bio, io, t);
 }
 
 /* Points the bio at its place.  The reader of the tier's SRCU stays until tier_left(). */
@@ -129,14 +164,13 @@ static __always_inline enum tier_route
 send_to_place(struct tier_set *set, struct bio *bio, struct tier_io *io, struct tier *t, u64 word)
 {
 	io->tier = t;
-	if (unlikely(io->sampled))
-		io->start_ns = ktime_get_ns();
+	io->sampled = 0;
 	if (unlikely(op_is_write(bio_op(bio)) && (word & TIER_WORD_NEW) && !io->guard &&
 		     (bio->bi_opf & REQ_FUA)))
 		tier_hook_bio(bio, fua_endio, set);
 	else if (unlikely(bio_op(bio) == REQ_OP_DISCARD))
 		tier_hook_bio(bio, discard_endio, set);
-	point_at(set, bio, t, tier_word_place(word));
+	point_at(set, bio, io, t, tier_word_place(word));
 	return TIER_REMAPPED;
 }
 

@@ -402,8 +402,12 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 			.places = t->rec.places,
 			.free = tier_free_places(t),
 			.reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE),
-			.random_ns = tier_gauge_random_ns(t),
+			.random_ns = tier_gauge_unloaded_ns(t, TIER_RANDOM_READ),
+			.stream_ns = tier_gauge_unloaded_ns(t, TIER_STREAM_READ),
+			.random_write_ns = tier_gauge_unloaded_ns(t, TIER_RANDOM_WRITE),
+			.stream_write_ns = tier_gauge_unloaded_ns(t, TIER_STREAM_WRITE),
 			.chunk_ns = tier_gauge_chunk_ns(t),
+			.load = *tier_gauge_load(t),
 			.open = open && left,
 			.spent = open && !left,
 		};

@@ -23,14 +23,34 @@ struct tier_access {
 	u8 meta;		/* 1: of a file system's metadata */
 };
 
+/* Accesses that are measured apart; stream: continues an earlier one, or is large. */
+enum tier_class {
+	TIER_RANDOM_READ,
+	TIER_STREAM_READ,
+	TIER_RANDOM_WRITE,
+	TIER_STREAM_WRITE,
+	TIER_NR_CLASSES,
+};
+
+/* What foreground I/O met on a tier in an interval of a few seconds. */
+struct tier_load {
+	u32 number;		/* of the interval; 0: none has ended yet */
+	u32 in_flight;		/* accesses at a time, in sixteenths */
+	u32 mean_ns[TIER_NR_CLASSES];
+	u32 samples[TIER_NR_CLASSES];	/* behind each mean; 0: there is none */
+};
+
 /* A tier as the policy sees it; index = rank. */
 struct tier_view {
 	u64 places;		/* chunks that fit */
 	u64 free;		/* places nothing lies on */
 	u64 reserve;		/* places first writes leave free */
-	u32 random_ns;		/* measured time of a small random access, 0 = unknown */
-	u32 stream_ns;		/* fixed cost of an access that continues the last, 0 = unknown */
+	u32 random_ns;		/* measured time of a small random read, 0 = unknown */
+	u32 stream_ns;		/* of a read that continues an earlier one, 0 = unknown */
+	u32 random_write_ns;	/* the same of writes, 0 = unknown */
+	u32 stream_write_ns;
 	u32 chunk_ns;		/* measured time to transfer one chunk, 0 = unknown */
+	struct tier_load load;	/* as it is now */
 	bool open;		/* present, healthy and admitted: may be a destination */
 	bool spent;		/* would be open, but its endurance is spent: only first writes */
 };

@@ -12,7 +12,6 @@
 #include "kick.h"
 #include "request.h"
 
-#define SAMPLE_EVERY	16	/* one latency in so many noted accesses of a CPU */
 #define BATCH		64
 
 /* set->policy_lock */
@@ -122,7 +121,7 @@ static void look_soon(struct tier_set *set)
 	queue_delayed_work(set->wq, &set->mover_work, msecs_to_jiffies(TIER_OBSERVE_MS));
 }
 
-bool tier_note_access(struct tier_set *set, struct bio *bio)
+void tier_note_access(struct tier_set *set, struct bio *bio)
 {
 	unsigned int window = READ_ONCE(set->policies->window);
 	struct tier_ring *ring = get_cpu_ptr(set->rings);
@@ -152,8 +151,6 @@ bool tier_note_access(struct tier_set *set, struct bio *bio)
 		/* A mover that looks just now may have opened the window before. */
 		look_soon(set);
 	}
-	return filled < window && !(head % SAMPLE_EVERY) && bio_op(bio) == REQ_OP_READ &&
-	       bio_sectors(bio) <= TIER_PIECE_SECTORS;
 }
 
 /* All reads and writes of the tiers so far. */

@@ -20,11 +20,8 @@ struct tier_policy_type *tier_policy_get(const char *name);
 void tier_policy_put(struct tier_policy_type *type);
 unsigned int tier_policy_nr_keys(const struct tier_policy_type *type);
 
-/*
- * Notes an access for the policy while set->observing; any context that map() runs in.
- * True: its latency is wanted too.
- */
-bool tier_note_access(struct tier_set *set, struct bio *bio);
+/* Notes an access for the policy while set->observing; any context that map() runs in. */
+void tier_note_access(struct tier_set *set, struct bio *bio);
 
 /*
  * A policy begins with the heat that there is, and ends; while suspended.  views: of the

@@ -156,7 +156,7 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 	io->tier = NULL;
 	io->guard = NULL;
 	io->discards_chunks = false;
-	io->sampled = false;
+	io->sampled = 0;
 
 	switch (bio_op(bio)) {
 	case REQ_OP_DISCARD:
@@ -169,7 +169,7 @@ static int tier_map(struct dm_target *ti, struct bio *bio)
 			return map_flush(set, bio);
 	}
 	if (READ_ONCE(set->observing))
-		io->sampled = tier_note_access(set, bio);
+		tier_note_access(set, bio);
 	return map_bio(set, bio, io);
 }
 

@@ -49,6 +49,8 @@ static void set_latencies(struct heat_costs *c, u32 chunk_sectors)
 		}
 		l->random_ns = seen->random_ns ?: random_ns;
 		l->stream_ns = seen->stream_ns ?: stream_ns;
+		l->random_write_ns = seen->random_write_ns ?: l->random_ns;
+		l->stream_write_ns = seen->stream_write_ns ?: l->stream_ns;
 		l->chunk_ns = seen->chunk_ns ?: min_t(u64, chunk_ns, 0xffffffff);
 	}
 }
@@ -67,6 +69,15 @@ static u32 share_of(u64 minuend, u64 subtrahend, u64 whole)
 	return min_t(u64, div64_u64(part * (HEAT_ONE << 16), whole), 0xffffffff);
 }
 
+/*
+ * Of an access that takes so long.  It saves no more than a random read, or one measured under
+ * load would outweigh everything.
+ */
+static u32 weight_of(u32 slow_ns, u32 fast_ns, u64 span)
+{
+	return min_t(u32, share_of(saving_ns(slow_ns, fast_ns), 0, span), HEAT_ONE << 16);
+}
+
 /* Both chunks of a swap are read on one tier and written on the other. */
 static u32 cost_of_swap(const struct heat_latency *a, const struct heat_latency *b)
 {
@@ -83,8 +94,10 @@ static void set_costs(struct heat_costs *c, u32 chunk_sectors)
 	u64 span = saving_ns(slow->random_ns, fast->random_ns);
 	unsigned int i, j;
 
-	c->weight_random = HEAT_ONE << 16;
-	c->weight_stream = share_of(slow->stream_ns, fast->stream_ns, span);
+	c->weight_random[0] = HEAT_ONE << 16;
+	c->weight_random[1] = weight_of(slow->random_write_ns, fast->random_write_ns, span);
+	c->weight_stream[0] = weight_of(slow->stream_ns, fast->stream_ns, span);
+	c->weight_stream[1] = weight_of(slow->stream_write_ns, fast->stream_write_ns, span);
 	c->weight_sector = share_of(slow->chunk_ns, fast->chunk_ns,
 				    span * chunk_sectors);
 
@@ -117,10 +130,14 @@ void heat_costs_update(struct heat_costs *c, const struct tier_view *tiers,
 
 		if (!drifted(seen->random_ns, t->random_ns) &&
 		    !drifted(seen->stream_ns, t->stream_ns) &&
+		    !drifted(seen->random_write_ns, t->random_write_ns) &&
+		    !drifted(seen->stream_write_ns, t->stream_write_ns) &&
 		    !drifted(seen->chunk_ns, t->chunk_ns))
 			continue;
 		seen->random_ns = t->random_ns;
 		seen->stream_ns = t->stream_ns;
+		seen->random_write_ns = t->random_write_ns;
+		seen->stream_write_ns = t->stream_write_ns;
 		seen->chunk_ns = t->chunk_ns;
 		changed = true;
 	}

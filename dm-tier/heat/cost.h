@@ -20,6 +20,8 @@
 struct heat_latency {
 	u32 random_ns;
 	u32 stream_ns;
+	u32 random_write_ns;
+	u32 stream_write_ns;
 	u32 chunk_ns;
 };
 
@@ -28,9 +30,9 @@ struct heat_costs {
 	struct heat_latency seen[TIER_MAX_TIERS];	/* as measured, 0 = unknown */
 	struct heat_latency latency[TIER_MAX_TIERS];	/* with what is assumed */
 
-	/* Of an access, heat with 16 fractional bits; the last one per sector. */
-	u32 weight_random;
-	u32 weight_stream;
+	/* Of a read, of a write, heat with 16 fractional bits; the last one per sector. */
+	u32 weight_random[2];
+	u32 weight_stream[2];
 	u32 weight_sector;
 
 	u32 depth[TIER_MAX_TIERS];	/* 0 fastest .. 65536 slowest, by random_ns */

@@ -432,7 +432,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 {
 	u64 chunk = a->sector >> e->chunk_shift;
 	bool stream = is_stream(e, a);
-	u64 one = stream ? e->costs.weight_stream : e->costs.weight_random;
+	u64 one = stream ? e->costs.weight_stream[a->write] : e->costs.weight_random[a->write];
 	unsigned int at, rank;
 	u64 weight;
 	u32 heat;

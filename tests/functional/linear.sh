@@ -113,4 +113,30 @@ hit()
 }
 test_case "a hit adds at most 1.25 of what dm-linear adds" hit
 
+# What heat is counted and latencies are measured with.
+watched()
+{
+	local heat unwatched ratio noise
+	chunk=2048
+	disk meta 4
+	disk fast 64 irqmode=0
+	tiers=("$fast")
+	policy=heat
+	activate
+	io write "$dev" at=0 len=48m seed=1 block=1m
+	# The set finds out how often it has to measure.
+	ns_each "$dev" read >"$tmp/first"
+	heat=$(ns_each "$dev" read)
+	policy=static
+	reload
+	unwatched=$(ns_each "$dev" read)
+	ratio=$(bc <<<"scale=4; $heat / $unwatched")
+	noise=$(bc <<<"scale=4; $(ns_each "$dev" read) / $unwatched")
+	note "a read hit takes $heat ns with heat, $unwatched with static: $ratio; noise $noise"
+	[ "$(bc <<<"$noise < 1.01 && $noise > 0.99")" = 1 ] ||
+		skip "static differs by $noise from itself: too busy a machine"
+	[ "$(bc <<<"$ratio <= 1.02")" = 1 ] || fail "heat makes it $ratio"
+}
+test_case "a read hit takes at most 1.02 with heat of what it takes with static" watched
+
 run_tests

@@ -1488,7 +1488,7 @@ static void test_latencies(void)
 	   "NVMe and SATA: measured latencies make it 70 (%u/16)", measured);
 	s->tiers[0].random_ns = 90000;
 	hammer(s, 500, 1);
-	ok(s->engine.costs.swap_cost[1][0] < 0x8000 && s->engine.costs.weight_random == HEAT_ONE << 16,
+	ok(s->engine.costs.swap_cost[1][0] < 0x8000 && s->engine.costs.weight_random[0] == HEAT_ONE << 16,
 	   "tiers that measure alike keep their order (%u/16)", s->engine.costs.swap_cost[1][0]);
 	s->tiers[0].random_ns = s->tiers[1].random_ns = 50000;
 	s->tiers[0].chunk_ns = s->tiers[1].chunk_ns = 0;
