@@ -38,6 +38,7 @@ struct heat_candidate {
 	u32 score;		/* time a move to the fastest tier saves */
 	u8 backed;		/* rank that is making room for it, or TIER_NOWHERE */
 	u64 patience;		/* clock until which it waits for that room */
+	u64 seen;		/* its last access, as noted below */
 };
 
 /* A cold chunk of a tier. */
@@ -79,7 +80,8 @@ struct tier_policy {
 	bool was_full[TIER_MAX_TIERS];	/* but for what first writes leave free */
 	struct heat_costs costs;
 
-	u64 clock;		/* accesses seen, without their weights, and some for each tick */
+	u64 noted;		/* accesses seen, without their weights */
+	u64 clock;		/* the same, and some for each tick */
 	u32 idle_ticks;		/* since the last access */
 
 	/* Ends of the last streams (sectors), oldest first. */

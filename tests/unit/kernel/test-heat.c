@@ -696,6 +696,34 @@ static void test_admission(void)
 	}
 }
 
+/* What was hot while no token was there is promoted only if it still is. */
+static void test_cooled(void)
+{
+	static const struct { u32 others; bool moves; const char *why; } cases[] = {
+		{ 200, true, "a chunk that was accessed not long ago is promoted" },
+		{ 700, false, "one that would have been accessed twice is not" },
+	};
+	struct tier_move m;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct set *s = make_pair(1000, 100);
+
+		hammer(s, 0, 200);
+		hammer(s, 500, 30);
+		ok(!heat_engine_next(&s->engine, 0, 100, &m), "no token");
+		hammer(s, 0, cases[i].others);
+		/* The clock of ticks is another one. */
+		s->engine.clock += 100000;
+		ok(heat_engine_next(&s->engine, 100, 100, &m) == cases[i].moves, "%s",
+		   cases[i].why);
+		hammer(s, 500, 1);
+		ok(cases[i].moves || heat_engine_next(&s->engine, 100, 100, &m),
+		   "with the next access it is hot again");
+		free_set(s);
+	}
+}
+
 /* A few newcomers that stay hot do not speak for the many that are written once. */
 static void test_hot_newcomers(void)
 {
@@ -1567,6 +1595,7 @@ int main(void)
 	test_order();
 	test_swap();
 	test_admission();
+	test_cooled();
 	test_hot_newcomers();
 	test_neighbours();
 	test_price();
