@@ -138,16 +138,24 @@ static int commit_change(struct tier_set *set, int r)
 }
 
 /* Commits the record of a tier or, if rec is NULL, a tunable of the set. */
+static int __store(struct tier_set *set, const struct tier_meta_tier *rec,
+		   const char *name, u64 value)
+{
+	int r = tier_set_frozen(set) ? -EROFS :
+		rec ? tier_metadata_set_tier(set->metadata, rec) :
+		      tier_metadata_set_tunable(set->metadata, name, value);
+
+	lockdep_assert_held(&set->commit);
+	return commit_change(set, r);
+}
+
 static int store(struct tier_set *set, const struct tier_meta_tier *rec,
 		 const char *name, u64 value)
 {
 	int r;
 
 	mutex_lock(&set->commit);
-	r = tier_set_frozen(set) ? -EROFS :
-	    rec ? tier_metadata_set_tier(set->metadata, rec) :
-		  tier_metadata_set_tunable(set->metadata, name, value);
-	r = commit_change(set, r);
+	r = __store(set, rec, name, value);
 	mutex_unlock(&set->commit);
 	return r;
 }
@@ -155,11 +163,15 @@ static int store(struct tier_set *set, const struct tier_meta_tier *rec,
 /* The flags of a tier change with the commit: before that no chunk is placed by the new ones. */
 static int store_flags(struct tier *t, u32 flags)
 {
-	struct tier_meta_tier rec = t->rec;
+	struct tier_meta_tier rec;
 	int r;
 
+	mutex_lock(&t->set->commit);
+	/* With the wear that was stored last. */
+	rec = t->rec;
 	rec.flags = flags;
-	r = store(t->set, &rec, NULL, 0);
+	r = __store(t->set, &rec, NULL, 0);
+	mutex_unlock(&t->set->commit);
 	if (!r)
 		WRITE_ONCE(t->rec.flags, flags);
 	return r;

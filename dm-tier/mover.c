@@ -509,14 +509,14 @@ static void start_moves(struct tier_set *set)
 	}
 	while (started && READ_ONCE(set->running)) {
 		if (!tier_may_migrate(set, &ahead)) {
-			tier_policy_hold(set, TIER_HOLD_DEPTH);
+			tier_policy_hold(set, policy_hold(set) ? : TIER_HOLD_DEPTH);
 			break;
 		}
 		/* Moves under way have to be watched, too. */
 		wait = tier_budget_wait(set, ahead);
 		if (wait || time_after(jiffies, end)) {
 			if (wait)
-				tier_policy_hold(set, TIER_HOLD_BUDGET);
+				tier_policy_hold(set, policy_hold(set) ? : TIER_HOLD_BUDGET);
 			again = true;
 			break;
 		}

@@ -192,10 +192,12 @@ static int save_blocks(struct tier_set *set, u32 look)
 	}
 	if (!r && s->nr_listed)
 		r = write_list(set);
-	r = r ? : tier_wear_store(set);
-	if (r > 0) {
-		saved++;
-		r = 0;
+	if (!r) {
+		r = tier_wear_store(set);
+		saved += r > 0;
+		/* The heat is committed also if the wear cannot be stored now. */
+		if (r > 0 || !tier_metadata_doomed(set->metadata))
+			r = 0;
 	}
 	/* Where the room ends, what was written is committed. */
 	if (saved && (!r || r == -ENOSPC) && !tier_metadata_doomed(set->metadata))

@@ -21,7 +21,8 @@ struct tier_wear {
 	/* set->lock */
 	s64 left;	/* sectors that the policy may still write */
 	u64 kept;	/* of these, for moves under way */
-	u64 stamp;	/* ns until which the allowance has accrued; 0 = anew */
+	u64 day;	/* the allowance, sectors; 0 = none */
+	u64 stamp;	/* ns until which it has accrued; 0 = anew */
 	u64 seen;	/* sectors that had been written then */
 	u64 used, allowed;
 	u64 stored;	/* of the sectors written, those in rec.wear; set->commit to write, too */
@@ -43,13 +44,21 @@ static u64 allowance(struct tier_set *set, const struct tier *t)
 	return tier_tier_tunable(set, t->rec.rank, TIER_TIER_ENDURANCE) * SECTORS_PER_GIB;
 }
 
-/* day: the allowance, not 0.  A tenth of it may be saved up. */
+/*
+ * A tenth of the day's allowance may be saved up.  With another day, by a table, all begins anew:
+ * what was written meanwhile is not owed.
+ */
 static void __refill(struct tier_set *set, struct tier_wear *w, u64 day, u64 written)
 {
 	s64 cap = max_t(u64, div_u64(day, 10), set->chunk_sectors);
 	u64 now = ktime_get_ns(), gain;
 
 	lockdep_assert_held(&set->lock);
+	if (w->day != day)
+		w->stamp = 0;
+	w->day = day;
+	if (!day)
+		return;
 	if (!w->stamp) {
 		w->stamp = now;
 		w->seen = written;
@@ -77,10 +86,9 @@ static bool take(struct tier_set *set, struct tier *t, u32 sectors)
 	bool allowed = true;
 
 	spin_lock_irq(&set->lock);
-	if (day) {
-		__refill(set, w, day, written);
+	__refill(set, w, day, written);
+	if (day)
 		allowed = w->left >= (s64)(w->kept + set->chunk_sectors);
-	}
 	if (allowed)
 		w->kept += sectors;
 	spin_unlock_irq(&set->lock);
@@ -167,7 +175,7 @@ int tier_wear_store(struct tier_set *set)
 		spin_unlock_irq(&set->lock);
 		changed = 1;
 	}
-	return r ? : changed;
+	return changed ? : r;
 }
 
 const struct tier_room tier_wear_room = TIER_ROOM(wear, NULL, NULL);

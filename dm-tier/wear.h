@@ -32,7 +32,8 @@ void tier_wear_restart(struct tier_set *set, struct tier *t);
 
 /*
  * Enters what was written into the tiers' records, rounded to 64 MiB, with set->commit held.
- * Above 0: there is something to commit.  Or an error of tier_metadata_set_wear().
+ * Above 0: there is something to commit.  Or an error of tier_metadata_set_wear(), which need
+ * not have doomed the transaction: then it is stored later.
  */
 int tier_wear_store(struct tier_set *set);
 

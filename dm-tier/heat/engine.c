@@ -757,13 +757,13 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 		if (!(view(e, rank)->open || view(e, rank)->spent) ||
 		    places >= wanted + backed(e, rank))
 			continue;
+		if (below(e, rank, 0) == TIER_NOWHERE)
+			return false;
 		probe(e, rank);
 		victim = coldest(e, rank);
 		if (!victim || victim->heat >= HEAT_ONE)
 			continue;
 		down = below(e, rank, victim->heat);
-		if (down == TIER_NOWHERE)
-			return false;
 		propose(e, victim->chunk, rank, down, move);
 		return true;
 	}

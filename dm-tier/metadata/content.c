@@ -63,9 +63,12 @@ int tier_metadata_set_wear(struct tier_metadata *md, u8 id, u32 wear)
 	if (r)
 		return r;
 	r = dm_btree_lookup(&md->tiers_info, md->roots.tiers, &key, &record);
+	/* An error of finding it leaves all as it was. */
+	if (r)
+		return tier_md_unlock(md, r);
 	record.wear = cpu_to_le32(wear);
-	return tier_md_end_change(md, r ? : dm_btree_insert(&md->tiers_info, md->roots.tiers, &key,
-							    &record, &md->roots.tiers));
+	return tier_md_end_change(md, dm_btree_insert(&md->tiers_info, md->roots.tiers, &key,
+						      &record, &md->roots.tiers));
 }
 
 int tier_metadata_remove_tier(struct tier_metadata *md, u8 id)

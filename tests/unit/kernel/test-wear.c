@@ -251,6 +251,11 @@ static void allowance_details(void)
 	ok(policy_moves() == 1, "as time goes by the policy goes on");
 	tier_wear_restart(&set, &tier);
 	ok(policy_moves() == GIB / 10 / CHUNK, "anew once the tunable was set");
+	endurance = 0;
+	tier_wear_left(&set, &tier);
+	tier_count_written(&tier, 500 * GIB);
+	endurance = 1;
+	ok(policy_moves() == GIB / 10 / CHUNK, "what was written without endurance is not owed");
 }
 
 static void records(void)
