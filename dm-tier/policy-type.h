@@ -82,7 +82,7 @@ enum tier_hold {
 	TIER_HOLD_PAUSED,
 	TIER_HOLD_FULL,		/* no room there, and nothing can be moved away to make some */
 	TIER_HOLD_QUIET,
-	TIER_HOLD_DEPTH,	/* as many moves as migration_depth or first writes allow are under way */
+	TIER_HOLD_DEPTH,	/* migration_depth, or first writes, allow no more moves at once */
 	TIER_HOLD_UNREAD,	/* heat is still being read */
 	TIER_HOLD_BUSY,		/* it moves, is not committed yet, or could not be moved just now */
 	TIER_HOLD_REQUESTED,	/* a message asked that it lies there */
