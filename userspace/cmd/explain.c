@@ -38,6 +38,42 @@ static const struct {
 	{ "tier_unusable", "It was to move, but the tier it was to go to is missing, evacuating or had a write error." },
 };
 
+/* What keeps a chunk from moving to a faster tier. */
+static const struct {
+	const char *held, *sentence;
+} holds[] = {
+	{ "nothing", "Nothing keeps it there: it moves to a faster tier when its turn comes." },
+	{ "nothing_faster", "No faster tier takes chunks." },
+	{ "cold", "It is too cold: hardly warmer than the coldest on the faster tier, or not worth any move." },
+	{ "price", "It is warmer than what it would replace, but the move costs more time than it is expected to save." },
+	{ "budget", "It would move if more of migration_bandwidth were left." },
+	{ "endurance", "It would move, but the endurance of the faster tier is spent for now." },
+	{ "guard", "It would move, but latency_guard holds moves back: they slow down the tiers." },
+	{ "load", "The faster tier is no faster as busy as it is now." },
+	{ "residence", "It, or what would make room for it, has not been where it is for as long as residence says." },
+	{ "pinned", "Its pin decides where it is." },
+	{ "paused", "It would move, but migration is paused: tierctl resume." },
+	{ "full", "There is no room on the faster tier, and nothing can be moved away to make some." },
+	{ "quiet", "It would move, but a tier sleeps." },
+	{ "depth", "It moves after others: as many are under way as migration_depth allows." },
+	{ "unread", "It would move, but heat is still being read from the metadata." },
+	{ "busy", "It moves already, is not committed yet, or could not be moved a moment ago." },
+	{ "requested", "tierctl migrate asked that it lies there." },
+	{ "static", "The policy moves nothing by itself." },
+	{ "read_only", "The set is read-only." },
+};
+
+/* NULL where there is nothing to say. */
+static const char *held_sentence(const struct chunk_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(holds) / sizeof(*holds); i++)
+		if (!strcmp(info->held, holds[i].held))
+			return holds[i].sentence;
+	return NULL;
+}
+
 static const char *sentence_of(const struct chunk_info *info)
 {
 	unsigned int i;
@@ -87,6 +123,8 @@ static void explain_one(const struct set *s, const struct chunk_info *info)
 		say(s->ctx, "pin      none");
 	say(s->ctx, "state    %s", state_words(info));
 	say(s->ctx, "reason   %s", sentence_of(info));
+	if (held_sentence(info))
+		say(s->ctx, "stays    %s", held_sentence(info));
 }
 
 /* Chunks in the same state. */
@@ -109,7 +147,8 @@ static void add_to_group(struct groups *g, const struct chunk_info *info)
 	for (i = 0; i < g->nr; i++) {
 		group = &g->group[i];
 		if (group->like.rank == info->rank && group->like.pin == info->pin &&
-		    !strcmp(group->like.state, info->state) && !strcmp(group->like.reason, info->reason))
+		    !strcmp(group->like.state, info->state) && !strcmp(group->like.reason, info->reason) &&
+		    !strcmp(group->like.held, info->held))
 			break;
 	}
 	if (i == g->nr) {
@@ -162,6 +201,8 @@ static void say_groups(const struct target *t, struct groups *g)
 		say(t->list.ctx, "%s, heat %.1f a chunk", line.s, (double)group->heat / n);
 		text_free(&line);
 		say(t->list.ctx, "  %s", sentence_of(&group->like));
+		if (held_sentence(&group->like))
+			say(t->list.ctx, "  %s", held_sentence(&group->like));
 		say_chunks(t->list.ctx, &group->chunks);
 	}
 }
@@ -179,6 +220,7 @@ static json_object *chunk_object(const struct chunk_info *info)
 	put_rank(o, "pin", info->pin);
 	put_string(o, "state", info->state);
 	put_string(o, "reason", info->reason);
+	put_string(o, "held", *info->held ? info->held : NULL);
 	return o;
 }
 

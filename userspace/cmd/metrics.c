@@ -208,6 +208,23 @@ static void print_problems(const struct report *reports, unsigned int nr)
 	}
 }
 
+static void print_holds(const struct report *reports, unsigned int nr)
+{
+	unsigned int i, j;
+
+	printf("# HELP dm_tier_held_back_total How often a chunk that was worth a look was not moved to a faster tier, by what kept it.\n"
+	       "# TYPE dm_tier_held_back_total counter\n");
+	for (i = 0; i < nr; i++) {
+		for (j = 0; j < reports[i].holds.nr; j++) {
+			printf("dm_tier_held_back_total{");
+			print_label("set", reports[i].set->name);
+			putchar(',');
+			print_label("reason", reports[i].holds.pair[j].key);
+			printf("} %s\n", reports[i].holds.pair[j].value);
+		}
+	}
+}
+
 int cmd_metrics(const struct args *args)
 {
 	struct set **chosen;
@@ -233,14 +250,18 @@ int cmd_metrics(const struct args *args)
 	}
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		report_look_at_wear(&reports[i]);
+		if (!report_ask_holds(&reports[i]))
+			code = EXIT_FAILED;
+	}
 	if (terminal_of(args->ctx)->json) {
 		for (i = 0; i < nr; i++)
 			json_add_report(&reports[i]);
 	} else if (nr) {
 		print_set_metrics(reports, nr);
 		print_tier_metrics(reports, nr);
+		print_holds(reports, nr);
 		print_problems(reports, nr);
 	}
 	reports_free(reports, nr);

@@ -127,6 +127,8 @@ int cmd_status(const struct args *args)
 		report_find_lost(&reports[i]);
 		if (terminal_of(args->ctx)->json || terminal_of(args->ctx)->verbose)
 			report_look_at_wear(&reports[i]);
+		if (terminal_of(args->ctx)->verbose && !report_ask_holds(&reports[i]))
+			code = EXIT_FAILED;
 		if (terminal_of(args->ctx)->json) {
 			json_add_report(&reports[i]);
 		} else {

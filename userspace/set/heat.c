@@ -263,6 +263,8 @@ bool chunk_parse(const char *answer, struct chunk_info *info)
 			copy_string(info->state, sizeof(info->state), value);
 		else if (!strcmp(key, "reason"))
 			copy_string(info->reason, sizeof(info->reason), value);
+		else if (!strcmp(key, "held"))
+			copy_string(info->held, sizeof(info->held), value);
 		else if (parse_number(value, &n) && strcmp(value, "-"))
 			continue;	/* a word of a newer kernel */
 		else if (!strcmp(key, "place"))
@@ -275,7 +277,7 @@ bool chunk_parse(const char *answer, struct chunk_info *info)
 			info->writes = n;
 		else
 			continue;
-		seen++;
+		seen += strcmp(key, "held") != 0;
 	}
 	good &= !w.failed && seen == 8;
 	words_free(&w);
@@ -298,4 +300,24 @@ int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info)
 	}
 	free(answer);
 	return r;
+}
+
+int holds_query(const struct set *s, struct pairs *holds)
+{
+	struct words w;
+	char *answer;
+	int r = ask_set(s, "holds", &answer);
+
+	if (r)
+		return r;
+	words_init(&w, answer);
+	while (!words_end(&w)) {
+		const char *key = words_next(&w), *value = words_next(&w);
+
+		if (value)
+			pairs_add(holds, key, value);
+	}
+	words_free(&w);
+	free(answer);
+	return 0;
 }

@@ -45,10 +45,13 @@ struct chunk_info {
 	int pin;		/* rank, -1 for none */
 	char state[16];
 	char reason[24];
+	char held[24];		/* what keeps it from a faster tier; "" of an older kernel */
 };
 
 /* 0 or -errno, with the error said. */
 int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info);
+/* How often what held back chunks, in pairs; the caller frees them.  Like chunk_query(). */
+int holds_query(const struct set *s, struct pairs *holds);
 /* false if the answer makes no sense */
 bool chunk_parse(const char *answer, struct chunk_info *info);
 

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "format/geometry.h"
 #include "format/metadata.h"
+#include "set/heat.h"
 #include "set/lock.h"
 
 /* Takes ownership of code. */
@@ -395,6 +396,14 @@ struct report *reports_make(struct set **sets, unsigned int nr, unsigned int int
 	return reports;
 }
 
+bool report_ask_holds(struct report *r)
+{
+	if (!report_measurable(r->set))
+		return true;
+	r->have_holds = !holds_query(r->set, &r->holds);
+	return r->have_holds;
+}
+
 void reports_free(struct report *reports, unsigned int nr)
 {
 	unsigned int i, j;
@@ -410,6 +419,7 @@ void reports_free(struct report *reports, unsigned int nr)
 		health_free(&reports[i].meta_health);
 		free(reports[i].attention);
 		free(reports[i].lost);
+		pairs_free(&reports[i].holds);
 	}
 	free(reports);
 }

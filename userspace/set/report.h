@@ -48,6 +48,9 @@ struct report {
 	bool lost_cut;		/* there may be more ranges, or they were not looked for */
 
 	int evacuating;		/* rank of a tier that is being emptied, -1 for none */
+
+	bool have_holds;	/* see report_ask_holds() */
+	struct pairs holds;	/* how often chunks were held back, by what */
 };
 
 /* Measures all active sets of the list together, for so many milliseconds; 0: no rates. */
@@ -68,6 +71,9 @@ void report_look_at_wear(struct report *r);
 
 /* Whether the set can be asked for its counters, and for the places of chunks. */
 bool report_measurable(const struct set *s);
+
+/* Asks the set what held back its chunks, if it can be asked.  False with the error said. */
+bool report_ask_holds(struct report *r);
 
 /* Adds an entry to attention, about a device that may be none of the tiers. */
 void report_attention(struct report *r, const char *code, const char *device, const char *fmt, ...)

@@ -251,6 +251,19 @@ static void show_wear(const struct report *r)
 	}
 }
 
+/* What never held a chunk back is left out. */
+static void show_holds(const struct report *r)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < r->holds.nr; i++)
+		if (strcmp(r->holds.pair[i].value, "0"))
+			printf("%s%s %s", nr++ ? ", " : "held back         ", r->holds.pair[i].key,
+			       r->holds.pair[i].value);
+	if (nr)
+		putchar('\n');
+}
+
 #define LOST_SHOWN	8
 
 static void show_lost(const struct report *r)
@@ -287,6 +300,7 @@ void show_status(const struct report *r)
 	if (r->set->active && r->have_chunks) {
 		show_served(r);
 		show_moving(r);
+		show_holds(r);
 	}
 	if (r->have_wear)
 		show_wear(r);

@@ -302,6 +302,16 @@ void put_identity(json_object *o, const struct set *s)
 	free(node);
 }
 
+static json_object *holds_object(const struct report *r)
+{
+	json_object *o = r->have_holds ? json_object_new_object() : NULL;
+	unsigned int i;
+
+	for (i = 0; i < r->holds.nr; i++)
+		put_number(o, r->holds.pair[i].key, strtoull(r->holds.pair[i].value, NULL, 10));
+	return o;
+}
+
 void json_add_report(const struct report *r)
 {
 	const struct set *s = r->set;
@@ -334,6 +344,7 @@ void json_add_report(const struct report *r)
 		json_object_array_add(tiers, tier_object(r, i));
 	json_object_object_add(o, "tiers", tiers);
 	json_object_object_add(o, "migrations", migrations_object(r));
+	json_object_object_add(o, "held_back", holds_object(r));
 	json_object_object_add(o, "operation", operation_object(r));
 	json_object_object_add(o, "lost_ranges", lost_array(r));
 	put_bool(o, "lost_ranges_complete", !r->lost_cut);

@@ -117,6 +117,10 @@ static void test_chunk(void)
 	   info.rank == -1 && info.pin == -1 && !info.place, "one that is not");
 	ok(chunk_parse("rank 1 place 2 heat 3 reads 4 writes 5 pin - state mapped reason policy age 7 mood fine", &info),
 	   "what a newer kernel adds is skipped");
+	ok(!*info.held, "an older kernel does not say what holds it");
+	ok(chunk_parse("rank 1 place 2 heat 3 reads 4 writes 5 pin - state mapped reason policy held cold", &info) &&
+	   !strcmp(info.held, "cold"), "what holds it");
+	ok(!chunk_parse("rank 1 place 2 heat 3 reads 4 writes 5 pin - state mapped held cold", &info), "no reason");
 	ok(!chunk_parse("rank 1 place 2", &info), "too short");
 	ok(!chunk_parse("rank x place 2 heat 3 reads 4 writes 5 pin - state mapped reason policy", &info), "no rank");
 	ok(!chunk_parse("rank 99 place 2 heat 3 reads 4 writes 5 pin - state mapped reason policy", &info),

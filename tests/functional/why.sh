@@ -1,0 +1,232 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=600: the clock of a steady guest runs ahead (ci/guest/run)
+#
+# Why chunks stay where they are: the word `held` of the message chunk, and how often each of them
+# held back a chunk that was worth a look (the message holds).  The heat engine alone: unit/test-heat.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# make_set CHUNKS [SLOW-OPTION...]: CHUNKS with data, all on the slow tier, paused
+make_set()
+{
+	policy=${own_policy:-heat}
+	features=(paused)
+	core=(tier0.landing 0 migration_bandwidth 0 "${core[@]}")
+	disk meta 4
+	disk fast 16 irqmode=2 completion_nsec=20000
+	disk slow 64 irqmode=2 completion_nsec=2000000 "${@:2}"
+	activate
+	write_chunks 0 "$1" 1 block=1m
+	io sync "$dev"
+}
+
+# heat_up CHUNK [TIMES]: reads the same 4 KiB, which never looks like a stream
+heat_up()
+{
+	local i before
+	before=$(heat_of "$1")
+	for ((i = 0; i < ${2:-30}; i++)); do
+		dd if="$dev" of=/dev/null bs=4k count=1 skip=$(($1 * chunk / 8)) iflag=direct status=none
+	done
+	# What was noted reaches the policy a moment later.
+	wait_for 20 hotter "$1" "$before"
+}
+heat_of() { msg heat "$1" 1 1 | awk '{ print $4 + $5 }'; }
+hotter() { [ "$(heat_of "$1")" -gt "$2" ]; }
+
+held() { chunk_info "$1"; echo "${C[held]}"; }
+held_is() { [ "$(held "$1")" = "$2" ]; }
+# count WORD: how often it held back a chunk
+count() { msg holds | tr ' ' '\n' | grep -A1 -x "$1" | tail -n 1; }
+counted() { [ "$(count "$1")" -gt "${2:-0}" ]; }
+
+words="nothing_faster cold price budget endurance guard load residence pinned paused full quiet \
+depth unread busy requested static read_only unmapped missing"
+
+answers()
+{
+	make_set 8
+	same "$words" "$(msg holds | tr ' ' '\n' | grep -v '^[0-9]' | xargs)" "words, in their order"
+	same "" "$(msg holds | tr ' ' '\n' | awk 'NR % 2 == 0 && !/^[0-9]+$/')" "what is no number"
+	same cold "$(held 0)" "a chunk without heat"
+	same unmapped "$(held 700)" "a chunk without data"
+	move 3 1 0
+	wait_for 10 held_is 3 nothing_faster
+	msg pin 5 1 1
+	same pinned "$(held 5)" "a pinned chunk"
+	same 0 "$(count cold)" "how often chunks that nobody wants were held back"
+}
+test_case "each chunk says what holds it; chunks without heat are not counted" answers
+
+paused()
+{
+	make_set 300
+	heat_up 200
+	same paused "$(held 200)" "a hot chunk of a paused set"
+	wait_for 10 counted paused
+	same 0 "$(count pinned)" "chunks counted as pinned"
+	msg resume
+	wait_for 20 all_on_rank 200 1 0
+	same nothing_faster "$(held 200)" "once it has moved"
+	before=$(count paused)
+	heat_up 250
+	wait_for 20 all_on_rank 250 1 0
+	same "$before" "$(count paused)" "chunks counted as paused after resume"
+}
+test_case "paused: a hot chunk stays, and moves after resume" paused
+
+pinned()
+{
+	make_set 300
+	msg resume
+	msg pin 200 1 1
+	heat_up 200
+	same pinned "$(held 200)"
+	counted pinned || fail "it was not counted"
+	same 1 "$(on_rank 200 1 1)" "chunks on slow"
+	msg unpin 200 1
+	heat_up 200 4
+	wait_for 20 all_on_rank 200 1 0
+}
+test_case "pinned: a hot chunk stays until it is unpinned" pinned
+
+# A request takes each token that comes, one in 8 seconds.
+budget()
+{
+	make_set 300
+	msg set migration_bandwidth 8
+	msg migrate 0 100 0
+	wait_for 200 all_on_rank 0 1 0
+	msg resume
+	heat_up 200
+	same budget "$(held 200)"
+	wait_for 20 counted budget
+	same 1 "$(on_rank 200 1 1)" "chunks on slow"
+	msg set migration_bandwidth 0
+	wait_for 20 all_on_rank 200 1 0
+}
+test_case "budget: a hot chunk waits for migration_bandwidth" budget
+
+# Of 1 GiB a day, 102 chunks of 1 MiB may be saved up, and another one is allowed every 84 seconds.
+endurance()
+{
+	local i
+	chunk=2048
+	make_set 60
+	msg set tier0.endurance 1
+	for ((i = 0; i < 12; i++)); do
+		move 0 10 0
+		move 0 10 1
+	done
+	msg resume
+	heat_up 50
+	same endurance "$(held 50)"
+	wait_for 20 counted endurance
+	same 1 "$(on_rank 50 1 1)" "chunks on slow"
+	msg set tier0.endurance 0
+	heat_up 50 4
+	wait_for 20 all_on_rank 50 1 0
+}
+test_case "endurance: a hot chunk waits while that of the fast tier is spent" endurance
+
+full()
+{
+	local places
+	make_set 300
+	status
+	places=${S[places0]}
+	msg pin 0 "$places" 0
+	wait_for 60 all_on_rank 0 "$places" 0
+	msg resume
+	heat_up 270
+	same full "$(held 270)"
+	wait_for 20 counted full
+	same 1 "$(on_rank 270 1 1)" "chunks on slow"
+	msg unpin 0 "$places"
+	heat_up 270 4
+	wait_for 20 all_on_rank 270 1 0
+}
+test_case "full: all that lies on the fast tier is pinned" full
+
+# make_crowd: cold chunks of 1 MiB fill the fast tier; a swap costs some accesses
+make_crowd()
+{
+	chunk=2048
+	make_set 60 mbps=100
+	status
+	move 0 "${S[places0]}" 0
+	msg set headroom 0
+}
+
+# Warm enough to be looked at, and too cold to move: counted once it is weighed.
+too_dear()
+{
+	local i
+	make_crowd
+	for ((i = 0; i < 100; i++)); do
+		heat_up 50 1
+		! held_is 50 price || break
+	done
+	same 0 "$(count price)" "chunks counted before the policy looks at any"
+	msg resume
+	wait_for 20 counted price
+	same 1 "$(on_rank 50 1 1)" "chunks on slow"
+}
+test_case "price: a chunk that is too cold for a swap stays, and is counted" too_dear
+
+depth()
+{
+	local i
+	chunk=2048
+	make_set 60 mbps=100
+	msg set migration_depth 1
+	for ((i = 30; i < 54; i += 2)); do heat_up "$i" 8; done
+	same 0 "$(count depth)" "looks that found no slot, before anything moved"
+	msg resume
+	wait_for 60 counted depth
+}
+test_case "depth: hot chunks wait for others" depth
+
+no_policy()
+{
+	own_policy=static
+	make_set 8
+	same static "$(held 0)"
+	msg resume
+	move 0 1 0
+	wait_for 10 held_is 0 static
+}
+test_case "static: the policy moves nothing" no_policy
+
+requested()
+{
+	make_set 300
+	msg set migration_bandwidth 8
+	msg migrate 0 100 0
+	wait_for 200 all_on_rank 0 1 0
+	same requested "$(held 0)" "a chunk of a request that is under way"
+}
+test_case "requested: as long as migrate is at work" requested
+
+frozen()
+{
+	make_set 8
+	deactivate
+	features=(read_only)
+	activate
+	same read_only "$(held 0)"
+	deactivate
+	features=() core=()
+	tiers=(- "$slow")
+	activate
+	same nothing_faster "$(held 0)" "a chunk, with no faster tier there"
+	deactivate
+	tiers=("$fast" -)
+	activate
+	same missing "$(held 0)" "a chunk of a missing tier"
+}
+test_case "read_only, missing" frozen
+
+run_tests
