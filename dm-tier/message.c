@@ -580,6 +580,21 @@ static int do_wear(struct call *c)
 	return 1;
 }
 
+static int do_day(struct call *c)
+{
+	char *result = c->result;
+	unsigned int maxlen = c->maxlen, sz = 0, rank;
+	struct tier_deeds day;
+
+	tier_policy_day(c->set, &day);
+	DMEMIT("seconds %llu promotions %llu demotions %llu migrated_sectors %llu",
+	       div_u64(day.ns, NSEC_PER_SEC), day.promotions, day.demotions,
+	       day.migrated_sectors);
+	for (rank = 0; rank < c->set->nr_tiers; rank++)
+		DMEMIT(" served%u %llu", rank, day.served[rank]);
+	return 1;
+}
+
 static int do_reserve_snap(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -630,6 +645,7 @@ static const struct message messages[] = {
 	{ "chunk", 2, 2, true, 0, false, do_chunk },
 	{ "holds", 1, 1, false, 0, false, do_holds },
 	{ "wear", 1, 1, false, 0, false, do_wear },
+	{ "day", 1, 1, false, 0, false, do_day },
 	{ "reserve_metadata_snap", 1, 1, false, 0, true, do_reserve_snap },
 	{ "release_metadata_snap", 1, 1, false, 0, true, do_release_snap },
 };

@@ -13,6 +13,9 @@
 #include "request.h"
 
 #define BATCH		64
+#define HOUR_NS		(3600ULL * NSEC_PER_SEC)
+#define DAY_NS		(24 * HOUR_NS)
+#define HOURS		26	/* the first of so many in a row is more than a day ago */
 
 /* set->policy_lock */
 struct tier_policies {
@@ -23,6 +26,9 @@ struct tier_policies {
 	unsigned int window;		/* accesses that a CPU notes in one go */
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
 	u64 held[TIER_NR_HOLDS];	/* chunks held back since activation, by what */
+	u64 served[TIER_MAX_TIERS];	/* see struct tier_deeds */
+	struct tier_deeds hours[HOURS];	/* so far, at the ends of the last hours with a tick */
+	unsigned int nr_hours;
 };
 
 static struct list_head types;
@@ -170,6 +176,19 @@ static u64 count_ios(struct tier_set *set)
 	return ios;
 }
 
+/* Counts accesses to chunks that lie where the policy has moved them. */
+static void count_served(struct tier_set *set, const struct tier_access *a)
+{
+	u64 chunk = a->sector >> set->chunk_shift, word;
+
+	/* A set that became shorter may have been accessed behind its end. */
+	if (chunk >= set->nr_chunks)
+		return;
+	word = tier_get_word(set, chunk);
+	if ((word & TIER_ENTRY_MAPPED) && word >> TIER_WORD_REASON_SHIFT == TIER_REASON_POLICY)
+		set->policies->served[set->by_id[tier_word_id(word)]->rec.rank] += a->weight;
+}
+
 /* Hands what a CPU noted to the policy. */
 static void hand_over(struct tier_set *set, struct tier_ring *ring, struct tier_weights *w)
 {
@@ -182,7 +201,8 @@ static void hand_over(struct tier_set *set, struct tier_ring *ring, struct tier_
 
 		while (w->nr && nr < BATCH) {
 			batch[nr] = ring->slot[tail++ % TIER_RING_SIZE];
-			batch[nr++].weight = tier_next_weight(w);
+			batch[nr].weight = tier_next_weight(w);
+			count_served(set, &batch[nr++]);
 		}
 		/* Pairs with the acquire in tier_note_access(). */
 		smp_store_release(&ring->tail, tail);
@@ -323,6 +343,51 @@ bool tier_policy_is(struct tier_set *set, const struct tier_policy_type *type)
 	return set->policies->type == type;
 }
 
+static void deeds_so_far(struct tier_set *set, struct tier_deeds *d)
+{
+	lockdep_assert_held(&set->policy_lock);
+	d->ns = ktime_get_ns();
+	spin_lock_irq(&set->lock);
+	d->promotions = set->promotions;
+	d->demotions = set->demotions;
+	d->migrated_sectors = set->migrated_sectors;
+	spin_unlock_irq(&set->lock);
+	memcpy(d->served, set->policies->served, sizeof(d->served));
+}
+
+/* Of an hour without a tick nothing is kept: nothing was served or moved. */
+static void keep_hour(struct tier_set *set)
+{
+	struct tier_policies *ps = set->policies;
+	const struct tier_deeds *last = &ps->hours[(ps->nr_hours + HOURS - 1) % HOURS];
+
+	if (!ps->nr_hours || ktime_get_ns() - last->ns >= HOUR_NS)
+		deeds_so_far(set, &ps->hours[ps->nr_hours++ % HOURS]);
+}
+
+void tier_policy_day(struct tier_set *set, struct tier_deeds *day)
+{
+	struct tier_policies *ps = set->policies;
+	const struct tier_deeds *from;
+	unsigned int hour, rank;
+
+	mutex_lock(&set->policy_lock);
+	keep_hour(set);
+	deeds_so_far(set, day);
+	/* The latest end of an hour a day ago, or the oldest that there is. */
+	hour = ps->nr_hours > HOURS ? ps->nr_hours - HOURS : 0;
+	while (hour + 1 < ps->nr_hours && day->ns - ps->hours[(hour + 1) % HOURS].ns >= DAY_NS)
+		hour++;
+	from = &ps->hours[hour % HOURS];
+	day->ns -= from->ns;
+	day->promotions -= from->promotions;
+	day->demotions -= from->demotions;
+	day->migrated_sectors -= from->migrated_sectors;
+	for (rank = 0; rank < TIER_MAX_TIERS; rank++)
+		day->served[rank] -= from->served[rank];
+	mutex_unlock(&set->policy_lock);
+}
+
 void tier_policy_drain(struct tier_set *set)
 {
 	mutex_lock(&set->policy_lock);
@@ -336,6 +401,7 @@ void tier_policy_tick(struct tier_set *set, const struct tier_view *views)
 
 	mutex_lock(&set->policy_lock);
 	show(set, views);
+	keep_hour(set);
 	drain(set, true);
 	if (ps->policy && ps->type->tick)
 		ps->type->tick(ps->policy);

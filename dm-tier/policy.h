@@ -50,4 +50,14 @@ void tier_policy_hold(struct tier_set *set, enum tier_hold held);
 /* How often chunks were held back by that since activation. */
 u64 tier_policy_held(struct tier_set *set, enum tier_hold held);
 
+/* What the set did; since activation, or in a part of that time. */
+struct tier_deeds {
+	u64 ns;				/* when, or how long */
+	u64 promotions, demotions, migrated_sectors;
+	u64 served[TIER_MAX_TIERS];	/* accesses to chunks that the policy moved there */
+};
+
+/* What it did in the last day, from an hour's end to now; or since activation. */
+void tier_policy_day(struct tier_set *set, struct tier_deeds *day);
+
 #endif /* DM_TIER_POLICY_H */

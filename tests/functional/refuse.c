@@ -59,7 +59,8 @@ static const char *message_of(const struct dm_ioctl *d)
 	const struct dm_target_msg *m = (const void *)((const char *)d + d->data_start);
 	const char *folder = getenv("REFUSE");
 
-	if (strncmp(m->message, "heat", 4) && strncmp(m->message, "chunk", 5))
+	if (strncmp(m->message, "heat", 4) && strncmp(m->message, "chunk", 5) &&
+	    strcmp(m->message, "holds") && strcmp(m->message, "day"))
 		return m->message;
 	if (folder)
 		write_to(folder, "asked", "a", m->message);

@@ -354,6 +354,97 @@ explain_reasons()
 }
 test_case "explain why a chunk is there or was not moved" explain_reasons
 
+# The policy heat, paused, on a disk that is slower than the other one
+create_paused()
+{
+	disk meta 4
+	disk fast 16 irqmode=2 completion_nsec=20000
+	disk slow 32 irqmode=2 completion_nsec=2000000
+	ctl create "$set" -q -m "$meta" -c 64k --feature paused "$fast" "$slow"
+}
+
+# read_again CHUNK TIMES: the same 4 KiB, which is no stream
+read_again()
+{
+	local i
+	for ((i = 0; i < $2; i++)); do
+		dd if="$dev" of=/dev/null bs=4k count=1 skip=$(($1 * 16)) iflag=direct status=none
+	done
+}
+paused_counted() { [ "$(msg holds | tr ' ' '\n' | grep -A1 -x paused | tail -n 1)" -gt 0 ]; }
+
+held()
+{
+	create_paused
+	write_chunks 0 250 1
+	io sync "$dev"
+	ctl pin -q "$set" 245 --tier 1
+	ctl_code 0 explain "$set" 3
+	matches 'stays +No faster tier takes chunks' "$output"
+	ctl_code 0 explain "$set" 245
+	matches 'stays +Its pin decides' "$output"
+	ctl_code 0 explain "$set" 700
+	[[ $output != *stays* ]] || fail "a chunk that is nowhere stays: $output"
+	same "nothing_faster cold pinned unmapped" "$(json '[.sets[0].chunk_list[].held] | join(" ")' \
+		explain "$set" 3 244 245 700)" "what holds chunks"
+	ctl_code 0 status "$set"
+	[[ $output != *held* ]] || fail "shown without -v: $output"
+	read_again 244 30
+	wait_for 20 paused_counted
+	ctl_code 0 status -v "$set"
+	matches $'\nheld back +.*paused [0-9]+' "$output"
+	same null "$(json .sets[0].held_back status "$set")"
+	is "$(json .sets[0].held_back.paused status -v "$set") > 0"
+	is "$(json .sets[0].held_back.paused metrics "$set") > 0"
+	ctl_code 0 metrics "$set"
+	matches "dm_tier_held_back_total\{set=\"$set\",reason=\"paused\"\} [1-9]" "$output"
+}
+test_case "what keeps chunks from a faster tier, in explain, status -v and metrics" held
+
+# Every other chunk of 480 is read once, so the share is about that of places: 120 of 240 for half the
+# fast tier.
+advise()
+{
+	local i
+	create_paused
+	ctl_code 0 advise "$set"
+	matches 'No chunk has heat' "$output"
+	matches 'Nothing has held chunks back' "$output"
+	same null "$(json .sets[0].share_now advise "$set")"
+	ctl set -q "$set" tier0.landing=no
+	write_chunks 0 480 1 block=64k
+	io sync "$dev"
+	# Backwards, as a stream would weigh nothing.
+	for ((i = 478; i >= 0; i -= 2)); do
+		dd if="$dev" of=/dev/null bs=4k count=1 skip=$((i * 16)) iflag=direct status=none
+	done
+	read_again 470 30
+	wait_for 20 paused_counted
+	ctl_code 0 advise "$set"
+	matches '[0-9]+% at most with a fast tier of 7\.5 MiB, half its size' "$output"
+	matches 'not moved up' "$output"
+	same "1 2 4 8" "$(json '[.sets[0].fast_tier[].factor * 2] | join(" ")' advise "$set")" "sizes, in halves"
+	same "7864320 15728640 31457280 62914560" "$(jq -r '[.sets[0].fast_tier[].size] | join(" ")' "$tmp/json")" "bytes"
+	same true "$(jq '.sets[0] | .share_now < .001 and ([.fast_tier[].share] | . == sort) and .fast_tier[3].share > .999' "$tmp/json")" \
+		"shares grow with the size: $(jq -c '.sets[0]' "$tmp/json")"
+	same true "$(jq '.sets[0].fast_tier[0].share > .4 and .sets[0].fast_tier[0].share < .95' "$tmp/json")" "half the size serves more than half"
+	same true "$(jq '.sets[0] | [.held_back[] | select(.reason == "paused").count] | .[0] > 0' "$tmp/json")" "paused chunks are counted"
+	same "0 0 0" "$(jq -r '.sets[0].last_day | "\(.promotions) \(.demotions) \(.moved_bytes)"' "$tmp/json")" "moves"
+	ctl migrate -q --wait "$set" 0-9 --tier 0
+	same "10 0 655360 0" "$(json '.sets[0].last_day | "\(.promotions) \(.demotions) \(.moved_bytes) \(.served_faster)"' advise "$set")" "moves by hand"
+	# What the policy moves serves faster from then on.
+	ctl resume -q "$set"
+	read_again 300 30
+	wait_for 20 all_on_rank 300 1 0
+	read_again 300 20
+	nap 1
+	is "$(json .sets[0].last_day.served_faster advise "$set") >= 20"
+	ctl_code 0 advise "$set"
+	matches 'about [1-9][0-9]* accesses were served faster' "$output"
+	ctl_code 1 advise nothing
+}
+test_case "advise: shares by size, what holds chunks back, the last day" advise
+
 # ---- events
 
 # watch OPTION...: tierctl events in the background; $watcher is its process

@@ -299,6 +299,7 @@ void make_message(struct rng *r, char *line)
 	} messages[] = {
 		{ "pause", 0 }, { "resume", 0 }, { "migrate", 3 }, { "pin", 3 }, { "unpin", 2 },
 		{ "evacuate", 1 }, { "admit", 1 }, { "revert", 1 }, { "heat", 3 }, { "chunk", 1 }, { "wear", 0 },
+		{ "holds", 0 }, { "day", 0 },
 		{ "reserve_metadata_snap", 0 }, { "release_metadata_snap", 0 },
 	};
 	struct words w = { .nr = 0 };

@@ -374,6 +374,16 @@ const struct command commands[] = {
 		},
 		.min_words = 1, .max_words = MANY, .run = cmd_explain,
 	}, {
+		.name = "advise",
+		.synopsis = "[--json] SET",
+		.summary = "say what more fast storage would bring, and what holds chunks back",
+		.words = "@set",
+		.options = {
+			O(JSON, .more = ", see tierctl(8). A set then has *share_now*, *fast_tier*, *held_back* and *last_day*."),
+			COMMON,
+		},
+		.min_words = 1, .max_words = 1, .run = cmd_advise,
+	}, {
 		.name = "events",
 		.synopsis = "[OPTION]... [SET]",
 		.summary = "say what happens, as it happens",

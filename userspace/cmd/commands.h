@@ -28,6 +28,7 @@ int cmd_wait(const struct args *args);
 int cmd_top(const struct args *args);
 int cmd_heatmap(const struct args *args);
 int cmd_explain(const struct args *args);
+int cmd_advise(const struct args *args);
 int cmd_events(const struct args *args);
 int cmd_metrics(const struct args *args);
 int cmd_check(const struct args *args);

@@ -29,6 +29,7 @@ command|admit|@set,@rank @file,@file|use a tier again after evacuate or errors
 command|top|@set|watch sets work
 command|heatmap|@set @file|draw where things lie and how hot they are
 command|explain|@set @file|say where chunks lie, and why
+command|advise|@set|say what more fast storage would bring, and what holds chunks back
 command|events|@set|say what happens, as it happens
 command|metrics|@set|report in Prometheus'\'' text format
 command|check|@set @file|check the metadata of a set
@@ -49,11 +50,11 @@ option|--set|create|-|a tunable, as with tierctl-set(8); repeatable
 option|-f --force|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||go on in spite of what would be lost (still asks)
 option|-t --dry-run --test|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit restore repair add remove replace resize rename||say what would be done, change nothing
 option|-y --yes|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||answer yes to every question
-option|--json|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain metrics check restore repair add remove replace resize rename||report as JSON
-option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say how the command is used
-option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say the version
-option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say errors only
-option|-v --verbose|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain events metrics check dump restore repair add remove replace resize rename||say more
+option|--json|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise metrics check restore repair add remove replace resize rename||report as JSON
+option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say how the command is used
+option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say the version
+option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say errors only
+option|-v --verbose|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say more
 option|--fast|convert|@volume @file|a device to put in front; repeatable, fastest first
 option|--fast-size|convert|-|make a logical volume of that size to put in front
 option|--fast-pv|convert|@file|the physical volume for --fast-size

@@ -302,22 +302,22 @@ int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info)
 	return r;
 }
 
-int holds_query(const struct set *s, struct pairs *holds)
+int pairs_query(const struct set *s, const char *message, struct pairs *answer)
 {
 	struct words w;
-	char *answer;
-	int r = ask_set(s, "holds", &answer);
+	char *text;
+	int r = ask_set(s, message, &text);
 
 	if (r)
 		return r;
-	words_init(&w, answer);
+	words_init(&w, text);
 	while (!words_end(&w)) {
 		const char *key = words_next(&w), *value = words_next(&w);
 
 		if (value)
-			pairs_add(holds, key, value);
+			pairs_add(answer, key, value);
 	}
 	words_free(&w);
-	free(answer);
+	free(text);
 	return 0;
 }

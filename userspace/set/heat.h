@@ -50,8 +50,8 @@ struct chunk_info {
 
 /* 0 or -errno, with the error said. */
 int chunk_query(const struct set *s, uint64_t chunk, struct chunk_info *info);
-/* How often what held back chunks, in pairs; the caller frees them.  Like chunk_query(). */
-int holds_query(const struct set *s, struct pairs *holds);
+/* The answer in pairs to holds or day; the caller frees them.  Like chunk_query(). */
+int pairs_query(const struct set *s, const char *message, struct pairs *answer);
 /* false if the answer makes no sense */
 bool chunk_parse(const char *answer, struct chunk_info *info);
 

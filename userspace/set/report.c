@@ -400,7 +400,7 @@ bool report_ask_holds(struct report *r)
 {
 	if (!report_measurable(r->set))
 		return true;
-	r->have_holds = !holds_query(r->set, &r->holds);
+	r->have_holds = !pairs_query(r->set, "holds", &r->holds);
 	return r->have_holds;
 }
 
