@@ -148,14 +148,20 @@ static void print_tier_metrics(const struct report *reports, unsigned int nr)
 	char number[16];
 
 	for (i = 0; i < sizeof(tier_metrics) / sizeof(*tier_metrics); i++) {
-		printf("# HELP dm_tier_tier_%s %s\n# TYPE dm_tier_tier_%s %s\n", tier_metrics[i].name,
-		       tier_metrics[i].help, tier_metrics[i].name, tier_metrics[i].type);
+		bool said = false;
+
 		for (j = 0; j < nr; j++) {
 			const struct set *s = reports[j].set;
 
 			for (rank = 0; rank < s->nr_tiers; rank++) {
 				if (!tier_metrics[i].known(&reports[j], rank))
 					continue;
+				/* Nothing is said of a metric that no tier has. */
+				if (!said)
+					printf("# HELP dm_tier_tier_%s %s\n# TYPE dm_tier_tier_%s %s\n",
+					       tier_metrics[i].name, tier_metrics[i].help,
+					       tier_metrics[i].name, tier_metrics[i].type);
+				said = true;
 				snprintf(number, sizeof(number), "%u", rank);
 				printf("dm_tier_tier_%s{", tier_metrics[i].name);
 				print_label("set", s->name);
