@@ -47,11 +47,17 @@ static void set_latencies(struct heat_costs *c, u32 chunk_sectors)
 			stream_ns = div64_u64(stream_ns * seen->random_ns, random_ns);
 			chunk_ns = div64_u64(chunk_ns * seen->random_ns, random_ns);
 		}
+		l->chunk_ns = seen->chunk_ns ?: min_t(u64, chunk_ns, 0xffffffff);
 		l->random_ns = seen->random_ns ?: random_ns;
+		l->stream_ns = stream_ns;
+		l->random_write_ns = l->random_ns;
+		l->stream_write_ns = stream_ns;
+		/* What other accesses save counts in small random reads: beside an assumed one, nothing. */
+		if (!seen->random_ns)
+			continue;
 		l->stream_ns = seen->stream_ns ?: stream_ns;
 		l->random_write_ns = seen->random_write_ns ?: l->random_ns;
 		l->stream_write_ns = seen->stream_write_ns ?: l->stream_ns;
-		l->chunk_ns = seen->chunk_ns ?: min_t(u64, chunk_ns, 0xffffffff);
 	}
 }
 

@@ -189,6 +189,25 @@ static bool near(double value, double expected, double percent)
 
 /* ---- counting ---- */
 
+/* Streams on disks of which nothing else was measured yet must not look as if they saved nothing. */
+static void test_costs(void)
+{
+	struct tier_view tiers[2] = { };
+	struct heat_costs c = { };
+	u32 assumed;
+
+	heat_costs_update(&c, tiers, 2, CHUNK_SECTORS);
+	assumed = c.weight_stream[0];
+	tiers[0].stream_ns = tiers[1].stream_ns = 20000;
+	tiers[0].stream_write_ns = tiers[1].stream_write_ns = 20000;
+	heat_costs_update(&c, tiers, 2, CHUNK_SECTORS);
+	ok(assumed && c.weight_stream[0] == assumed && c.weight_stream[1] == assumed,
+	   "a stream beside assumed random reads weighs what was assumed (%u)", assumed);
+	tiers[0].random_ns = tiers[1].random_ns = 20000;
+	heat_costs_update(&c, tiers, 2, CHUNK_SECTORS);
+	ok(c.weight_stream[0] == c.weight_random[0], "as much as a random read that takes as long");
+}
+
 static void test_counting(void)
 {
 	struct set *s = make_pair(1000, 100);
@@ -1581,6 +1600,7 @@ static void test_two_minutes(void)
 
 int main(void)
 {
+	test_costs();
 	test_counting();
 	test_streams();
 	test_decay();
