@@ -177,7 +177,7 @@ zeroed_meta()
 	refuse 'tier 0 \(dm-[0-9]+\) is a tier of set "tt_set", but the metadata device is blank'
 	tiers=("$a" -)
 	refuse 'tier 0 \(dm-[0-9]+\) is a tier of set "tt_set", but the metadata device is blank'
-	dd if="$meta2" of="$meta" bs=1M oflag=direct status=none
+	dd if="$meta2" of="$meta" bs=1M iflag=direct oflag=direct status=none
 	whole
 }
 test_case "metadata that was zeroed" zeroed_meta
@@ -523,7 +523,7 @@ stale_format()
 	later dmsetup create "$set" --table "$(table_line)"
 	wait_for 20 in_flight write a
 	disk third 4
-	dd if="$meta" of="$third" bs=1M oflag=direct conv=notrunc status=none
+	dd if="$meta" of="$third" bs=1M iflag=direct oflag=direct conv=notrunc status=none
 	swap a "$(tier_table good "$fast")"
 	same 0 "$(later_status)" "create"
 	write_chunks 0 20 1

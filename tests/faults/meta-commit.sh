@@ -237,8 +237,9 @@ failed_then_activated()
 unread()
 {
 	begin
-	suspend
-	resume
+	# What an activation has read it does not keep.
+	deactivate
+	activate
 	meta_dead
 	fails msg pin 5 2 0
 	fails msg set migration_depth 9

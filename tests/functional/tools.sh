@@ -770,7 +770,7 @@ two_metadata()
 	ctl create -q "$set" -m "$meta" -c 64k --policy static "$fast" "$slow"
 	ctl deactivate -q "$set"
 	disk meta2 4
-	dd if="$meta" of="$meta2" bs=1M oflag=direct status=none
+	dd if="$meta" of="$meta2" bs=1M iflag=direct oflag=direct status=none
 	for command in "check $set" "dump $set" "repair -y $set $tmp/new"; do
 		# shellcheck disable=SC2086	# a command and its arguments
 		unchanged "$meta" "$meta2" -- ctl_code 1 $command

@@ -82,7 +82,7 @@ changed_between()
 	"$dir/tier_restore" -q -i "$tmp/dump" -o "$meta2"
 	dmsetup create "$set" --notable
 	load
-	dd if="$meta2" of="$meta" bs=1M oflag=direct conv=notrunc status=none
+	dd if="$meta2" of="$meta" bs=1M iflag=direct oflag=direct conv=notrunc status=none
 	reads 1500 4000 resume
 	same 20 "$(info mapped)" "mapped chunks"
 	check_chunks 0 20 1
