@@ -23,7 +23,7 @@
  * One access in so many is measured, but of a slow tier enough for a mean each interval: that
  * many a second, if there are as many.
  */
-#define SAMPLE_EVERY	32
+#define SAMPLE_EVERY	64
 #define SAMPLES_PER_S	256
 
 /* Of the mover, but what other contexts read, a word each. */
