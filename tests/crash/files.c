@@ -2,9 +2,10 @@
 /*
  * Files that were fsynced must be there after a crash.
  *
- *   files write DIR LIST	until killed: write files, and note in LIST each
- *				that is durable
- *   files check DIR LIST	all that LIST names are there, with their content
+ *   files write DIR LIST [DEVICE]	until killed: write files, and note in LIST each
+ *					that is durable; with DEVICE, each is followed by
+ *					a FLUSH of that device
+ *   files check DIR LIST		all that LIST names are there, with their content
  *
  * A line of LIST is "NUMBER VERSION"; the last one of a number counts.  A
  * file may be of the version after the one noted, which was being written.
@@ -78,18 +79,23 @@ static void write_file(int dir, unsigned int number, unsigned int version)
 		die("fsync of the directory");
 }
 
-static void write_files(int dir, const char *list)
+static void write_files(int dir, const char *list, const char *device)
 {
 	static unsigned int versions[FILES];
 	int fd = open(list, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int flushed = device ? open(device, O_RDONLY | O_CLOEXEC) : -1;
 	unsigned int number;
 	char line[64];
 
 	if (fd < 0)
 		die(list);
+	if (device && flushed < 0)
+		die(device);
 	for (;;) {
 		number = next(&state) % FILES;
 		write_file(dir, number, versions[number]);
+		if (device && fsync(flushed))
+			die(device);
 		snprintf(line, sizeof(line), "%u %u\n", number, versions[number]++);
 		if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
 			die(list);
@@ -141,18 +147,19 @@ static unsigned int check_files(int dir, const char *list)
 
 int main(int argc, char **argv)
 {
+	bool check = argc == 4 && !strcmp(argv[1], "check");
 	int dir;
 
-	if (argc != 4 || (strcmp(argv[1], "write") && strcmp(argv[1], "check"))) {
-		fprintf(stderr, "usage: files write|check DIR LIST\n");
+	if (!check && (argc < 4 || argc > 5 || strcmp(argv[1], "write"))) {
+		fprintf(stderr, "usage: files write DIR LIST [DEVICE] | check DIR LIST\n");
 		return 2;
 	}
 	dir = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		die(argv[2]);
-	if (!strcmp(argv[1], "check"))
+	if (check)
 		return check_files(dir, argv[3]);
 	state = time(NULL) ^ (uint64_t)getpid() << 32;
-	write_files(dir, argv[3]);
+	write_files(dir, argv[3], argv[4]);
 	return 1;
 }
