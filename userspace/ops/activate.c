@@ -327,9 +327,7 @@ static bool can_activate(struct set *s, const struct activation *options)
 	}
 	leave_out_stale(s);
 	warn_of_slow(s);
-	if (writes && !s->ctx->dry_run && !agree_to_write_over(s))
-		return false;
-	return members_unused(s, !writes);
+	return !writes || s->ctx->dry_run || agree_to_write_over(s);
 }
 
 static char *build_table(const struct set *s, const struct strings *features)
@@ -371,24 +369,73 @@ static void say_late(struct tier_context *ctx, const char *hex)
 	err(ctx, ERR_BUSY, "%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
 }
 
-static int make_device(const struct set *s, const char *name, const char *params, bool read_only, char **reason)
+static int make_device(const struct set *s, const char *name, const char *uuid,
+		       const struct activation *options)
+{
+	char *params = build_table(s, &options->features), *reason;
+	int code;
+
+	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would activate %s with the table:\n0 %llu tier %s", name,
+		    (unsigned long long)s->length, params);
+		code = EXIT_DONE;
+	} else if (!options->read_only && !write_over(s)) {
+		code = EXIT_FAILED;
+	} else if (dm_create(name, uuid, s->length, params, options->read_only, &reason)) {
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.", s->name, reason);
+		free(reason);
+		code = EXIT_FAILED;
+	} else {
+		if (!s->lv)
+			context_set(s->ctx, s->hex, name);
+		say(s->ctx, "%s: active as /dev/mapper/%s%s.", s->name, name,
+		    set_missing(s) ? ", degraded" : "");
+		code = set_missing(s) ? EXIT_ATTENTION : EXIT_DONE;
+		if (!options->read_only && !strings_have(&options->features, "paused"))
+			schedule_follow(s->ctx, s->hex);
+	}
+	free(params);
+	return code;
+}
+
+/* No other tierctl activates the set meanwhile; one that udev started may have been faster. */
+static int activate_alone(const struct set *s, const char *name, const struct activation *options)
 {
 	char *uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
-	int lock = lock_within(s->hex, LOCK_DEVICE, AUTO_MS), r;
+	char *there = dm_name_of_uuid(uuid), *version = NULL, *reason;
+	int code;
 
-	r = dm_create(name, uuid, s->length, params, read_only, reason);
-	if (lock >= 0)
-		close(lock);
+	if (there && active_by_now(s)) {
+		say(s->ctx, "%s: is active already.", s->name);
+		code = EXIT_DONE;
+	} else if (dm_name_exists(name)) {
+		err(s->ctx, ERR_EXISTS, "%s: another device has the name %s. %s%s", s->name, name,
+		    s->lv ? "How to free it: tierctl status " : "Choose one: tierctl activate --name NAME ",
+		    s->lv ? s->name : s->hex);
+		code = EXIT_FAILED;
+	} else if (!members_unused(s, options->read_only)) {
+		code = EXIT_FAILED;
+	} else if (!s->ctx->dry_run && dm_tier_target(&version, &reason)) {
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
+		free(reason);
+		code = EXIT_FAILED;
+	} else if (!options->read_only && !options->unchecked && !s->ctx->dry_run &&
+		   !check_before_activation(s)) {
+		code = EXIT_FAILED;
+	} else {
+		code = make_device(s, name, uuid, options);
+	}
+	free(version);
+	free(there);
 	free(uuid);
-	return r;
+	return code;
 }
 
 static int activate(struct set *s, const struct activation *options)
 {
 	const char *name = options->name ? options->name : s->dm_name;
-	bool read_only = options->read_only;
-	char *params, *version = NULL, *reason;
-	int code = EXIT_DONE;
+	int lock, code;
 
 	context_set(s->ctx, s->hex, s->name);
 	if (s->active) {
@@ -408,49 +455,11 @@ static int activate(struct set *s, const struct activation *options)
 		    s->name, s->dm_name);
 		return EXIT_FAILED;
 	}
-	if (dm_name_exists(name)) {
-		err(s->ctx, ERR_EXISTS, "%s: another device has the name %s. %s%s", s->name, name,
-		    s->lv ? "How to free it: tierctl status " : "Choose one: tierctl activate --name NAME ",
-		    s->lv ? s->name : s->hex);
-		return EXIT_FAILED;
-	}
 
-	if (!s->ctx->dry_run && dm_tier_target(&version, &reason)) {
-		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
-		free(reason);
-		return EXIT_FAILED;
-	}
-	free(version);
-	if (!read_only && !options->unchecked && !s->ctx->dry_run && !check_before_activation(s))
-		return EXIT_FAILED;
-
-	params = build_table(s, &options->features);
-	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
-	if (s->ctx->dry_run) {
-		say(s->ctx, "Would activate %s with the table:\n0 %llu tier %s", name,
-		    (unsigned long long)s->length, params);
-	} else if (!read_only && !write_over(s)) {
-		code = EXIT_FAILED;
-	} else {
-		if (!make_device(s, name, params, read_only, &reason)) {
-			if (!s->lv)
-				context_set(s->ctx, s->hex, name);
-			say(s->ctx, "%s: active as /dev/mapper/%s%s.", s->name, name,
-			    set_missing(s) ? ", degraded" : "");
-			if (set_missing(s))
-				code = EXIT_ATTENTION;
-			if (!read_only && !strings_have(&options->features, "paused"))
-				schedule_follow(s->ctx, s->hex);
-		} else {
-			if (!active_by_now(s)) {
-				err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.",
-				    s->name, reason);
-				code = EXIT_FAILED;
-			}
-			free(reason);
-		}
-	}
-	free(params);
+	lock = lock_within(s->hex, LOCK_DEVICE, AUTO_MS);
+	code = activate_alone(s, name, options);
+	if (lock >= 0)
+		close(lock);
 	return code;
 }
 

@@ -11,11 +11,4 @@
  */
 bool check_before_activation(const struct set *s);
 
-/*
- * An inactive set, about to be activated for writing.  Clears needs_check if nothing at
- * all is wrong; where the flag is not set, what is minor is no obstacle.  False with the
- * error said.
- */
-bool check_before_activation(const struct set *s);
-
 #endif
