@@ -208,7 +208,7 @@ typed_page()
 	local what=${1#tierctl-} n=0
 	trap 'take_down || exit 1' EXIT
 	if [ "$(type -t "stage_$what")" = function ]; then "stage_$what"; else stage_default; fi
-	examples "$1" | sed "s#/root/#$tmp/#g; s#200g#100m#" >"$tmp/examples"
+	examples "$1" | sed "s#/root/#$tmp/#g; s#/mnt/usb#$tmp/usb#; s#200g#100m#" >"$tmp/examples"
 	while read -r -u 9 line; do
 		[ "$n" = 0 ] || [ "$(type -t "between_$what")" != function ] || "between_$what" "$line"
 		typed "$line"

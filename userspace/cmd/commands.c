@@ -448,6 +448,20 @@ const struct command commands[] = {
 		},
 		.min_words = 1, .max_words = 1, .run = cmd_dump,
 	}, {
+		.name = "backup",
+		.synopsis = "[OPTION]... [SET]...",
+		.summary = "keep dumps of the metadata of sets",
+		.help = "Of all sets, active or not; tier-backup.timer calls it each day. A dump is of use only\n"
+			"as long as nothing has moved since, see tierctl restore --help: a mirror is what\n"
+			"keeps metadata safe.\n",
+		.words = "@set",
+		.options = {
+			O(DIR, .more = ". It is made if it is missing. Choose one that is not on the set."),
+			O(KEEP, .more = ", from 1 to 10000."),
+			O(TEST), O(JSON), COMMON,
+		},
+		.min_words = 0, .max_words = MANY, .run = cmd_backup,
+	}, {
 		.name = "restore",
 		.synopsis = "[OPTION]... FILE DEV|NEWFILE",
 		.summary = "make metadata of a dump",

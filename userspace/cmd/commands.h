@@ -32,6 +32,7 @@ int cmd_advise(const struct args *args);
 int cmd_events(const struct args *args);
 int cmd_metrics(const struct args *args);
 int cmd_check(const struct args *args);
+int cmd_backup(const struct args *args);
 int cmd_dump(const struct args *args);
 int cmd_restore(const struct args *args);
 int cmd_repair(const struct args *args);
@@ -46,6 +47,9 @@ int cmd_revert(const struct args *args);
 
 /* Whether it can be a set's name (is_name()): 0, or EXIT_USAGE with the error said. */
 int check_name(struct tier_context *ctx, const char *name, const char *command);
+
+/* Dumps the metadata of a set to a file, as XML; *info is what was dumped. False with the error said. */
+bool dump_metadata(struct tier_context *ctx, const char *name, const char *output, struct tier_meta_info *info);
 
 /* --feature of create and activate.  0, or EXIT_USAGE with the error said. */
 int parse_features(const struct args *args, const char *command, struct strings *features);

@@ -286,12 +286,35 @@ int cmd_check(const struct args *args)
 	return code;
 }
 
+/* run has the output, and its form. */
+static bool dump_target(struct dump_run *run, const char *name)
+{
+	struct tier_context *ctx = run->ctx;
+	struct target t;
+	bool good = false;
+
+	if (find_target(ctx, &t, name) && reserve(&t, ctx->force)) {
+		run->input = t.path;
+		run->snapshot = t.set && t.set->active;
+		run->was_read = release;
+		run->context = &t;
+		good = dump_run(run) && !t.left;
+	}
+	free_target(&t);
+	return good;
+}
+
+bool dump_metadata(struct tier_context *ctx, const char *name, const char *output, struct tier_meta_info *info)
+{
+	struct dump_run run = { .ctx = ctx, .output = output, .info = info };
+
+	return dump_target(&run, name);
+}
+
 int cmd_dump(const struct args *args)
 {
 	struct dump_run run = { .ctx = args->ctx, .output = args->value[OPT_OUTPUT] };
 	const char *format = args->given[OPT_FORMAT] ? args->value[OPT_FORMAT] : args->given[OPT_JSON] ? "json" : "xml";
-	struct target t;
-	int code = EXIT_FAILED;
 
 	if (strcmp(format, "xml") && strcmp(format, "json")) {
 		err(args->ctx, ERR_USAGE, "dump: no format %s: xml, json.", format);
@@ -302,16 +325,7 @@ int cmd_dump(const struct args *args)
 		err(args->ctx, ERR_USAGE, "dump: --json and --format xml: one of the two. Try: tierctl dump --help");
 		return EXIT_USAGE;
 	}
-	if (find_target(args->ctx, &t, args->word[0]) && reserve(&t, args->ctx->force)) {
-		run.input = t.path;
-		run.snapshot = t.set && t.set->active;
-		run.was_read = release;
-		run.context = &t;
-		if (dump_run(&run) && !t.left)
-			code = EXIT_DONE;
-	}
-	free_target(&t);
-	return code;
+	return dump_target(&run, args->word[0]) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /*

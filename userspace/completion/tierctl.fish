@@ -34,6 +34,7 @@ command|events|@set|say what happens, as it happens
 command|metrics|@set|report in Prometheus'\'' text format
 command|check|@set @file|check the metadata of a set
 command|dump|@set @file|write the metadata of a set as text
+command|backup|@set|keep dumps of the metadata of sets
 command|restore|@file|make metadata of a dump
 command|repair|@set @file|save what can be read of damaged metadata, or write a tier'\''s label anew
 command|add|@set,@file|add a tier to a set in use
@@ -48,13 +49,13 @@ option|--policy|create convert|heat static|what decides on moves: heat, static (
 option|--feature|create activate|paused no_discard_passdown skip_zeroing|one of paused, no_discard_passdown, skip_zeroing; repeatable
 option|--set|create|-|a tunable, as with tierctl-set(8); repeatable
 option|-f --force|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||go on in spite of what would be lost (still asks)
-option|-t --dry-run --test|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit restore repair add remove replace resize rename||say what would be done, change nothing
+option|-t --dry-run --test|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit backup restore repair add remove replace resize rename||say what would be done, change nothing
 option|-y --yes|create convert revert destroy activate deactivate pause resume schedule set migrate pin unpin evacuate admit check restore repair add remove replace resize rename||answer yes to every question
-option|--json|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise metrics check restore repair add remove replace resize rename||report as JSON
-option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say how the command is used
-option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say the version
-option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say errors only
-option|-v --verbose|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump restore repair add remove replace resize rename||say more
+option|--json|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise metrics check backup restore repair add remove replace resize rename||report as JSON
+option|-h --help|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump backup restore repair add remove replace resize rename||say how the command is used
+option|-V --version|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump backup restore repair add remove replace resize rename||say the version
+option|-q --quiet|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump backup restore repair add remove replace resize rename||say errors only
+option|-v --verbose|create convert revert destroy activate deactivate list scan status pause resume schedule set get migrate wait pin unpin evacuate admit top heatmap explain advise events metrics check dump backup restore repair add remove replace resize rename||say more
 option|--fast|convert|@volume @file|a device to put in front; repeatable, fastest first
 option|--fast-size|convert|-|make a logical volume of that size to put in front
 option|--fast-pv|convert|@file|the physical volume for --fast-size
@@ -98,6 +99,8 @@ option|-o --output|dump|@file|write there, not to standard output
 option|-f --force|dump||dump a metadata snapshot that is held already, and keep it
 option|--format|dump|xml json|how to write it: xml (default) or json
 option|--json|dump||the same as --format json
+option|--dir|backup|@file|where to keep them (default /var/lib/dm-tier/backup)
+option|--keep|backup|-|how many of each set to keep (default 7)
 option|--label|repair|0 1 2 3|write the label of this tier to DEV, which lost it
 option|--tiers|repair||compare labels, make lost records of them: DEV..., fastest first
 option|--at|add|0 1 2 3|where in the order of tiers, 0 is the fastest (default: last)

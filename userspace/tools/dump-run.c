@@ -188,6 +188,8 @@ bool dump_run(const struct dump_run *run)
 	if (run->was_read)
 		run->was_read(run->context);
 	if (good) {
+		if (run->info)
+			*run->info = content.info;
 		good = write_file(run, &content);
 		md_content_free(&content);
 	}

@@ -14,6 +14,7 @@ struct dump_run {
 	bool snapshot;		/* only the metadata snapshot; the set may be active */
 	void (*was_read)(void *context);	/* when all was read; or NULL */
 	void *context;
+	struct tier_meta_info *info;	/* of what was dumped; or NULL */
 };
 
 /* False with the error said; then an old file is unchanged. */
