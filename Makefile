@@ -154,6 +154,10 @@ check-packages:			## the packages: whole, clean, for which kernels (SUITES='book
 	@ci/setup/machine
 	@SUITES='$(SUITES)' tests/packages/run
 
+check-metrics:			## metrics, alerts and dashboard with Debian's Prometheus and node exporter
+	@ci/setup/machine
+	@ci/test/check-metrics
+
 clean:				## what was compiled here; the cache stays
 	rm -rf build
 	for dir in userspace ci/guest/slowdisk tests/*/; do \
@@ -166,5 +170,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-mutants check-packages deb rpm fuzz soak bench scale demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help

@@ -607,7 +607,7 @@ metrics()
 	ctl_code 0 metrics
 	same "" "$errors" "stderr"
 	# Every line is a comment or a sample; every sample has a type before it.
-	same "" "$(grep -vE '^# (HELP|TYPE) dm_tier_[a-z_]+ .+|^dm_tier_[a-z_]+\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\} [0-9.e+]+$' <<<"$output")" \
+	same "" "$(grep -vE '^# (HELP|TYPE) dm_tier_[a-z_]+ .+|^dm_tier_[a-z_]+\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\} [0-9.e+-]+$' <<<"$output")" \
 		"lines that are not of the format"
 	same "$(grep -o '^dm_tier_[a-z_]*' <<<"$output" | sort -u)" "$(sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' <<<"$output" | sort -u)" \
 		"names with a type"
@@ -627,6 +627,32 @@ metrics()
 	same 1 "$(metric paused)"
 }
 test_case "metrics" metrics
+
+# For node exporter, which reads NAME.prom at any moment.
+metrics_file()
+{
+	create_set static
+	mkdir "$tmp/collector"
+	ctl_code 0 metrics --output "$tmp/collector/tierctl.prom"
+	same "" "$output$errors" "output"
+	same "tierctl.prom 644" "$(cd "$tmp/collector" && stat -c '%n %a' -- *)" "files"
+	# udev may still read.
+	same "$(ctl metrics | sed 's/ [^ ]*$//')" "$(sed 's/ [^ ]*$//' "$tmp/collector/tierctl.prom")" "all but the values"
+	exec 5<"$tmp/collector/tierctl.prom"
+	ctl pause -q "$set"
+	ctl metrics -q -o "$tmp/collector/tierctl.prom"
+	matches 'dm_tier_paused\{set="tt_set"\} 0' "$(cat <&5)" "the file that was open"
+	exec 5<&-
+	matches 'dm_tier_paused\{set="tt_set"\} 1' "$(<"$tmp/collector/tierctl.prom")"
+	refuse 1 'no such file' metrics -o "$tmp/nosuch/tierctl.prom"
+	refuse 1 'no regular file' metrics -o /dev/stdout
+	refuse 2 'one of the two' metrics -o "$tmp/collector/tierctl.prom" --json
+	# Nothing of a set that is not active any more.
+	ctl deactivate -q "$set"
+	ctl metrics -q -o "$tmp/collector/tierctl.prom"
+	same "" "$(<"$tmp/collector/tierctl.prom")" "contents"
+}
+test_case "metrics in a file" metrics_file
 
 # ---- waiting
 

@@ -157,7 +157,7 @@ shown()
 	"$here/check-json.py" "$here/../../userspace/schema" "$reports"/*
 	ctl_code 0 metrics "$set"
 	matches 'dm_tier_tier_written_bytes_total\{set="tt_set",tier="0",[^}]*\} 285212672' "$output"
-	matches 'dm_tier_tier_endurance_left_days\{set="tt_set",tier="0",[^}]*\} -0\.1[45]' "$output"
+	matches 'dm_tier_tier_endurance_left_seconds\{set="tt_set",tier="0",[^}]*\} -1[23][0-9]{3}\.' "$output"
 }
 test_case "tierctl shows what was written and what endurance leaves" shown
 

@@ -409,11 +409,13 @@ const struct command commands[] = {
 		.min_words = 0, .max_words = 1, .run = cmd_events,
 	}, {
 		.name = "metrics",
-		.synopsis = "[--json] [SET]...",
+		.synopsis = "[-o FILE | --json] [SET]...",
 		.summary = "report in Prometheus' text format",
-		.help = "Of active sets.\n",
+		.help = "Of active sets. tier-metrics.timer calls it each minute for node exporter.\n",
 		.words = "@set",
 		.options = {
+			O(OUTPUT, .not_with = OPT_JSON,
+			  .more = ". The old contents are there until the new ones are whole."),
 			O(JSON), COMMON,
 		},
 		.min_words = 0, .max_words = MANY, .run = cmd_metrics,

@@ -94,8 +94,8 @@ option|--exec|events|-|run COMMAND by the shell for each event
 option|--once|events||end once something has happened
 option|--timeout|events|-|end after so long
 option|--json|events||an object a line, not wrapped as in other commands
+option|-o --output|metrics dump|@file|write there, not to standard output
 option|-t --dry-run --test|check||leave the flag needs_check as it is
-option|-o --output|dump|@file|write there, not to standard output
 option|-f --force|dump||dump a metadata snapshot that is held already, and keep it
 option|--format|dump|xml json|how to write it: xml (default) or json
 option|--json|dump||the same as --format json

@@ -3,12 +3,16 @@
 #ifndef TIERCTL_RENDER_H
 #define TIERCTL_RENDER_H
 
+#include <stdio.h>
+
 #include "set/report.h"
 
 void show_list(const struct report *reports, unsigned int nr);
 void show_status(const struct report *r);
 /* devices: found by scan; sets: the sets that they belong to. */
 void show_scan(const struct member_list *devices, const struct set_list *sets);
+/* Prometheus' text format; the reports are of active sets, with wear and holds. */
+void print_metrics(FILE *f, const struct report *reports, unsigned int nr);
 void show_tunables(const struct set *s, const char *key);
 
 /*
