@@ -210,10 +210,32 @@ static u64 free_places(struct tier_policy *e, unsigned int rank)
 	return view(e, rank)->free > arriving ? view(e, rank)->free - arriving : 0;
 }
 
+/*
+ * The share that a chunk has of the load that is balanced, if all goes on as it was: the heat of
+ * all chunks together is weight * half-life / ln 2.
+ */
+static u32 share_of(struct tier_policy *e, const struct heat_balance *b, u32 chunk)
+{
+	u64 half_life = max_t(u64, e->fast_places, 1) * e->keys[HEAT_KEY_HALF_LIFE];
+	u64 ln2 = 45426;	/* * 2^16 */
+
+	if (!b->weight)
+		return 0;
+	return min_t(u64, HEAT_WHOLE, div64_u64(div64_u64(heat_engine_heat(e, chunk) * ln2 << 16,
+							  b->weight), half_life));
+}
+
 static void propose(struct tier_policy *e, u32 chunk, unsigned int from,
 		    unsigned int to, struct tier_move *move)
 {
 	struct heat_flight *f = &e->flights[e->nr_flights++];
+	struct heat_balance *b = &e->balance[min_t(unsigned int, from, to)];
+	u32 share = share_of(e, b, chunk);
+
+	if (to < from)
+		b->rise -= min_t(u32, b->rise, share);
+	else
+		b->sink -= min_t(u32, b->sink, share);
 
 	f->chunk = chunk;
 	f->from = from;
@@ -354,6 +376,10 @@ static void look_at_tiers(struct tier_policy *e)
 		set_decay(e);
 	}
 	heat_costs_update(&e->costs, e->env.tiers, e->nr_tiers, e->env.chunk_sectors);
+	for (rank = 0; rank + 1 < e->nr_tiers; rank++)
+		if (view(e, rank)->load.number != e->balance[rank].seen)
+			heat_balance_look(&e->balance[rank], e->accesses, view(e, rank),
+					  view(e, rank + 1));
 }
 
 /* ---- Accesses ---- */
@@ -463,7 +489,15 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 
 	at = e->env.where(e->env.context, chunk);
 	rank = at & ~TIER_PINNED;
-	if (!rank || rank >= e->nr_tiers)
+	if (rank >= e->nr_tiers)
+		return;
+	if (!stream) {
+		e->balance[rank].load[0] += weight;
+		e->balance[rank].pick = at == rank ? chunk : HEAT_NO_CHUNK;
+		if (rank)
+			e->balance[rank - 1].load[1] += weight;
+	}
+	if (!rank)
 		return;
 	heat = compared_heat(e, chunk);
 	if (!promising(e, rank, heat))
@@ -589,6 +623,8 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		return TIER_HOLD_BUDGET;
 	if (!view(e, to)->open)
 		return TIER_HOLD_ENDURANCE;
+	if (heat_balance_full(&e->balance[to]))
+		return TIER_HOLD_LOAD;
 	saving = (u64)gap * depth_between(e, to, from);
 	if (best->to == TIER_NOWHERE || saving > best->saving) {
 		best->to = to;
@@ -733,6 +769,29 @@ static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 	return false;
 }
 
+/*
+ * Moves a chunk off a tier that has too much to do.  What was accessed last is hot, as likely as
+ * its share of the load is large.
+ */
+static bool unload(struct tier_policy *e, struct tier_move *move)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank + 1 < e->nr_tiers; rank++) {
+		struct heat_balance *b = &e->balance[rank];
+		u32 chunk = b->pick;
+
+		if (!b->sink || chunk == HEAT_NO_CHUNK ||
+		    where(e, chunk) != rank || busy(e, chunk) ||
+		    share_of(e, b, chunk) > 2 * b->sink ||
+		    !view(e, rank + 1)->open || !free_places(e, rank + 1))
+			continue;
+		propose(e, chunk, rank, rank + 1, move);
+		return true;
+	}
+	return false;
+}
+
 static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 {
 	unsigned int rank;
@@ -785,7 +844,8 @@ bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS ||
 	    (cap && !tokens))
 		return false;
-	return promote(e, token_price(tokens, cap), move) || make_headroom(e, move);
+	return promote(e, token_price(tokens, cap), move) || unload(e, move) ||
+	       make_headroom(e, move);
 }
 
 enum tier_hold heat_engine_why(struct tier_policy *e, u32 chunk, u32 tokens, u32 cap)
@@ -888,6 +948,10 @@ void heat_engine_init(struct tier_policy *e, const struct tier_policy_env *env,
 		e->chunk_shift++;
 	for (i = 0; i < HEAT_NR_KEYS; i++)
 		e->keys[i] = heat_engine_keys[i].initial;
+	for (i = 0; i < TIER_MAX_TIERS; i++) {
+		e->balance[i].limit = HEAT_WHOLE;
+		e->balance[i].pick = HEAT_NO_CHUNK;
+	}
 	/* No request continues a stream that ends here. */
 	for (i = 0; i < HEAT_STREAMS; i++)
 		e->streams[i] = ~0ULL;

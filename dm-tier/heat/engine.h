@@ -11,6 +11,7 @@
 #define DM_TIER_HEAT_ENGINE_H
 
 #include "heat/audit.h"
+#include "heat/balance.h"
 #include "heat/cost.h"
 #include "heat/port.h"
 #include "policy-type.h"
@@ -79,6 +80,7 @@ struct tier_policy {
 	u64 fast_places;	/* of all tiers but the slowest */
 	bool was_full[TIER_MAX_TIERS];	/* but for what first writes leave free */
 	struct heat_costs costs;
+	struct heat_balance balance[TIER_MAX_TIERS];
 
 	u64 noted;		/* accesses seen, without their weights */
 	u64 clock;		/* the same, and some for each tick */
