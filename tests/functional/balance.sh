@@ -4,7 +4,7 @@
 # steady: it measures speed
 #
 # Balance under load: two tiers of nearly equal speed deliver the sum of both, and little moves
-# once they do. MINUTES in the environment: how long that is watched, 1 unless given.
+# once they do. MINUTES in the environment: how long that is watched, and for reads alone as well.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -31,12 +31,10 @@ make_tiers()
 	io sync "$dev"
 	all_on_rank 0 "$hot" 0
 	# How fast the slow tier is without load has to be known.
-	msg pause
-	msg migrate 1000 64 1
+	msg pin 1000 64 1
 	wait_for 60 all_on_rank 1000 64 1
 	fio --name=cold --filename="$dev" --direct=1 --rw=randrw --bs=64k --offset="$(at_chunk 1000)" \
 		--size=4m --norandommap --time_based --runtime=5 --output="$tmp/fio"
-	msg resume
 }
 
 # load OPTION...: accesses to the hot chunks, all the time, with 16 under way
@@ -89,13 +87,15 @@ nearly_equal()
 	measure 10
 	note "$(mbytes) after two minutes and $(moves) moves"
 	is "rate >= 1440"
-	most_moves "${MINUTES:-1}"
-	note "then at most $most moves in a minute"
+	most_moves "${MINUTES:-0}"
+	note "then at most $most moves in a minute, of ${MINUTES:-0}"
 	is "most <= $hot / 100"
 	unload
 }
-test_case "two tiers of nearly equal speed deliver the sum of both: reads" nearly_equal --rw=randread
-test_case "reads and writes" nearly_equal --rw=randrw
+test_case "two tiers of nearly equal speed deliver the sum of both" nearly_equal --rw=randrw
+if [ -n "${MINUTES:-}" ]; then
+	test_case "reads alone" nearly_equal --rw=randread
+fi
 
 ten_times()
 {
@@ -103,7 +103,7 @@ ten_times()
 	make_tiers mbps=100 irqmode=2 completion_nsec=80000 -- mbps=10 irqmode=2 completion_nsec=800000
 	load --bs=4k --rw=randread
 	before=$(moves)
-	most_moves 1
+	nap 30
 	unload
 	same 0 "$(($(moves) - before))" "moves"
 }
