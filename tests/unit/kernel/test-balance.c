@@ -263,7 +263,7 @@ static void ten_times_faster(unsigned int depth, bool queues)
 	after = mbytes(m, 120);
 	moves = m->moves;
 	run(m, 480);
-	ok(moves <= (queues ? HOT / 2 : 0) && m->moves <= HOT / 100 && fast_share(m) == HOT && after >= .98 * before,
+	ok(moves <= (queues ? HOT / 2 : 0) && m->moves <= HOT / 100 && fast_share(m) >= HOT - HOT / 100 && after >= .98 * before,
 	   "ten times as fast, depth %u: %.1f MB/s, was %.1f; %llu moves in two minutes, %llu in eight",
 	   depth, after, before, (unsigned long long)moves, (unsigned long long)m->moves);
 	free(m);
