@@ -11,7 +11,7 @@
 #define LAST_STEP	(HEAT_WHOLE / 8)
 #define CLOSE		(HEAT_WHOLE / 64)	/* a share is what it was to be */
 #define FOUND		(HEAT_WHOLE / 32)	/* the best share is known well enough */
-#define LITTLE		(HEAT_WHOLE / 16)	/* with so little to gain there is no limit */
+#define LITTLE		(HEAT_WHOLE / 8)	/* with so little to gain there is no limit */
 #define PATIENCE	15	/* intervals that chunks may take to move */
 #define EASE		(HEAT_WHOLE / 64)	/* of an interval without load */
 
@@ -195,10 +195,8 @@ void heat_balance_look(struct heat_balance *b, u64 accesses, const struct tier_v
 		search(b, share, result);
 	else
 		follow(b, share, result);
-	if (b->limit <= HEAT_WHOLE - LITTLE)
-		return;
 	/* The slower tier has next to nothing to give. */
-	if (b->low >= HEAT_WHOLE - 2 * LITTLE) {
+	if (b->low + FOUND >= HEAT_WHOLE - LITTLE) {
 		b->rest = REST << min_t(u32, b->rests++, RESTS_MAX);
 		unlimited(b);
 	}

@@ -264,8 +264,8 @@ static void ten_times_faster(unsigned int depth, bool queues)
 	moves = m->moves;
 	run(m, 480);
 	ok(moves <= (queues ? HOT / 2 : 0) && m->moves <= HOT / 100 && fast_share(m) >= HOT - HOT / 100 && after >= .98 * before,
-	   "ten times as fast, depth %u: %.1f MB/s, was %.1f; %llu moves in two minutes, %llu in eight",
-	   depth, after, before, (unsigned long long)moves, (unsigned long long)m->moves);
+	   "ten times as fast, depth %u: %.1f MB/s, was %.1f; %llu moves in two minutes, %llu in eight; %u hot chunks fast",
+	   depth, after, before, (unsigned long long)moves, (unsigned long long)m->moves, fast_share(m));
 	free(m);
 }
 
