@@ -103,13 +103,15 @@ static void ease(struct heat_balance *b)
 
 static void follow(struct heat_balance *b, u32 share, int result)
 {
+	bool too_large = result > 0;
+
 	/* Other chunks may have become hot. */
 	aim(b, near(b, share, 2 * FOUND) ? b->limit : share);
-	if (!result || (b->agreed && b->too_large != (result > 0))) {
+	if (!result || too_large != b->too_large) {
 		b->agreed = 0;
 		b->step = FOLLOW_STEP;
 	}
-	b->too_large = result > 0;
+	b->too_large = too_large;
 	if (!result || ++b->agreed < FOLLOW)
 		return;
 	/* From the limit on: the share in one interval is not known so well. */

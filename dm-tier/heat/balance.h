@@ -26,9 +26,9 @@ struct heat_balance {
 	u32 limit;		/* share that this tier may have; HEAT_WHOLE = no limit */
 	u32 low, high;		/* the best share lies between these */
 	u32 step;		/* by how much the limit changes at most */
-	u32 rise, sink;		/* share that may still climb to it, that has to go down; one is 0 */
+	u32 rise, sink;		/* share that may still climb, that has to go down; one is 0 */
 	u32 wait;		/* intervals until the share is judged */
-	u32 agreed;		/* how often in a row it was found too large (> 0) or too small */
+	u32 agreed;		/* how often in a row it was found too large, or too small */
 	bool too_large;
 	u32 rest;		/* intervals until a new search may begin */
 	u32 rests;		/* searches so far that gained nothing */
