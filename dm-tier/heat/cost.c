@@ -52,7 +52,7 @@ static void set_latencies(struct heat_costs *c, u32 chunk_sectors)
 		l->stream_ns = stream_ns;
 		l->random_write_ns = l->random_ns;
 		l->stream_write_ns = stream_ns;
-		/* What other accesses save counts in small random reads: beside an assumed one, nothing. */
+		/* What others save counts in small random reads: beside an assumed one, nothing. */
 		if (!seen->random_ns)
 			continue;
 		l->stream_ns = seen->stream_ns ?: stream_ns;
