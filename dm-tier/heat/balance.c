@@ -6,7 +6,7 @@
 #define BUSY		(3 * 16)	/* sixteenths of an access at a time: else none queues */
 #define MARGIN		4	/* a tier takes longer if it does by a quarter */
 
-#define DOUBT		3	/* intervals in a row before a search begins */
+#define DOUBT		3	/* intervals in a row until one tier, or neither, is the slower */
 #define FIRST_STEP	(HEAT_WHOLE / 32)
 #define LAST_STEP	(HEAT_WHOLE / 8)
 #define CLOSE		(HEAT_WHOLE / 64)	/* a share is what it was to be */
@@ -63,9 +63,9 @@ static void aim(struct heat_balance *b, u32 share)
 	b->sink = share > b->limit ? share - b->limit : 0;
 }
 
-static bool near(const struct heat_balance *b, u32 share, u32 distance)
+static bool near(u32 a, u32 b, u32 distance)
 {
-	return share + distance > b->limit && b->limit + distance > share;
+	return a + distance > b && b + distance > a;
 }
 
 static void unlimited(struct heat_balance *b)
@@ -106,7 +106,7 @@ static void follow(struct heat_balance *b, u32 share, int result)
 	bool too_large = result > 0;
 
 	/* Other chunks may have become hot. */
-	aim(b, near(b, share, 2 * FOUND) ? b->limit : share);
+	aim(b, near(share, b->limit, 2 * FOUND) ? b->limit : share);
 	if (!result || too_large != b->too_large) {
 		b->agreed = 0;
 		b->step = FOLLOW_STEP;
@@ -129,6 +129,10 @@ static void search(struct heat_balance *b, u32 share, int result)
 {
 	u32 middle;
 
+	if (!result && ++b->agreed < DOUBT) {
+		b->wait = 1;
+		return;
+	}
 	if (result > 0)
 		b->high = min_t(u32, b->high, share);
 	if (result < 0)
@@ -187,8 +191,10 @@ void heat_balance_look(struct heat_balance *b, u64 accesses, const struct tier_v
 		return;
 	}
 	if (b->wait) {
-		/* Then an interval in which nothing moved. */
-		b->wait = near(b, share, CLOSE) ? min_t(u32, b->wait - 1, 1) : b->wait - 1;
+		/* Once it is there, or gets no nearer, an interval in which nothing moves. */
+		b->wait = near(share, b->limit, CLOSE) || near(share, b->share, CLOSE) ?
+			  min_t(u32, b->wait - 1, 1) : b->wait - 1;
+		b->share = share;
 		aim(b, b->wait > 1 ? share : b->limit);
 		if (b->wait)
 			return;

@@ -27,6 +27,7 @@ struct heat_balance {
 	u32 low, high;		/* the best share lies between these */
 	u32 step;		/* by how much the limit changes at most */
 	u32 rise, sink;		/* share that may still climb, that has to go down; one is 0 */
+	u32 share;		/* in the interval before, while chunks move */
 	u32 wait;		/* intervals until the share is judged */
 	u32 agreed;		/* how often in a row it was found too large, or too small */
 	bool too_large;
