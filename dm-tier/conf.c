@@ -15,6 +15,7 @@ const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {
 	[TIER_TIER_ENDURANCE] = { "endurance", 0, TIER_MAX_ALLOWANCE, 0 },
 	[TIER_TIER_RESERVE] = { "reserve", 0, TIER_MAX_ALLOWANCE, 0 },
 	[TIER_TIER_LANDING] = { "landing", 0, 1, 1 },
+	[TIER_TIER_LATENCY] = { "latency", 0, TIER_MAX_LATENCY, 0 },
 };
 
 const char *const tier_features[TIER_NR_FEATURES] = {
@@ -35,7 +36,8 @@ int tier_parse_u64(const char *word, u64 min, u64 max, u64 *value)
 u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key)
 {
 	return key == TIER_TIER_ENDURANCE ? &rec->endurance :
-	       key == TIER_TIER_RESERVE ? &rec->reserve : &rec->landing;
+	       key == TIER_TIER_RESERVE ? &rec->reserve :
+	       key == TIER_TIER_LANDING ? &rec->landing : &rec->latency;
 }
 
 static int find_key(const struct tier_key *keys, int max, const char *name)

@@ -21,6 +21,7 @@ enum tier_tier_tunable {
 	TIER_TIER_ENDURANCE,		/* GiB a day, 0 = no limit */
 	TIER_TIER_RESERVE,		/* chunks */
 	TIER_TIER_LANDING,		/* 0 or 1 */
+	TIER_TIER_LATENCY,		/* us, 0 = measured */
 	TIER_NR_TIER_TUNABLES,
 };
 

@@ -62,8 +62,9 @@ struct tier_meta_tier {
 	u64 endurance;		/* GiB a day */
 	u64 reserve;		/* places */
 	u64 landing;		/* 0 or 1 */
+	u64 latency;		/* us */
 	u32 wear;		/* 64 MiB */
-	char last_seen[32];
+	char last_seen[28];
 };
 
 /* Twin of struct tier_label. */

@@ -201,13 +201,18 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 {
 	u64 first_place = le64_to_cpu(record->first_place);
 	u64 places = le64_to_cpu(record->places);
+	u32 latency = le32_to_cpu(record->latency);
+
+	/* A name that an older version wrote reaches up to 3 bytes further, and is cut. */
+	if (!memchr(record->last_seen, 0, sizeof(record->last_seen)) && latency <= 0xffffff)
+		latency = 0;
 
 	if (id > TIER_MAX_ID || le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
 	    le32_to_cpu(record->landing) > 1 ||
 	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
 	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
 	    first_place > TIER_ENTRY_PLACE_MASK || places > TIER_ENTRY_PLACE_MASK - first_place ||
-	    !memchr(record->last_seen, 0, sizeof(record->last_seen)))
+	    latency > TIER_MAX_LATENCY)
 		return -EILSEQ;
 
 	memset(tier, 0, sizeof(*tier));
@@ -223,6 +228,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	tier->endurance = le64_to_cpu(record->endurance);
 	tier->reserve = le64_to_cpu(record->reserve);
 	tier->landing = le32_to_cpu(record->landing);
+	tier->latency = latency;
 	tier->wear = le32_to_cpu(record->wear);
 	copy_text(tier->last_seen, record->last_seen, sizeof(tier->last_seen));
 	return 0;
@@ -242,6 +248,7 @@ void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *t
 	record->endurance = cpu_to_le64(tier->endurance);
 	record->reserve = cpu_to_le64(tier->reserve);
 	record->landing = cpu_to_le32(tier->landing);
+	record->latency = cpu_to_le32(tier->latency);
 	record->wear = cpu_to_le32(tier->wear);
 	copy_text(record->last_seen, tier->last_seen, sizeof(record->last_seen));
 }

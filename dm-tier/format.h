@@ -17,6 +17,7 @@
 #define TIER_MAX_ID		254	/* of a tier; id + 1 fits a mapping entry */
 #define TIER_MAX_TUNABLES	256	/* stored in one set */
 #define TIER_MAX_ALLOWANCE 0xffffffffU	/* a tier's endurance and reserve */
+#define TIER_MAX_LATENCY 4000000U	/* of a tier; in ns it fits 32 bits */
 #define TIER_UUID_SIZE		16
 #define TIER_NAME_SIZE		128	/* as DM_NAME_LEN */
 #define TIER_POLICY_NAME_SIZE	16
@@ -129,7 +130,8 @@ struct tier_record {
 	__le64 endurance;		/* GiB a day written by migration, 0 = no limit */
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
-	__u8 last_seen[32];		/* kernel's device name, NUL-terminated */
+	__u8 last_seen[28];		/* kernel's device name, NUL-terminated */
+	__le32 latency;			/* us of a small random read, 0 = measured */
 	__le32 wear;			/* written to it since it joined, in 64 MiB */
 	__le64 next_generation;		/* it may say any up to this; 0 = no other */
 };

@@ -397,12 +397,13 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
 		bool open = tier_open(t), left = tier_wear_left(set, t);
+		u32 given_ns = tier_tier_tunable(set, rank, TIER_TIER_LATENCY) * NSEC_PER_USEC;
 
 		views[rank] = (struct tier_view) {
 			.places = t->rec.places,
 			.free = tier_free_places(t),
 			.reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE),
-			.random_ns = tier_gauge_unloaded_ns(t, TIER_RANDOM_READ),
+			.random_ns = given_ns ? : tier_gauge_unloaded_ns(t, TIER_RANDOM_READ),
 			.stream_ns = tier_gauge_unloaded_ns(t, TIER_STREAM_READ),
 			.random_write_ns = tier_gauge_unloaded_ns(t, TIER_RANDOM_WRITE),
 			.stream_write_ns = tier_gauge_unloaded_ns(t, TIER_STREAM_WRITE),

@@ -24,6 +24,7 @@ persist_set()
 	msg set tier0.endurance 11
 	msg set tier0.reserve 12
 	msg set tier1.landing 0
+	msg set tier1.latency 8000
 	again "$1"
 	status
 	same 9 "${V[migration_depth]}"
@@ -32,6 +33,7 @@ persist_set()
 	same 11 "${V[tier0.endurance]}"
 	same 12 "${V[tier0.reserve]}"
 	same 0 "${V[tier1.landing]}"
+	same "0 8000" "${V[tier0.latency]} ${V[tier1.latency]}"
 }
 
 # Changes the first tunable of the policy by one.

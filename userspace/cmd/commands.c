@@ -221,8 +221,8 @@ const struct command commands[] = {
 		.summary = "change tunables, for good",
 		.help = "Target: migration_bandwidth (per second, 0 = no limit), migration_depth (chunks),\n"
 			"latency_guard (percent, 0 = off), heat_interval (seconds); of a tier: tierN.endurance (a\n"
-			"day, 0 = no limit), tierN.reserve, tierN.landing (yes or no); those of the policy: see\n"
-			"tierctl get.\n",
+			"day, 0 = no limit), tierN.reserve, tierN.landing (yes or no), tierN.latency (of a\n"
+			"small read, 0 = measured); those of the policy: see tierctl get.\n",
 		.words = "@set,@key",
 		.options = {
 			CHANGES, O(JSON), COMMON,

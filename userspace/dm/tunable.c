@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/util.h"
 
-enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_SWITCH };
+enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_US, UNIT_SWITCH };
 
 struct known {
 	const char *key;
@@ -31,6 +31,7 @@ static const struct known tier_keys[] = {
 	{ "endurance", UNIT_GIB, 0, UINT32_MAX },
 	{ "reserve", UNIT_CHUNK, 0, UINT32_MAX },
 	{ "landing", UNIT_SWITCH, 0, 1 },
+	{ "latency", UNIT_US, 0, 4000000 },
 	{ NULL, 0, 0, 0 },
 };
 
@@ -61,6 +62,29 @@ static char *parse_units(const char *text, uint64_t unit, const char *called, ui
 	if (!*value && strpbrk(text, "123456789"))
 		*value = 1;
 	return NULL;
+}
+
+static char *parse_us(const char *text, uint64_t *value)
+{
+	static const struct {
+		const char *unit;
+		uint64_t us;
+	} units[] = { { "", 1 }, { "us", 1 }, { "ms", 1000 }, { "s", 1000000 } };
+	size_t len = strspn(text, "0123456789");
+	char *digits = xstrndup(text, len);
+	int r = parse_number(digits, value);
+	unsigned int i;
+
+	free(digits);
+	for (i = 0; !r && i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(text + len, units[i].unit))
+			continue;
+		if (*value > UINT64_MAX / units[i].us)
+			break;
+		*value *= units[i].us;
+		return NULL;
+	}
+	return xstrdup("is not a time such as 80us or 8ms, nor a number of microseconds");
 }
 
 static char *parse_switch(const char *text, uint64_t *value)
@@ -100,6 +124,9 @@ static char *parse_value(const struct known *k, const char *text, uint64_t chunk
 	case UNIT_CHUNK:
 		wrong = parse_units(text, chunk_sectors * SECTOR_SIZE, "chunks", value);
 		break;
+	case UNIT_US:
+		wrong = parse_us(text, value);
+		break;
 	case UNIT_SWITCH:
 		wrong = parse_switch(text, value);
 		break;
@@ -128,7 +155,7 @@ static char *find_known(const char *key, unsigned int nr_tiers, const struct kno
 	snprintf(canonical, sizeof(canonical), "tier%u.", rank);
 	*k = find(tier_keys, dot + 1);
 	if (strncmp(key, canonical, strlen(canonical)) || !*k)
-		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing");
+		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing, tierN.latency");
 	if (rank >= nr_tiers)
 		return xasprintf("has no such tier: ranks go from 0 to %u", nr_tiers - 1);
 	return NULL;
@@ -182,6 +209,10 @@ char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
 		return value ? xasprintf("%s a day", format_size(size, value << 30)) : xstrdup("no limit");
 	case UNIT_CHUNK:
 		return xstrdup(format_size(size, value * chunk_sectors * SECTOR_SIZE));
+	case UNIT_US:
+		return !value ? xstrdup("measured") :
+		       xasprintf("%llu %s", (unsigned long long)(value % 1000 ? value : value / 1000),
+				 value % 1000 ? "us" : "ms");
 	case UNIT_SWITCH:
 		return xstrdup(value ? "yes" : "no");
 	case UNIT_PERCENT:

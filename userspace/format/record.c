@@ -113,6 +113,8 @@ static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 	add_text(r, "last_seen", t->last_seen);
 	if (t->wear)
 		add_number(r, "wear", t->wear);
+	if (t->latency)
+		add_number(r, "latency", t->latency);
 }
 
 /* A run has the same tier and pin, and places that follow each other. */
@@ -377,6 +379,7 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.landing = number(u, r, "landing", 1);
 	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
 	t.wear = optional(u, r, "wear", UINT32_MAX);
+	t.latency = optional(u, r, "latency", TIER_MAX_LATENCY);
 	if (u->error)
 		return;
 	tier_record_pack(&judged, &t);

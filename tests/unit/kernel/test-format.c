@@ -173,6 +173,7 @@ static void test_superblock_layout(void)
 	   "offset of the logical block size");
 	ok(offsetof(struct tier_superblock, name) == 312, "offset of the name");
 	ok(offsetof(struct tier_record, last_seen) == 76, "offset of last_seen");
+	ok(offsetof(struct tier_record, wear) == 108, "offset of wear");
 	ok(offsetof(struct tier_label, size) == 64, "offset of the label's size");
 	ok(offsetof(struct tier_label, name) == 96, "offset of the label's name");
 }
@@ -456,6 +457,7 @@ static const struct tier_meta_tier some_tier = {
 	.endurance = 500,
 	.reserve = 12,
 	.landing = 1,
+	.latency = TIER_MAX_LATENCY,
 	.last_seen = "nvme0n1p4",
 	.wear = 0xfedcba98,
 };
@@ -487,13 +489,19 @@ static void test_record(void)
 	BAD_TIER(landing, 2);
 	BAD_TIER(endurance, 1ULL << 32);
 	BAD_TIER(reserve, 1ULL << 32);
+	BAD_TIER(latency, TIER_MAX_LATENCY + 1);
 	BAD_TIER(first_place, TIER_ENTRY_PLACE_MASK + 1);
 	BAD_TIER(places, TIER_ENTRY_PLACE_MASK);
 	BAD_TIER(places, ~0ULL);
 
-	memset(record.last_seen, 'x', sizeof(record.last_seen));
+	/* Names had 32 bytes once, the latency among them. */
+	memset(record.last_seen, 'x', 32);
 	ok(tier_record_unpack(200, &record, &back) == -EILSEQ,
 	   "device name without an end is refused");
+	memset((u8 *)&record + offsetof(struct tier_record, latency), 0, 4);
+	memset(record.last_seen, 'x', 31);
+	ok(!tier_record_unpack(200, &record, &back) && !back.latency &&
+	   strlen(back.last_seen) == sizeof(back.last_seen) - 1, "a longer name of before is cut");
 }
 
 /*
