@@ -4,6 +4,7 @@
 
 #include "birth.h"
 #include "commit.h"
+#include "gauge.h"
 #include "health.h"
 #include "kick.h"
 #include "metadata/metadata.h"
@@ -580,6 +581,24 @@ static int do_wear(struct call *c)
 	return 1;
 }
 
+/* A line for each tier, in the order of enum tier_class. */
+static int do_latency(struct call *c)
+{
+	unsigned int maxlen = c->maxlen, sz = 0, rank, class;
+	char *result = c->result;
+
+	for (rank = 0; rank < c->set->nr_tiers; rank++) {
+		const struct tier *t = c->set->tiers[rank];
+
+		DMEMIT("%u", rank);
+		for (class = 0; class < TIER_NR_CLASSES; class++)
+			DMEMIT(" %u %u", tier_gauge_unloaded_ns(t, class),
+			       tier_gauge_now_ns(t, class));
+		DMEMIT("\n");
+	}
+	return 1;
+}
+
 static int do_day(struct call *c)
 {
 	char *result = c->result;
@@ -645,6 +664,7 @@ static const struct message messages[] = {
 	{ "chunk", 2, 2, true, 0, false, do_chunk },
 	{ "holds", 1, 1, false, 0, false, do_holds },
 	{ "wear", 1, 1, false, 0, false, do_wear },
+	{ "latency", 1, 1, false, 0, false, do_latency },
 	{ "day", 1, 1, false, 0, false, do_day },
 	{ "reserve_metadata_snap", 1, 1, false, 0, true, do_reserve_snap },
 	{ "release_metadata_snap", 1, 1, false, 0, true, do_release_snap },

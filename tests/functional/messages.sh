@@ -129,6 +129,7 @@ row 'chunk' chunk -1
 row 'chunk' chunk 4294967296
 row 'chunk' chunk 0 1
 row 'wear' wear 0
+row 'latency' latency 0
 row 'reserve_metadata_snap' reserve_metadata_snap 1
 row 'release_metadata_snap' release_metadata_snap 1
 row 'release_metadata_snap|snapshot' release_metadata_snap
@@ -185,6 +186,7 @@ suspended()
 	matches 'rank 0 place [0-9]+ .*state mapped' "$(msg chunk 0)" "chunk on a suspended device"
 	same 1 "$(msg heat 0 731 1 | wc -l)" "lines of heat"
 	same 2 "$(msg wear | wc -l)" "lines of wear"
+	same 2 "$(msg latency | wc -l)" "lines of latency"
 	same "$counts" "$(write_counts "$meta" "$fast" "$slow")" "writes while suspended"
 	resume
 }

@@ -298,7 +298,7 @@ void make_message(struct rng *r, char *line)
 		unsigned int nr;
 	} messages[] = {
 		{ "pause", 0 }, { "resume", 0 }, { "migrate", 3 }, { "pin", 3 }, { "unpin", 2 },
-		{ "evacuate", 1 }, { "admit", 1 }, { "revert", 1 }, { "heat", 3 }, { "chunk", 1 }, { "wear", 0 },
+		{ "evacuate", 1 }, { "admit", 1 }, { "revert", 1 }, { "heat", 3 }, { "chunk", 1 }, { "wear", 0 }, { "latency", 0 },
 		{ "holds", 0 }, { "day", 0 },
 		{ "reserve_metadata_snap", 0 }, { "release_metadata_snap", 0 },
 	};

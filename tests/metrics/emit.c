@@ -45,6 +45,8 @@ static void make(struct report *r, struct set *s, const char *name, bool ill, u6
 		};
 		r->used[i] = 900;
 		r->wear[i] = (struct wear){ .written = 70 * MIB * minute };
+		r->latency[i].class[0].unloaded_ns = 80000 + 8000000 * i;
+		r->latency[i].class[0].now_ns = 90000 + 9000000 * i;
 	}
 	r->wear[0].used = (ill ? 90 : 10) * MIB * minute;
 	r->wear[0].allowed = 40 * MIB * minute;
@@ -54,7 +56,7 @@ static void make(struct report *r, struct set *s, const char *name, bool ill, u6
 	r->set = s;
 	r->state = "active";
 	r->nr_attention = ill ? 4 : 0;
-	r->have_chunks = r->have_wear = r->have_holds = true;
+	r->have_chunks = r->have_wear = r->have_latency = r->have_holds = true;
 	r->mapped = 1800;
 	r->pinned = 4;
 	pairs_add(&r->holds, "budget", "30");
@@ -78,7 +80,7 @@ int main(int argc, char **argv)
 	make(&report[1], &set[1], "vg/my \"data\"", false, atoi(argv[2]));
 	if (ill) {
 		report[1].state = "failed";
-		report[1].have_chunks = report[1].have_wear = false;
+		report[1].have_chunks = report[1].have_wear = report[1].have_latency = false;
 		set[1].have_table = false;
 	}
 	print_metrics(stdout, report, 2);

@@ -84,7 +84,7 @@ int cmd_metrics(const struct args *args)
 	reports = reports_make(chosen, nr, 0);
 	reports_look_at_volumes(reports, nr);
 	for (i = 0; i < nr; i++) {
-		report_look_at_wear(&reports[i]);
+		report_look_at_tiers(&reports[i]);
 		if (!report_ask_holds(&reports[i]))
 			code = EXIT_FAILED;
 	}

@@ -126,7 +126,7 @@ int cmd_status(const struct args *args)
 	for (i = 0; i < nr; i++) {
 		report_find_lost(&reports[i]);
 		if (terminal_of(args->ctx)->json || terminal_of(args->ctx)->verbose)
-			report_look_at_wear(&reports[i]);
+			report_look_at_tiers(&reports[i]);
 		if (terminal_of(args->ctx)->verbose && !report_ask_holds(&reports[i]))
 			code = EXIT_FAILED;
 		if (terminal_of(args->ctx)->json) {

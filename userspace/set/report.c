@@ -424,7 +424,8 @@ void reports_free(struct report *reports, unsigned int nr)
 	free(reports);
 }
 
-void report_look_at_wear(struct report *r)
+void report_look_at_tiers(struct report *r)
 {
 	r->have_wear = wear_query(r->set, r->wear);
+	r->have_latency = latency_query(r->set, r->latency);
 }

@@ -5,6 +5,7 @@
 
 #include "set/health.h"
 #include "base/ranges.h"
+#include "set/latency.h"
 #include "set/set.h"
 #include "set/wear.h"
 
@@ -40,8 +41,10 @@ struct report {
 	struct rate rate[TIER_MAX_TIERS];
 	uint64_t moved_bytes_rate;
 
-	bool have_wear;		/* report_look_at_wear() was called, and the kernel answered */
+	/* report_look_at_tiers() was called, and the kernel answered: */
+	bool have_wear, have_latency;
 	struct wear wear[TIER_MAX_TIERS];
+	struct latency latency[TIER_MAX_TIERS];
 
 	unsigned int nr_lost;
 	struct range *lost;	/* in order; chunks that lie on missing tiers */
@@ -66,8 +69,8 @@ struct samples *samples_take(struct set **sets, unsigned int nr);
 void samples_free(struct samples *samples);
 struct report *reports_since(struct set **sets, unsigned int nr, const struct samples *before);
 
-/* Asks the kernel what was written to the tiers of an active set. */
-void report_look_at_wear(struct report *r);
+/* Asks the kernel what was written to the tiers of an active set, and how fast they are. */
+void report_look_at_tiers(struct report *r);
 
 /* Whether the set can be asked for its counters, and for the places of chunks. */
 bool report_measurable(const struct set *s);

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "block/signature.h"
 #include "dm/status.h"
+#include "dm/tunable.h"
 #include "set/health.h"
 #include "set/member.h"
 #include "set/report.h"
@@ -251,6 +252,56 @@ static void show_wear(const struct report *r)
 	}
 }
 
+static void us_text(char *buf, size_t size, unsigned int ns)
+{
+	if (ns)
+		snprintf(buf, size, "%.*f", ns < 100000, ns / 1e3);
+	else
+		snprintf(buf, size, "-");
+}
+
+/* What the user says of the tier's latency, "" if it is measured. */
+static char *latency_given(const struct set *s, unsigned int rank)
+{
+	const char *text;
+	char key[40], *said, *given;
+	uint64_t us = 0;
+
+	snprintf(key, sizeof(key), "tier%u.latency", rank);
+	text = status_tunable(&s->status, key);
+	if (!text || parse_number(text, &us) || !us)
+		return xstrdup("");
+	said = tunable_text(key, us, s->chunk_sectors);
+	given = xasprintf("latency=%s", said);
+	free(said);
+	return given;
+}
+
+static void show_latency(const struct report *r)
+{
+	struct columns c;
+	unsigned int i, j;
+
+	columns_init(&c, "lrrrrl");
+	columns_row(&c, "latency, us: now (unloaded)", "random read", "sequential read", "random write",
+		    "sequential write", "");
+	for (i = 0; i < r->set->nr_tiers; i++) {
+		char rank[SIZE_TEXT], cell[LATENCY_CLASSES][2 * SIZE_TEXT + 4], *given = latency_given(r->set, i);
+
+		for (j = 0; j < LATENCY_CLASSES; j++) {
+			char now[SIZE_TEXT], unloaded[SIZE_TEXT];
+
+			us_text(now, sizeof(now), r->latency[i].class[j].now_ns);
+			us_text(unloaded, sizeof(unloaded), r->latency[i].class[j].unloaded_ns);
+			snprintf(cell[j], sizeof(cell[j]), "%s (%s)", now, unloaded);
+		}
+		snprintf(rank, sizeof(rank), "tier %u", i);
+		columns_row(&c, rank, cell[0], cell[1], cell[2], cell[3], given);
+		free(given);
+	}
+	columns_print(&c, stdout);
+}
+
 /* What never held a chunk back is left out. */
 static void show_holds(const struct report *r)
 {
@@ -304,6 +355,8 @@ void show_status(const struct report *r)
 	}
 	if (r->have_wear)
 		show_wear(r);
+	if (r->have_latency)
+		show_latency(r);
 	show_lost(r);
 	for (i = 0; i < r->nr_attention; i++)
 		printf("attention         %s%s%s\n", colour(health_colour(r->health)), r->attention[i].text,

@@ -121,6 +121,26 @@ static void add_wear(json_object *o, const struct wear *w)
 	json_object_object_add(o, "endurance_left_days", limited ? json_object_new_double(w->days_left) : NULL);
 }
 
+static json_object *us(unsigned int ns)
+{
+	return ns ? json_object_new_double(ns / 1e3) : NULL;
+}
+
+static json_object *latency_object(const struct latency *l)
+{
+	json_object *o = json_object_new_object();
+	unsigned int i;
+
+	for (i = 0; i < LATENCY_CLASSES; i++) {
+		json_object *class = json_object_new_object();
+
+		json_object_object_add(class, "unloaded_us", us(l->class[i].unloaded_ns));
+		json_object_object_add(class, "now_us", us(l->class[i].now_ns));
+		json_object_object_add(o, latency_class[i], class);
+	}
+	return o;
+}
+
 static json_object *tier_object(const struct report *r, unsigned int rank)
 {
 	const struct set *s = r->set;
@@ -154,6 +174,7 @@ static json_object *tier_object(const struct report *r, unsigned int rank)
 		json_object_object_add(o, "endurance", s->have_records ?
 				       json_object_new_uint64(t->endurance) : NULL);
 	add_wear(o, r->have_wear ? &r->wear[rank] : NULL);
+	json_object_object_add(o, "latency", r->have_latency ? latency_object(&r->latency[rank]) : NULL);
 	return o;
 }
 

@@ -164,6 +164,46 @@ static void print_tier_metrics(FILE *f, const struct report *reports, unsigned i
 	}
 }
 
+/* What is unknown is left out. */
+static void print_latencies(FILE *f, const struct report *reports, unsigned int nr)
+{
+	unsigned int i, j, rank;
+	bool said = false;
+	char number[16];
+
+	for (i = 0; i < nr; i++) {
+		const struct set *s = reports[i].set;
+
+		if (!reports[i].have_latency)
+			continue;
+		for (rank = 0; rank < s->nr_tiers; rank++) {
+			snprintf(number, sizeof(number), "%u", rank);
+			for (j = 0; j < 2 * LATENCY_CLASSES; j++) {
+				const struct latency *l = &reports[i].latency[rank];
+				unsigned int ns = j % 2 ? l->class[j / 2].unloaded_ns : l->class[j / 2].now_ns;
+
+				if (!ns)
+					continue;
+				if (!said)
+					fprintf(f, "# HELP dm_tier_tier_latency_seconds Mean time of an access to the tier, in the last seconds (now) and with little load in the last day (unloaded).\n"
+						"# TYPE dm_tier_tier_latency_seconds gauge\n");
+				said = true;
+				fprintf(f, "dm_tier_tier_latency_seconds{");
+				print_label(f, "set", s->name);
+				putc(',', f);
+				print_label(f, "tier", number);
+				putc(',', f);
+				print_label(f, "device", s->tier[rank].present ? s->tier[rank].dev.name : "");
+				putc(',', f);
+				print_label(f, "class", latency_class[j / 2]);
+				putc(',', f);
+				print_label(f, "when", j % 2 ? "unloaded" : "now");
+				fprintf(f, "} %.9f\n", ns / 1e9);
+			}
+		}
+	}
+}
+
 static void print_problems_of(FILE *f, const struct set *s, int rank, const struct health *h)
 {
 	bool present = rank < 0 ? s->have_meta : s->tier[rank].present;
@@ -226,6 +266,7 @@ void print_metrics(FILE *f, const struct report *reports, unsigned int nr)
 		return;
 	print_set_metrics(f, reports, nr);
 	print_tier_metrics(f, reports, nr);
+	print_latencies(f, reports, nr);
 	print_holds(f, reports, nr);
 	print_problems(f, reports, nr);
 }
