@@ -114,6 +114,18 @@ static void print_label(FILE *f, const char *key, const char *value)
 	putc('"', f);
 }
 
+static void print_tier_labels(FILE *f, const struct set *s, unsigned int rank)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", rank);
+	print_label(f, "set", s->name);
+	putc(',', f);
+	print_label(f, "tier", number);
+	putc(',', f);
+	print_label(f, "device", s->tier[rank].present ? s->tier[rank].dev.name : "");
+}
+
 static void print_set_metrics(FILE *f, const struct report *reports, unsigned int nr)
 {
 	unsigned int i, j;
@@ -134,7 +146,6 @@ static void print_set_metrics(FILE *f, const struct report *reports, unsigned in
 static void print_tier_metrics(FILE *f, const struct report *reports, unsigned int nr)
 {
 	unsigned int i, j, rank;
-	char number[16];
 
 	for (i = 0; i < sizeof(tier_metrics) / sizeof(*tier_metrics); i++) {
 		bool said = false;
@@ -151,13 +162,8 @@ static void print_tier_metrics(FILE *f, const struct report *reports, unsigned i
 					       tier_metrics[i].name, tier_metrics[i].help,
 					       tier_metrics[i].name, tier_metrics[i].type);
 				said = true;
-				snprintf(number, sizeof(number), "%u", rank);
 				fprintf(f, "dm_tier_tier_%s{", tier_metrics[i].name);
-				print_label(f, "set", s->name);
-				putc(',', f);
-				print_label(f, "tier", number);
-				putc(',', f);
-				print_label(f, "device", s->tier[rank].present ? s->tier[rank].dev.name : "");
+				print_tier_labels(f, s, rank);
 				fprintf(f, "} %.17g\n", tier_metrics[i].value(&reports[j], rank));
 			}
 		}
@@ -169,7 +175,6 @@ static void print_latencies(FILE *f, const struct report *reports, unsigned int 
 {
 	unsigned int i, j, rank;
 	bool said = false;
-	char number[16];
 
 	for (i = 0; i < nr; i++) {
 		const struct set *s = reports[i].set;
@@ -177,7 +182,6 @@ static void print_latencies(FILE *f, const struct report *reports, unsigned int 
 		if (!reports[i].have_latency)
 			continue;
 		for (rank = 0; rank < s->nr_tiers; rank++) {
-			snprintf(number, sizeof(number), "%u", rank);
 			for (j = 0; j < 2 * LATENCY_CLASSES; j++) {
 				const struct latency *l = &reports[i].latency[rank];
 				unsigned int ns = j % 2 ? l->class[j / 2].unloaded_ns : l->class[j / 2].now_ns;
@@ -189,11 +193,7 @@ static void print_latencies(FILE *f, const struct report *reports, unsigned int 
 						"# TYPE dm_tier_tier_latency_seconds gauge\n");
 				said = true;
 				fprintf(f, "dm_tier_tier_latency_seconds{");
-				print_label(f, "set", s->name);
-				putc(',', f);
-				print_label(f, "tier", number);
-				putc(',', f);
-				print_label(f, "device", s->tier[rank].present ? s->tier[rank].dev.name : "");
+				print_tier_labels(f, s, rank);
 				putc(',', f);
 				print_label(f, "class", latency_class[j / 2]);
 				putc(',', f);
