@@ -770,23 +770,24 @@ static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 }
 
 /*
- * Moves a chunk off a tier that has too much to do.  What was accessed last is hot, as likely as
- * its share of the load is large.
+ * Moves load between a tier and the next slower one, whatever else the move may gain. What was
+ * accessed last is hot, as likely as its share of the load is large.
  */
-static bool unload(struct tier_policy *e, struct tier_move *move)
+static bool shift_load(struct tier_policy *e, struct tier_move *move)
 {
 	unsigned int rank;
 
 	for (rank = 0; rank + 1 < e->nr_tiers; rank++) {
-		struct heat_balance *b = &e->balance[rank];
-		u32 chunk = b->pick;
+		const struct heat_balance *b = &e->balance[rank];
+		unsigned int from = b->sink ? rank : rank + 1, to = b->sink ? rank + 1 : rank;
+		u32 chunk = e->balance[from].pick, share = b->sink + b->rise;
 
-		if (!b->sink || chunk == HEAT_NO_CHUNK ||
-		    where(e, chunk) != rank || busy(e, chunk) ||
-		    share_of(e, b, chunk) > 2 * b->sink ||
-		    !view(e, rank + 1)->open || !free_places(e, rank + 1))
+		if (!share || chunk == HEAT_NO_CHUNK ||
+		    where(e, chunk) != from || busy(e, chunk) ||
+		    share_of(e, b, chunk) > 2 * share ||
+		    !view(e, to)->open || !free_places(e, to))
 			continue;
-		propose(e, chunk, rank, rank + 1, move);
+		propose(e, chunk, from, to, move);
 		return true;
 	}
 	return false;
@@ -844,7 +845,7 @@ bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS ||
 	    (cap && !tokens))
 		return false;
-	return promote(e, token_price(tokens, cap), move) || unload(e, move) ||
+	return promote(e, token_price(tokens, cap), move) || shift_load(e, move) ||
 	       make_headroom(e, move);
 }
 

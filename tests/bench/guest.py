@@ -520,7 +520,7 @@ def turn(target, jobs, round_):
 
 def measure(folder, round_, short, targets, jobs):
     global T, LONG, MOST, THETAS
-    T, LONG, MOST, THETAS = ((0.15, 2, 15000, (1.1,)) if short else
+    T, LONG, MOST, THETAS = ((0.15, 2, 5000, (1.1,)) if short else
                              (1, 10, 150000, (0.9, 1.1, 1.3)))
     os.environ["DM_DISABLE_UDEV"] = "1"
     run("udevadm", "control", "--exit")
