@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# timeout=900: the clock of a steady guest runs ahead (ci/guest/run)
+# steady: it measures speed
 #
 # A set of four million chunks, of which a few are mapped: what is asked of a few does not take
 # the time of all.
