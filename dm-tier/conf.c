@@ -7,8 +7,9 @@
 const struct tier_key tier_keys[TIER_NR_TUNABLES] = {
 	[TIER_TUNABLE_BANDWIDTH] = { "migration_bandwidth", 0, U32_MAX, 65536 },
 	[TIER_TUNABLE_DEPTH] = { "migration_depth", 1, 256, 4 },
-	[TIER_TUNABLE_LATENCY_GUARD] = { "latency_guard", 0, 1000, 0 },
+	[TIER_TUNABLE_LATENCY_GUARD] = { "latency_guard", 0, 1000, 20 },
 	[TIER_TUNABLE_HEAT_INTERVAL] = { "heat_interval", 1, 86400, 600 },
+	[TIER_TUNABLE_MIGRATION_MIN] = { "migration_min", 0, U32_MAX, 0 },
 };
 
 const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {

@@ -14,6 +14,7 @@ enum tier_tunable {
 	TIER_TUNABLE_DEPTH,		/* moves at once */
 	TIER_TUNABLE_LATENCY_GUARD,	/* percent, 0 = off */
 	TIER_TUNABLE_HEAT_INTERVAL,	/* seconds */
+	TIER_TUNABLE_MIGRATION_MIN,	/* KiB/s, 0 = none */
 	TIER_NR_TUNABLES,
 };
 
@@ -66,6 +67,12 @@ struct tier_tunable_ref {
 int tier_find_tunable(struct tier_target *tt, const char *name, struct tier_tunable_ref *ref);
 /* A decimal number from min to max; word may be NULL.  -EINVAL. */
 int tier_parse_u64(const char *word, u64 min, u64 max, u64 *value);
+/* Whether migration would have to do more than it may; both in KiB/s, 0 = neither. */
+static inline bool tier_min_too_large(u64 migration_min, u64 migration_bandwidth)
+{
+	return migration_bandwidth && migration_min > migration_bandwidth;
+}
+
 /* Where the record of a tier has its value. */
 u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key);
 

@@ -94,6 +94,7 @@ struct tier {
 	struct tier_outbox *outbox;	/* kick */
 	struct tier_landing *landing;	/* birth */
 	struct tier_gauge *gauge;	/* gauge */
+	struct tier_pace *pace;		/* budget */
 	struct tier_wear *wear;		/* wear */
 	struct tier_arrivals *arrivals;	/* migrate */
 };
@@ -247,7 +248,7 @@ extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_
 	tier_policy_room, tier_saver_room, tier_birth_room, tier_discard_room,
 	tier_migrate_room, tier_mover_room, tier_plan_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
-	tier_landing_room, tier_outbox_room, tier_arrivals_room, tier_alloc_room;
+	tier_pace_room, tier_landing_room, tier_outbox_room, tier_arrivals_room, tier_alloc_room;
 
 struct tier_io;
 

@@ -9,6 +9,8 @@
  * hour of the last day the least value is kept, and the least of them counts: an hour without
  * load in a day is enough.  Of writes it is the median instead of a low percentile, as
  * the fastest ones only met a device's cache, and a share of the time of flushes is added.
+ *
+ * For the latency guard, the means of each class are compared with those while nothing moves.
  */
 #include "gauge.h"
 
@@ -18,6 +20,9 @@
 #define BATCH		8	/* samples */
 #define HOURS		24
 #define INTERVAL_NS	(2 * NSEC_PER_SEC)
+#define ALONE_NS	(NSEC_PER_SEC / 4)	/* without foreground I/O */
+#define FAR_NS		(NSEC_PER_SEC / 10)	/* looks are never so far apart while chunks move */
+#define NOISE		3			/* mean deviations that may be chance */
 
 /*
  * One access in so many is measured, but of a slow tier enough for a mean each interval: that
@@ -30,6 +35,9 @@
 struct tier_class_gauge {
 	u64 last_ns, last_nr;		/* sampled until the last batch */
 	u64 begun_ns, begun_nr;		/* and until the interval began */
+	u64 judged_ns, judged_nr;	/* and until the guard judged */
+	u32 still_ns;			/* a mean of means while nothing moves */
+	u32 noise_ns;			/* how far they are from it */
 	u32 now_ns;
 	u64 stamp;			/* ns, of now_ns */
 	u32 low_ns;			/* the percentile */
@@ -38,13 +46,14 @@ struct tier_class_gauge {
 
 struct tier_gauge {
 	struct tier_class_gauge classes[TIER_NR_CLASSES];
-	u32 still_ns;			/* small random reads while nothing moves */
 	u32 flush_ns;			/* share of a write in the time of flushes */
 	u64 flushed_ns;			/* so far; of who ends the flush */
 	u64 charged_ns, charged_writes;	/* of these, that flush_ns counts */
 	u64 hour;			/* since boot, of the newest in least_ns */
 	u64 begun, begun_ios;		/* the interval: ns; accesses until then */
 	struct tier_load load;		/* of the last interval */
+	u64 looked, met;		/* ns: the last look; the last that met accesses */
+	u64 met_ios;			/* accesses until then */
 	/* Means of measurements, of which one may get lost: no lock. */
 	u32 chunk_ns, least_chunk_ns;
 	u64 copied_ns;			/* when chunk_ns changed last */
@@ -87,8 +96,8 @@ static bool fresh(const struct tier_class_gauge *c)
 	return ktime_get_ns() - READ_ONCE(c->stamp) < FADE_NS;
 }
 
-/* Takes in a batch; 0 if there are too few samples for one. */
-static u32 take_batch(struct tier_gauge *g, enum tier_class class, u64 ns, u64 nr)
+/* Takes in a batch, unless there are too few samples for one. */
+static void take_batch(struct tier_gauge *g, enum tier_class class, u64 ns, u64 nr)
 {
 	struct tier_class_gauge *c = &g->classes[class];
 	bool write = class >= TIER_RANDOM_WRITE;
@@ -96,7 +105,7 @@ static u32 take_batch(struct tier_gauge *g, enum tier_class class, u64 ns, u64 n
 	u32 batch;
 
 	if (nr < c->last_nr + BATCH)
-		return 0;
+		return;
 	batch = mean(ns - c->last_ns, nr - c->last_nr, write ? g->flush_ns : 0);
 	c->last_ns = ns;
 	c->last_nr = nr;
@@ -106,7 +115,6 @@ static u32 take_batch(struct tier_gauge *g, enum tier_class class, u64 ns, u64 n
 	/* The first writes only meet the cache. */
 	if (write || !*least || c->low_ns < *least)
 		WRITE_ONCE(*least, c->low_ns);
-	return batch;
 }
 
 /* Flushes that moves have caused are not charged to the writes of others. */
@@ -169,12 +177,78 @@ static void end_interval(struct tier *t, const struct tier_stats *sum)
 	g->begun_ios = ios;
 }
 
-static bool look(struct tier *t, u64 guard)
+/*
+ * Whether a class is slower than the guard allows, compared with what it is while nothing moves.
+ * A faster mean counts whatever moves.
+ */
+static bool suffers(struct tier *t, enum tier_class class, u32 ns, bool blameless)
+{
+	struct tier_class_gauge *c = &t->gauge->classes[class];
+	u64 guard = tier_tunable(t->set, TIER_TUNABLE_LATENCY_GUARD);
+	u32 still = c->still_ns ? : tier_gauge_unloaded_ns(t, class);
+
+	if (blameless || ns < c->still_ns) {
+		if (c->still_ns)
+			c->noise_ns = average(c->noise_ns, abs((s64)ns - c->still_ns), 8);
+		c->still_ns = average(c->still_ns, ns, 8);
+		return false;
+	}
+	return still && ns > still + max(mul_u64_u64_div_u64(still, guard, 100),
+					 (u64)c->noise_ns * NOISE);
+}
+
+/* How long a tier is without accesses until there are none under way either. */
+static u64 alone_ns(struct tier *t)
+{
+	u64 ns = ALONE_NS;
+	unsigned int class;
+
+	for (class = 0; class < TIER_NR_CLASSES; class++)
+		ns = max(ns, 4ULL * tier_gauge_now_ns(t, class));
+	return ns;
+}
+
+static enum tier_comfort judge(struct tier *t, const struct tier_stats *sum, bool still, bool least)
+{
+	u64 ios = sum->reads + sum->writes, now = ktime_get_ns();
+	struct tier_gauge *g = t->gauge;
+	bool far = now - g->looked > FAR_NS, met = ios != g->met_ios;
+	enum tier_comfort comfort = met ? TIER_COMFORT_MET : TIER_COMFORT_UNKNOWN;
+	unsigned int class;
+
+	g->looked = now;
+	if (met) {
+		g->met = now;
+		g->met_ios = ios;
+	}
+	for (class = 0; class < TIER_NR_CLASSES; class++) {
+		struct tier_class_gauge *c = &g->classes[class];
+		u64 ns = sum->sampled_ns[class] - c->judged_ns;
+		u64 nr = sum->sampled[class] - c->judged_nr;
+
+		bool mixed = far && !still;
+
+		if (nr < BATCH && !mixed)
+			continue;
+		c->judged_ns += ns;
+		c->judged_nr += nr;
+		if (mixed)
+			continue;
+		comfort = max_t(enum tier_comfort, comfort,
+				suffers(t, class, mean(ns, nr, 0), still || least) ?
+				TIER_COMFORT_SUFFERS : TIER_COMFORT_FINE);
+	}
+	/* What came long before this look may be over. */
+	if (far && met)
+		return TIER_COMFORT_UNKNOWN;
+	return now - g->met >= alone_ns(t) ? TIER_COMFORT_ALONE : comfort;
+}
+
+enum tier_comfort tier_gauge_look(struct tier *t, bool still, bool least)
 {
 	struct tier_gauge *g = t->gauge;
 	struct tier_stats sum = { };
 	unsigned int class;
-	u32 batch, read = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
@@ -190,29 +264,10 @@ static bool look(struct tier *t, u64 guard)
 	fade(g);
 	turn_hours(g);
 	charge_flushes(t, sum.writes);
-	for (class = 0; class < TIER_NR_CLASSES; class++) {
-		batch = take_batch(g, class, sum.sampled_ns[class], sum.sampled[class]);
-		if (class == TIER_RANDOM_READ)
-			read = batch;
-	}
+	for (class = 0; class < TIER_NR_CLASSES; class++)
+		take_batch(g, class, sum.sampled_ns[class], sum.sampled[class]);
 	end_interval(t, &sum);
-	if (!read)
-		return false;
-	if (!tier_set_idle(t->set) && g->still_ns)
-		return guard && (u64)read * 100 > g->still_ns * (100 + guard);
-	g->still_ns = average(g->still_ns, read, 8);
-	return false;
-}
-
-bool tier_gauge_look(struct tier_set *set)
-{
-	u64 guard = tier_tunable(set, TIER_TUNABLE_LATENCY_GUARD);
-	unsigned int rank;
-	bool slow = false;
-
-	for (rank = 0; rank < set->nr_tiers; rank++)
-		slow |= look(set->tiers[rank], guard);
-	return slow;
+	return judge(t, &sum, still, least);
 }
 
 void tier_gauge_flush(struct tier *t, u64 ns)

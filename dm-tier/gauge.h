@@ -8,11 +8,20 @@
 
 #include "core.h"
 
+/* How the foreground I/O of a tier fares. */
+enum tier_comfort {
+	TIER_COMFORT_UNKNOWN,
+	TIER_COMFORT_ALONE,	/* there was none for a while */
+	TIER_COMFORT_MET,	/* there is some */
+	TIER_COMFORT_FINE,	/* it was as fast as latency_guard wants it */
+	TIER_COMFORT_SUFFERS,	/* a class of it was slower */
+};
+
 /*
- * Takes in the samples since the last call; of the mover.  True: a tier was slower during moves
- * than latency_guard allows.
+ * Takes in the samples since the last call; of the mover.  still: nothing has moved since;
+ * least: so little that the tier's latency is that of its load.
  */
-bool tier_gauge_look(struct tier_set *set);
+enum tier_comfort tier_gauge_look(struct tier *t, bool still, bool least);
 /* A chunk was copied in ns; of the time that copies had in common, in its share. */
 void tier_gauge_copy(struct tier *from, struct tier *to, u64 ns);
 /* A flush of the tier took ns.  One at a time; any context. */

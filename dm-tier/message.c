@@ -206,6 +206,21 @@ static int do_pause_or_resume(struct call *c)
 	return 0;
 }
 
+/* migration_min and migration_bandwidth fit each other. */
+static int check_min(struct call *c, const struct tier_key *key, u64 value)
+{
+	u64 bandwidth = tier_tunable(c->set, TIER_TUNABLE_BANDWIDTH);
+	u64 least = tier_tunable(c->set, TIER_TUNABLE_MIGRATION_MIN);
+
+	if (key == &tier_keys[TIER_TUNABLE_BANDWIDTH] && tier_min_too_large(least, value))
+		return refuse(c, "migration_bandwidth must be 0 or at least migration_min, %llu, not %llu",
+			      least, value);
+	if (key == &tier_keys[TIER_TUNABLE_MIGRATION_MIN] && tier_min_too_large(value, bandwidth))
+		return refuse(c, "migration_min must be at most migration_bandwidth, %llu, not %llu",
+			      bandwidth, value);
+	return 0;
+}
+
 static int do_set(struct call *c)
 {
 	struct tier_set *set = c->set;
@@ -222,6 +237,9 @@ static int do_set(struct call *c)
 	if (tier_parse_u64(c->argv[2], ref.key->min, ref.key->max, &value))
 		return refuse(c, "%s must be %llu to %llu, not '%s'", c->argv[1], ref.key->min,
 			      ref.key->max, c->argv[2]);
+	r = check_min(c, ref.key, value);
+	if (r)
+		return r;
 	old = *ref.stored;
 	if (ref.rank >= 0) {
 		t = set->tiers[ref.rank];

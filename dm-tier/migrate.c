@@ -294,7 +294,9 @@ static void __end_copy(struct tier_migration *m, enum tier_stage stage)
 			a->since_ns = ktime_get_ns();
 		list_add_tail(&m->queue, &a->copied);
 	}
-	if (a->nr_copied && (!a->coming || a->nr_copied >= batch_size(m->set)))
+	/* At a pace, moves come one by one: a batch gathers for BATCH_NS, not to flush each. */
+	if (a->nr_copied >= batch_size(m->set) ||
+	    (a->nr_copied && !a->coming && !__tier_paced(m->from) && !__tier_paced(m->to)))
 		__close_batch(a);
 	__begin_copies(a);
 }
@@ -690,6 +692,9 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, count);
+	tier_pace_take(m->from, TIER_PACE_COPY, count);
+	if (m->to != m->from)
+		tier_pace_take(m->to, TIER_PACE_COPY, count);
 	if (m->proposed)
 		tier_count_written(m->to, count);
 	else
@@ -757,6 +762,18 @@ static void press(struct tier_migration *m)
 	spin_unlock_irq(&m->set->lock);
 }
 
+/* Jiffies until the budget, and the pace of both tiers, allow the next step. */
+static unsigned long copy_wait(struct tier_migration *m)
+{
+	unsigned long wait = tier_budget_wait(m->set, 0);
+
+	/* First writes wait for the places that moves hold. */
+	if (!bio_list_empty(&m->set->starved))
+		return wait;
+	return max3(wait, tier_pace_wait(m->from, TIER_PACE_COPY),
+		    tier_pace_wait(m->to, TIER_PACE_COPY));
+}
+
 static void step_copy(struct tier_migration *m)
 {
 	struct tier_set *set = m->set;
@@ -771,7 +788,7 @@ static void step_copy(struct tier_migration *m)
 	if (!m->copy)
 		m->copy = tier_copy_get(set);
 	/* A move that holds writes back does not wait for its budget; the next move does. */
-	wait = !m->copy ? HZ : READ_ONCE(m->pressing) ? 0 : tier_budget_wait(set, 0);
+	wait = !m->copy ? HZ : READ_ONCE(m->pressing) ? 0 : copy_wait(m);
 	if (wait) {
 		/* A short wait, as a cancel is noticed only afterwards. */
 		WRITE_ONCE(m->progress_ns, ktime_get_ns());

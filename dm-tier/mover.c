@@ -3,10 +3,12 @@
  * The mover decides which migration starts next, in this order: chunks that a
  * message asked for, chunks that are not where their pin or an evacuation wants
  * them, what the policy proposes.  It keeps the set within migration_depth,
- * migration_bandwidth, and the policy within each tier's endurance.
+ * migration_bandwidth, moves within the pace of their tiers, and the policy within
+ * each tier's endurance.
  */
 #include "mover.h"
 
+#include <linux/part_stat.h>
 #include <linux/random.h>
 
 #include "alloc.h"
@@ -27,7 +29,6 @@
 #define MOVER_SCAN		65536			/* chunks looked at in one go */
 #define VICTIM_TRIES		64
 #define VICTIM_SAMPLES		16
-#define GUARD_BACKOFF_NS	(NSEC_PER_SEC / 2)
 
 /* Used by the mover's work alone, or while suspended. */
 struct tier_mover {
@@ -35,9 +36,85 @@ struct tier_mover {
 	u32 astray_pass_seq;		/* set->astray_seq when it began */
 	bool astray_found;		/* the pass has found a chunk astray */
 	bool gave_way;			/* the last call began nothing, for the io work */
-	u64 backoff_until;		/* ns: the latency guard holds the policy back */
+	bool held;			/* the pace of a tier held moves back in this call */
+	bool moved;			/* moves began since the last look */
 	struct tier_view views[TIER_MAX_TIERS];
 };
+
+/* ---- what the latency guard allows ---- */
+
+static void look(struct tier_set *set)
+{
+	bool still = tier_set_idle(set) && !set->mover->moved;
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+
+		tier_pace_judge(t, tier_gauge_look(t, still, tier_pace_least(t)));
+	}
+	set->mover->moved = !tier_set_idle(set);
+}
+
+static bool pair_held(struct tier *from, struct tier *to)
+{
+	return tier_pace_wait(from, TIER_PACE_START) || tier_pace_wait(to, TIER_PACE_START);
+}
+
+/* Whether no move from tier to tier may begin. */
+static bool all_held(struct tier_set *set)
+{
+	unsigned int rank, ready = 0;
+
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		ready += !tier_pace_wait(set->tiers[rank], TIER_PACE_START);
+	return ready < 2 && ready < set->nr_tiers;
+}
+
+/* Of the set, whatever tier it is for. */
+static bool io_under_way(struct tier_set *set)
+{
+	struct block_device *bdev = dm_disk(set->md)->part0;
+	long nr = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		nr += part_stat_local_read_cpu(bdev, in_flight[0], cpu) +
+		      part_stat_local_read_cpu(bdev, in_flight[1], cpu);
+	return nr > 0;
+}
+
+/* Nothing moved when the tiers were looked at. */
+static void begin(struct tier_set *set)
+{
+	unsigned int rank;
+
+	set->mover->moved = true;
+	for (rank = 0; rank < set->nr_tiers && io_under_way(set); rank++)
+		tier_pace_begin(set->tiers[rank]);
+}
+
+/* tier_migrate() at the pace of the two tiers; -EAGAIN also if it is not the chunk's turn. */
+static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
+		 enum tier_reason reason, struct tier_request *request, bool proposed)
+{
+	struct tier *from = set->by_id[tier_word_id(tier_get_word(set, chunk))];
+	int r;
+
+	if (from && pair_held(from, to)) {
+		set->mover->held = true;
+		return -EAGAIN;
+	}
+	if (!set->mover->moved)
+		begin(set);
+	r = tier_migrate(set, chunk, to, place, reason, request, proposed);
+	if (!r) {
+		tier_pace_take(to, TIER_PACE_START, set->chunk_sectors);
+		if (from && from != to)
+			tier_pace_take(from, TIER_PACE_START, set->chunk_sectors);
+	}
+	return r;
+}
 
 /* ---- requests ---- */
 
@@ -125,6 +202,10 @@ static int make_room(struct tier_set *set, struct tier *t)
 
 	if (tier_departures(t))
 		return 0;
+	if (to && pair_held(t, to)) {
+		set->mover->held = true;
+		return -EAGAIN;
+	}
 	/* A scan of all chunks takes long and is repeated only after a change. */
 	if (!to || stuck(t))
 		return -ENOSPC;
@@ -147,7 +228,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 		t->stuck_seq = seq;
 		return -ENOSPC;
 	}
-	r = tier_migrate(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
+	r = start(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
 	/* The chunk has gone, or `to` was closed: another chunk may leave. */
 	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
 }
@@ -172,7 +253,7 @@ static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 		if (elsewhere == TIER_NO_PLACE)
 			return -ENOSPC;
 	}
-	r = tier_migrate(set, occupant, to ? : t, elsewhere, TIER_REASON_MAKE_ROOM, NULL, false);
+	r = start(set, occupant, to ? : t, elsewhere, TIER_REASON_MAKE_ROOM, NULL, false);
 	return r == -ENOENT ? -EAGAIN : r;
 }
 
@@ -197,9 +278,15 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 	if (!(word & TIER_ENTRY_MAPPED)) {
 		if (READ_ONCE(set->home) != to)
 			return -ENOENT;
+		if (tier_pace_wait(to, TIER_PACE_START)) {
+			set->mover->held = true;
+			return -EAGAIN;
+		}
 		r = tier_materialise(set, chunk, to, place);
-		if (!r)
+		if (!r) {
 			tier_budget_take(set, set->chunk_sectors);
+			tier_pace_take(to, TIER_PACE_START, set->chunk_sectors);
+		}
 		if (r == -ENOSPC)
 			r = clear_home(set, to, place) ? : -EAGAIN;
 		return r;
@@ -209,7 +296,7 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 		return -EAGAIN;
 	if (word & TIER_WORD_NEW)
 		tier_commit_births(set);
-	r = tier_migrate(set, chunk, to, place, q->reason, q, false);
+	r = start(set, chunk, to, place, q->reason, q, false);
 	if (r != -ENOSPC)
 		return r;
 	r = q->reason == TIER_REASON_HOME ? clear_home(set, to, place) : make_room(set, to);
@@ -325,8 +412,9 @@ static bool next_group(struct tier_set *set)
 /* A pass that has to wait for nothing goes on until the end (jiffies). */
 static bool next_astray(struct tier_set *set, unsigned long end)
 {
-	bool full[TIER_MAX_TIERS] = { }, waits = false;
+	bool full[TIER_MAX_TIERS] = { }, held[TIER_MAX_TIERS], waits = false;
 	enum tier_reason reason;
+	unsigned int rank;
 	struct tier *to;
 	u32 looked;
 	int r;
@@ -334,6 +422,8 @@ static bool next_astray(struct tier_set *set, unsigned long end)
 	/* In a set that goes back to one tier, pins do not count. */
 	if (READ_ONCE(set->home))
 		return false;
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		held[rank] = tier_pace_wait(set->tiers[rank], TIER_PACE_START);
 	for (looked = 0; READ_ONCE(set->astray) && READ_ONCE(set->running); looked++) {
 		u32 chunk = set->mover->astray_cursor;
 		u64 word;
@@ -360,14 +450,17 @@ static bool next_astray(struct tier_set *set, unsigned long end)
 			to = wanted(set, word, &reason);
 		}
 		if (to) {
+			bool hold = held[to->rec.rank] ||
+				    held[set->by_id[tier_word_id(word)]->rec.rank];
+
 			set->mover->astray_found = true;
+			set->mover->held |= hold;
 			waits = true;
 			r = -EAGAIN;
 			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
-			    !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
+			    !hold && !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
 			    !given_up(set, chunk)) {
-				r = tier_migrate(set, chunk, to, TIER_NO_PLACE, reason,
-						 NULL, false);
+				r = start(set, chunk, to, TIER_NO_PLACE, reason, NULL, false);
 				if (r == -EAGAIN)
 					give_up_unflushed(set, chunk);
 			}
@@ -421,8 +514,7 @@ static enum tier_hold policy_hold(struct tier_set *set)
 {
 	return tier_paused(set) ? TIER_HOLD_PAUSED :
 	       tier_saver_reads(set) ? TIER_HOLD_UNREAD :
-	       ktime_get_ns() < READ_ONCE(set->mover->backoff_until) ? TIER_HOLD_GUARD :
-	       TIER_HOLD_NOTHING;
+	       all_held(set) ? TIER_HOLD_GUARD : TIER_HOLD_NOTHING;
 }
 
 enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
@@ -447,6 +539,8 @@ enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
 	tier_budget_tokens(set, ahead, &tokens, &cap);
 	/* First what would keep the chunk there also if the set did all it could. */
 	held = tier_policy_why(set, chunk, tokens, cap) ? : policy_hold(set);
+	if (!held && tier_pace_wait(at, TIER_PACE_START))
+		held = TIER_HOLD_GUARD;
 	return held || may ? held : TIER_HOLD_DEPTH;
 }
 
@@ -471,8 +565,8 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 	if (move.chunk < set->nr_chunks && move.to < set->nr_tiers) {
 		to = set->tiers[move.to];
 		if (tier_wear_take_chunk(set, to)) {
-			r = tier_migrate(set, move.chunk, to, TIER_NO_PLACE,
-					 TIER_REASON_POLICY, NULL, true);
+			r = start(set, move.chunk, to, TIER_NO_PLACE, TIER_REASON_POLICY, NULL,
+				  true);
 			if (r)
 				tier_wear_give_back(set, to);
 		}
@@ -491,8 +585,8 @@ static void start_moves(struct tier_set *set)
 	unsigned int ms = TIER_OBSERVE_MS;
 	u64 ahead;
 
-	if (tier_gauge_look(set))
-		set->mover->backoff_until = ktime_get_ns() + GUARD_BACKOFF_NS;
+	look(set);
+	set->mover->held = false;
 	tier_policy_tick(set, tier_view_tiers(set));
 	tier_saver_watch(set);
 
@@ -524,12 +618,18 @@ static void start_moves(struct tier_set *set)
 		started = tier_request_next(set, start_requested, &again);
 		if (again)
 			break;
+		if (!started && all_held(set)) {
+			tier_policy_hold(set, policy_hold(set) ? : TIER_HOLD_GUARD);
+			set->mover->held = true;
+			break;
+		}
 		if (!started)
 			started = next_astray(set, end);
 		if (!started)
 			started = next_proposal(set, ahead);
 	}
 	evacuation_progress(set);
+	again |= set->mover->held;
 	/* Requests and pins may wait for room, a commit or their turn. */
 	spin_lock_irq(&set->lock);
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {

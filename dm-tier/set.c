@@ -60,7 +60,7 @@ static bool alloc_room(void *owner, size_t pointer, size_t size)
 /* In the order of their init; they exit in reverse. */
 static const struct tier_room *const tier_rooms[] = {
 	&tier_alloc_room, &tier_flusher_room, &tier_wear_room, &tier_gauge_room,
-	&tier_landing_room, &tier_outbox_room, &tier_arrivals_room,
+	&tier_pace_room, &tier_landing_room, &tier_outbox_room, &tier_arrivals_room,
 };
 
 static void free_tier(struct tier *t)

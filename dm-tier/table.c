@@ -85,6 +85,19 @@ static int parse_tunables(struct tier_target *tt, struct dm_arg_set *as, char **
 	return 0;
 }
 
+/* With a value that is stored, the lower one of the two counts. */
+static int check_min(struct tier_target *tt, char **error)
+{
+	const struct tier_override *bandwidth = &tt->overrides.core[TIER_TUNABLE_BANDWIDTH];
+	const struct tier_override *least = &tt->overrides.core[TIER_TUNABLE_MIGRATION_MIN];
+
+	if (bandwidth->given && least->given && tier_min_too_large(least->value, bandwidth->value))
+		return tier_reason(error,
+			"migration_min must be at most migration_bandwidth, %llu, not %llu",
+				   bandwidth->value, least->value);
+	return 0;
+}
+
 static int parse_policy(struct tier_target *tt, struct dm_arg_set *as, char **error)
 {
 	const char *policy = dm_shift_arg(as);
@@ -197,7 +210,7 @@ int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, cha
 	}
 
 	r = parse_features(tt, &as, error) ? : parse_tunables(tt, &as, error) ? :
-	    parse_policy(tt, &as, error) ? : parse_tunables(tt, &as, error);
+	    check_min(tt, error) ? : parse_policy(tt, &as, error) ? : parse_tunables(tt, &as, error);
 	if (r)
 		return r;
 	if (as.argc)

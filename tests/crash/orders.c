@@ -34,7 +34,8 @@ void orders_reset(struct set *s)
 	memset(evacuating, 0, sizeof(evacuating));
 	memset(endurance, 0, sizeof(endurance));
 	memset(pins, 0, sizeof(pins));
-	guard = paused = snapshot = 0;
+	paused = snapshot = 0;
+	guard = 20;	/* of a new set */
 	if (set_nr_chunks(s) > MAX_CHUNKS)
 		die("too many chunks");
 }

@@ -143,9 +143,12 @@ for pair in "migration_depth 0" "migration_depth 257" "migration_depth -1" "migr
 	    "migration_depth 4x" "migration_depth 4.5" "migration_depth 18446744073709551617" \
 	    "migration_bandwidth 4294967296" "migration_bandwidth -1" "migration_bandwidth 64m" \
 	    "migration_bandwidth fast" "latency_guard 1001" "latency_guard -1" \
-	    "latency_guard 10%" "heat_interval 0" "heat_interval 86401" "heat_interval 10m"; do
+	    "latency_guard 10%" "heat_interval 0" "heat_interval 86401" "heat_interval 10m" \
+	    "migration_min 4294967296" "migration_min -1" "migration_min 4m"; do
 	row "core argument $pair" "${pair% *}" "$good 0 2 $pair static 0"
 done
+row "migration_min above migration_bandwidth" 'migration_min must be at most migration_bandwidth, 999, not 1000' \
+	"$good 0 4 migration_min 1000 migration_bandwidth 999 static 0"
 for pair in "tier0.endurance 4294967296" "tier0.endurance -1" "tier0.endurance much" \
 	    "tier1.reserve 4294967296" "tier1.reserve -1" "tier1.reserve x" "tier0.landing 2" \
 	    "tier0.landing -1" "tier0.landing yes" "tier0.latency 4000001" "tier0.latency -1" "tier1.latency 8ms" "tier2.reserve 1" "tier16.reserve 1" \

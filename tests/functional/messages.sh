@@ -65,7 +65,7 @@ row 'migration_width' set migration_width 4
 for pair in "migration_depth 0" "migration_depth 257" "migration_depth -4" "migration_depth x" \
 	    "migration_depth 4k" "migration_depth 99999999999999999999" \
 	    "migration_bandwidth 4294967296" "migration_bandwidth 1.5" "latency_guard 1001" \
-	    "latency_guard high" "heat_interval 0" "heat_interval 86401" "tier0.endurance 4294967296" "tier1.reserve 4294967296" \
+	    "latency_guard high" "heat_interval 0" "heat_interval 86401" "migration_min 4294967296" "migration_min x" "tier0.endurance 4294967296" "tier1.reserve 4294967296" \
 	    "tier0.landing 2" "tier0.latency 4000001" "tier1.latency 8ms" "tier2.reserve 1" "tier16.reserve 1" "tier-1.reserve 1" \
 	    "tier0.speed 1" "tier.reserve 1" "tier0. 1" "reserve 1" "paused 1" "heat 1" \
 	    "headroom x" "headroom -1" "headroom 18446744073709551616"; do
@@ -240,6 +240,11 @@ set_keys()
 		latency_guard 0
 		heat_interval 86400
 		heat_interval 1
+		migration_min 4294967295
+		migration_bandwidth 4294967295
+		migration_min 65536
+		migration_bandwidth 65536
+		migration_min 0
 		tier0.endurance 4294967295
 		tier0.reserve 3
 		tier1.reserve 4294967295
@@ -255,6 +260,21 @@ set_keys()
 	EOT
 }
 test_case "set, each key at its limits" set_keys
+
+least_and_most()
+{
+	prepare
+	msg set migration_bandwidth 1000000
+	wrong 'migration_min must be at most migration_bandwidth, 1000000, not 1000001' set migration_min 1000001
+	msg set migration_min 1000000
+	wrong 'migration_bandwidth must be 0 or at least migration_min, 1000000, not 999999' \
+		set migration_bandwidth 999999
+	msg set migration_bandwidth 0
+	msg set migration_min 1000001
+	msg set migration_min 0
+	msg set migration_bandwidth 1000000
+}
+test_case "migration_min and migration_bandwidth fit each other" least_and_most
 
 # Each tunable that the policy shows can be set to its present value.
 set_policy_keys()

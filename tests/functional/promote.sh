@@ -43,7 +43,7 @@ among_reads()
 	disk fast 128
 	disk slow 256 irqmode=2 completion_nsec=2000000
 	echo 1 >"$queue/wbt_lat_usec"
-	core=(migration_bandwidth 0 migration_depth 64)
+	core=(migration_bandwidth 0 migration_depth 64 latency_guard 0)
 	activate
 	write_chunks 0 3600 1 block=1m
 	io sync "$dev"

@@ -35,7 +35,7 @@ every_field()
 		same 0 "${S[$n]}" "$n"
 	done
 	same "" "${S[features]}"
-	same "migration_bandwidth 65536 migration_depth 4 latency_guard 0 heat_interval 600 \
+	same "migration_bandwidth 65536 migration_depth 4 latency_guard 20 heat_interval 600 migration_min 0 \
 tier0.endurance 0 tier0.reserve 0 tier0.landing 1 tier0.latency 0 \
 tier1.endurance 0 tier1.reserve 0 tier1.landing 1 tier1.latency 0" "${S[core]}" "core arguments"
 	same static "${S[policy]}"
@@ -58,7 +58,7 @@ words_add_up()
 	same paused "${S[running]}"
 	same 8 "${V[migration_depth]}"
 	same 2 "${V[tier1.reserve]}"
-	same 24 "$(wc -w <<<"${S[core]}")"
+	same 26 "$(wc -w <<<"${S[core]}")"
 	is "${#S[args]} > 0"
 	is "$(wc -w <<<"${S[args]}") % 2 == 0"
 }

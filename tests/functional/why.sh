@@ -13,7 +13,7 @@ make_set()
 {
 	policy=${own_policy:-heat}
 	features=(paused)
-	core=(tier0.landing 0 migration_bandwidth 0 "${core[@]}")
+	core=(tier0.landing 0 migration_bandwidth 0 latency_guard 0 "${core[@]}")
 	disk meta 4
 	disk fast 16 irqmode=2 completion_nsec=20000
 	disk slow 64 irqmode=2 completion_nsec=2000000 "${@:2}"
@@ -188,6 +188,21 @@ depth()
 	wait_for 60 counted depth
 }
 test_case "depth: hot chunks wait for others" depth
+
+# Beside reads of the slow tier, a chunk of 1 MiB moves in a quarter of a second at first.
+guard()
+{
+	local i
+	chunk=2048
+	make_set 60 mbps=100
+	msg set latency_guard 20
+	for ((i = 30; i < 38; i += 2)); do heat_up "$i" 8; done
+	same 0 "$(count guard)" "looks that the guard held back, before anything moved"
+	background dd if="$dev" of=/dev/null bs=4k count=7000 iflag=direct status=none
+	msg resume
+	wait_for 20 counted guard
+}
+test_case "guard: hot chunks wait beside foreground I/O" guard
 
 no_policy()
 {

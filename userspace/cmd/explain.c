@@ -48,7 +48,7 @@ static const struct {
 	{ "price", "It is warmer than what it would replace, but the move costs more time than it is expected to save." },
 	{ "budget", "It would move if more of migration_bandwidth were left." },
 	{ "endurance", "It would move, but the endurance of the faster tier is spent for now." },
-	{ "guard", "It would move, but latency_guard holds moves back: they slow down the tiers." },
+	{ "guard", "It would move, but waits: latency_guard slows moves down for the sake of other I/O." },
 	{ "load", "The faster tier is no faster as busy as it is now." },
 	{ "residence", "It, or what would make room for it, has not been where it is for as long as residence says." },
 	{ "pinned", "Its pin decides where it is." },

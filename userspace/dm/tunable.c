@@ -10,7 +10,8 @@
 #include "base/size.h"
 #include "base/util.h"
 
-enum unit { UNIT_COUNT, UNIT_KIB, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_US, UNIT_SWITCH };
+enum unit { UNIT_COUNT, UNIT_KIB, UNIT_LEAST, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_US,
+	UNIT_SWITCH };
 
 struct known {
 	const char *key;
@@ -23,6 +24,7 @@ static const struct known target_keys[] = {
 	{ "migration_depth", UNIT_COUNT, 1, 256 },
 	{ "latency_guard", UNIT_PERCENT, 0, 1000 },
 	{ "heat_interval", UNIT_SECONDS, 1, 86400 },
+	{ "migration_min", UNIT_LEAST, 0, UINT32_MAX },
 	{ NULL, 0, 0, 0 },
 };
 
@@ -116,6 +118,7 @@ static char *parse_value(const struct known *k, const char *text, uint64_t chunk
 
 	switch (k->unit) {
 	case UNIT_KIB:
+	case UNIT_LEAST:
 		wrong = parse_units(text, 1024, "KiB/s", value);
 		break;
 	case UNIT_GIB:
@@ -205,6 +208,8 @@ char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
 	switch (k->unit) {
 	case UNIT_KIB:
 		return value ? xasprintf("%s/s", format_size(size, value * 1024)) : xstrdup("no limit");
+	case UNIT_LEAST:
+		return value ? xasprintf("%s/s", format_size(size, value * 1024)) : xstrdup("none");
 	case UNIT_GIB:
 		return value ? xasprintf("%s a day", format_size(size, value << 30)) : xstrdup("no limit");
 	case UNIT_CHUNK:

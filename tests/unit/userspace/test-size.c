@@ -152,6 +152,8 @@ static void tunables(void)
 	says("latency_guard", 0, "off");
 	says("latency_guard", 20, "20%");
 	says("heat_interval", 600, "600 s");
+	says("migration_min", 4096, "4 MiB/s");
+	says("migration_min", 0, "none");
 	says("tier0.endurance", 200, "200 GiB a day");
 	says("tier12.endurance", 0, "no limit");
 	says("tier1.reserve", 16, "1 MiB");
@@ -176,6 +178,8 @@ static void tunables(void)
 	check_tunable("migration_depth=4k", NULL, 0, false);
 	check_tunable("latency_guard=20%", "latency_guard", 20, false);
 	check_tunable("latency_guard=1001", NULL, 0, false);
+	check_tunable("migration_min=4m", "migration_min", 4096, false);
+	check_tunable("migration_min=4294967296", NULL, 0, false);
 	check_tunable("heat_interval=5", "heat_interval", 5, false);
 	check_tunable("heat_interval=0", NULL, 0, false);
 	check_tunable("heat_interval=86401", NULL, 0, false);
