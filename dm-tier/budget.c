@@ -88,6 +88,7 @@ void tier_budget_take(struct tier_set *set, u32 sectors)
 
 #define START	(SZ_4M >> SECTOR_SHIFT)		/* sectors a second */
 #define LEAST	(SZ_256K >> SECTOR_SHIFT)
+#define MOST_DEBT (SZ_1M >> SECTOR_SHIFT)	/* sectors, or what a second allows */
 #define SINK_NS	(NSEC_PER_SEC / 10)	/* what was copied before is not felt any more */
 #define RISE_NS	(NSEC_PER_SEC / 4)
 
@@ -138,9 +139,16 @@ unsigned long tier_pace_wait(struct tier *t, enum tier_pace_use use)
 
 void tier_pace_take(struct tier *t, enum tier_pace_use use, u32 sectors)
 {
+	struct bucket *b = &t->pace->buckets[use];
+	u64 rate;
+
 	spin_lock_irq(&t->set->lock);
-	if (__refill_pace(t, use))
-		t->pace->buckets[use].sectors -= sectors;
+	rate = __refill_pace(t, use);
+	if (rate)
+		b->sectors -= sectors;
+	/* What does not wait for the pace may be much; other moves do not wait long for it. */
+	if (use == TIER_PACE_COPY)
+		b->sectors = max_t(s64, b->sectors, -(s64)max_t(u64, rate, MOST_DEBT));
 	t->pace->moved = true;
 	spin_unlock_irq(&t->set->lock);
 }
@@ -192,12 +200,13 @@ void tier_pace_judge(struct tier *t, enum tier_comfort comfort)
 	spin_lock_irq(&t->set->lock);
 	if (comfort != TIER_COMFORT_UNKNOWN)
 		p->alone = comfort == TIER_COMFORT_ALONE;
+	if (comfort == TIER_COMFORT_SUFFERS)
+		p->moved = false;
 	if (!tier_tunable(t->set, TIER_TUNABLE_LATENCY_GUARD)) {
 		p->rate = 0;
 	} else if (comfort == TIER_COMFORT_SUFFERS && now - p->changed >= SINK_NS) {
 		p->rate = p->rate ? max_t(u32, p->rate / 2, LEAST) : START;
 		p->changed = now;
-		p->moved = false;
 	} else if (comfort == TIER_COMFORT_FINE && p->moved && __held_back(t) &&
 		   now - p->changed >= RISE_NS) {
 		/* Between two copies everything is fine. */

@@ -17,6 +17,8 @@ const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {
 	[TIER_TIER_RESERVE] = { "reserve", 0, TIER_MAX_ALLOWANCE, 0 },
 	[TIER_TIER_LANDING] = { "landing", 0, 1, 1 },
 	[TIER_TIER_LATENCY] = { "latency", 0, TIER_MAX_LATENCY, 0 },
+	[TIER_TIER_WATERMARK] = { "watermark", 0, TIER_MAX_WATERMARK, 0 },
+	[TIER_TIER_QUIET] = { "quiet", 0, TIER_MAX_QUIET, 0 },
 };
 
 const char *const tier_features[TIER_NR_FEATURES] = {
@@ -36,9 +38,16 @@ int tier_parse_u64(const char *word, u64 min, u64 max, u64 *value)
 
 u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key)
 {
-	return key == TIER_TIER_ENDURANCE ? &rec->endurance :
-	       key == TIER_TIER_RESERVE ? &rec->reserve :
-	       key == TIER_TIER_LANDING ? &rec->landing : &rec->latency;
+	u64 *values[TIER_NR_TIER_TUNABLES] = {
+		[TIER_TIER_ENDURANCE] = &rec->endurance,
+		[TIER_TIER_RESERVE] = &rec->reserve,
+		[TIER_TIER_LANDING] = &rec->landing,
+		[TIER_TIER_LATENCY] = &rec->latency,
+		[TIER_TIER_WATERMARK] = &rec->watermark,
+		[TIER_TIER_QUIET] = &rec->quiet,
+	};
+
+	return values[key];
 }
 
 static int find_key(const struct tier_key *keys, int max, const char *name)

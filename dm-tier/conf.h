@@ -23,6 +23,8 @@ enum tier_tier_tunable {
 	TIER_TIER_RESERVE,		/* chunks */
 	TIER_TIER_LANDING,		/* 0 or 1 */
 	TIER_TIER_LATENCY,		/* us, 0 = measured */
+	TIER_TIER_WATERMARK,		/* percent of the places */
+	TIER_TIER_QUIET,		/* seconds, 0 = off */
 	TIER_NR_TIER_TUNABLES,
 };
 

@@ -63,8 +63,10 @@ struct tier_meta_tier {
 	u64 reserve;		/* places */
 	u64 landing;		/* 0 or 1 */
 	u64 latency;		/* us */
+	u64 watermark;		/* percent */
+	u64 quiet;		/* s */
 	u32 wear;		/* 64 MiB */
-	char last_seen[28];
+	char last_seen[24];
 };
 
 /* Twin of struct tier_label. */

@@ -202,9 +202,17 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	u64 first_place = le64_to_cpu(record->first_place);
 	u64 places = le64_to_cpu(record->places);
 	u32 latency = le32_to_cpu(record->latency);
+	u16 quiet = le16_to_cpu(record->quiet);
+	const u8 *name = (const u8 *)record + offsetof(struct tier_record, last_seen);
+	u8 watermark = record->watermark;
 
-	/* A name that an older version wrote reaches up to 3 bytes further, and is cut. */
-	if (!memchr(record->last_seen, 0, sizeof(record->last_seen)) && latency <= 0xffffff)
+	/* Names had 28 bytes, and 32 before that: what was a part of one is no value. */
+	if (!memchr(name, 0, sizeof(record->last_seen))) {
+		quiet = 0;
+		watermark = 0;
+	}
+	if (!memchr(name, 0, offsetof(struct tier_record, latency) -
+		    offsetof(struct tier_record, last_seen)) && latency <= 0xffffff)
 		latency = 0;
 
 	if (id > TIER_MAX_ID || le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
@@ -212,7 +220,7 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
 	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
 	    first_place > TIER_ENTRY_PLACE_MASK || places > TIER_ENTRY_PLACE_MASK - first_place ||
-	    latency > TIER_MAX_LATENCY)
+	    latency > TIER_MAX_LATENCY || watermark > TIER_MAX_WATERMARK)
 		return -EILSEQ;
 
 	memset(tier, 0, sizeof(*tier));
@@ -229,6 +237,8 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	tier->reserve = le64_to_cpu(record->reserve);
 	tier->landing = le32_to_cpu(record->landing);
 	tier->latency = latency;
+	tier->watermark = watermark;
+	tier->quiet = quiet;
 	tier->wear = le32_to_cpu(record->wear);
 	copy_text(tier->last_seen, record->last_seen, sizeof(tier->last_seen));
 	return 0;
@@ -249,6 +259,8 @@ void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *t
 	record->reserve = cpu_to_le64(tier->reserve);
 	record->landing = cpu_to_le32(tier->landing);
 	record->latency = cpu_to_le32(tier->latency);
+	record->watermark = tier->watermark;
+	record->quiet = cpu_to_le16(tier->quiet);
 	record->wear = cpu_to_le32(tier->wear);
 	copy_text(record->last_seen, tier->last_seen, sizeof(record->last_seen));
 }

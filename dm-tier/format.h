@@ -18,6 +18,8 @@
 #define TIER_MAX_TUNABLES	256	/* stored in one set */
 #define TIER_MAX_ALLOWANCE 0xffffffffU	/* a tier's endurance and reserve */
 #define TIER_MAX_LATENCY 4000000U	/* of a tier; in ns it fits 32 bits */
+#define TIER_MAX_WATERMARK 50U
+#define TIER_MAX_QUIET 65535U
 #define TIER_UUID_SIZE		16
 #define TIER_NAME_SIZE		128	/* as DM_NAME_LEN */
 #define TIER_POLICY_NAME_SIZE	16
@@ -130,7 +132,10 @@ struct tier_record {
 	__le64 endurance;		/* GiB a day written by migration, 0 = no limit */
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
-	__u8 last_seen[28];		/* kernel's device name, NUL-terminated */
+	__u8 last_seen[24];		/* kernel's device name, NUL-terminated */
+	__le16 quiet;			/* s without I/O until the policy leaves it alone, 0 = never */
+	__u8 watermark;			/* percent of the places that the policy leaves free */
+	__u8 padding;			/* 0 */
 	__le32 latency;			/* us of a small random read, 0 = measured */
 	__le32 wear;			/* written to it since it joined, in 64 MiB */
 	__le64 next_generation;		/* it may say any up to this; 0 = no other */

@@ -218,8 +218,8 @@ static enum tier_comfort judge(struct tier *t, const struct tier_stats *sum, boo
 
 	g->looked = now;
 	if (met) {
-		g->met = now;
-		g->met_ios = ios;
+		WRITE_ONCE(g->met, now);
+		WRITE_ONCE(g->met_ios, ios);
 	}
 	for (class = 0; class < TIER_NR_CLASSES; class++) {
 		struct tier_class_gauge *c = &g->classes[class];
@@ -322,6 +322,27 @@ u32 tier_gauge_chunk_ns(const struct tier *t)
 	return READ_ONCE(t->gauge->chunk_ns);
 }
 
+bool tier_asleep(const struct tier *t)
+{
+	u64 quiet = tier_tier_tunable(t->set, t->rec.rank, TIER_TIER_QUIET);
+	u64 met = READ_ONCE(t->gauge->met), ios = 0, idle;
+	u32 minute;
+	int cpu;
+
+	if (!quiet)
+		return false;
+	for_each_possible_cpu(cpu) {
+		const struct tier_stats *s = per_cpu_ptr(t->stats, cpu);
+
+		ios += READ_ONCE(s->reads) + READ_ONCE(s->writes);
+	}
+	idle = div_u64(max_t(s64, ktime_get_ns() - met, 0), NSEC_PER_SEC);
+	if (ios != READ_ONCE(t->gauge->met_ios) || idle < quiet)
+		return false;
+	div_u64_rem(div_u64(idle - quiet, 60), 60, &minute);
+	return minute < 59;
+}
+
 const struct tier_load *tier_gauge_load(const struct tier *t)
 {
 	return &t->gauge->load;
@@ -330,6 +351,7 @@ const struct tier_load *tier_gauge_load(const struct tier *t)
 static int init(struct tier *t)
 {
 	t->sample_every = SAMPLE_EVERY;
+	t->gauge->met = ktime_get_ns();
 	return 0;
 }
 

@@ -29,6 +29,11 @@ void tier_gauge_flush(struct tier *t, u64 ns);
 
 /* Means; 0 = unknown.  Any context. */
 u32 tier_gauge_now_ns(const struct tier *t, enum tier_class class);	/* of the last seconds */
+/*
+ * Whether the tier had no foreground I/O for its quiet time, and is to be left alone; not in the
+ * last minute of each hour from then on.  Any context.
+ */
+bool tier_asleep(const struct tier *t);
 /* A low percentile of the last day. */
 u32 tier_gauge_unloaded_ns(const struct tier *t, enum tier_class class);
 u32 tier_gauge_chunk_ns(const struct tier *t);	/* to read or write a chunk */

@@ -213,10 +213,12 @@ static int check_min(struct call *c, const struct tier_key *key, u64 value)
 	u64 least = tier_tunable(c->set, TIER_TUNABLE_MIGRATION_MIN);
 
 	if (key == &tier_keys[TIER_TUNABLE_BANDWIDTH] && tier_min_too_large(least, value))
-		return refuse(c, "migration_bandwidth must be 0 or at least migration_min, %llu, not %llu",
+		return refuse(c,
+			      "migration_bandwidth must be 0 or at least migration_min, %llu, not %llu",
 			      least, value);
 	if (key == &tier_keys[TIER_TUNABLE_MIGRATION_MIN] && tier_min_too_large(value, bandwidth))
-		return refuse(c, "migration_min must be at most migration_bandwidth, %llu, not %llu",
+		return refuse(c,
+			      "migration_min must be at most migration_bandwidth, %llu, not %llu",
 			      bandwidth, value);
 	return 0;
 }

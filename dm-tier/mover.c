@@ -482,6 +482,14 @@ static bool next_astray(struct tier_set *set, unsigned long end)
 
 /* ---- policy ---- */
 
+/* Places that the policy leaves free. The slowest tier has none, as what leaves others goes there. */
+static u64 watermark(struct tier *t)
+{
+	u64 percent = tier_tier_tunable(t->set, t->rec.rank, TIER_TIER_WATERMARK);
+
+	return t->rec.rank + 1 < t->set->nr_tiers ? div_u64(t->rec.places * percent, 100) : 0;
+}
+
 const struct tier_view *tier_view_tiers(struct tier_set *set)
 {
 	struct tier_view *views = set->mover->views;
@@ -491,10 +499,12 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 		struct tier *t = set->tiers[rank];
 		bool open = tier_open(t), left = tier_wear_left(set, t);
 		u32 given_ns = tier_tier_tunable(set, rank, TIER_TIER_LATENCY) * NSEC_PER_USEC;
+		u64 free = tier_free_places(t), kept = watermark(t);
 
 		views[rank] = (struct tier_view) {
 			.places = t->rec.places,
-			.free = tier_free_places(t),
+			.free = free > kept ? free - kept : 0,
+			.lacking = kept > free ? kept - free : 0,
 			.reserve = tier_tier_tunable(set, rank, TIER_TIER_RESERVE),
 			.random_ns = given_ns ? : tier_gauge_unloaded_ns(t, TIER_RANDOM_READ),
 			.stream_ns = tier_gauge_unloaded_ns(t, TIER_STREAM_READ),
@@ -504,6 +514,9 @@ const struct tier_view *tier_view_tiers(struct tier_set *set)
 			.load = *tier_gauge_load(t),
 			.open = open && left,
 			.spent = open && !left,
+			.held = tier_asleep(t) ? TIER_HOLD_QUIET :
+				tier_pace_wait(t, TIER_PACE_START) ? TIER_HOLD_GUARD :
+				TIER_HOLD_NOTHING,
 		};
 	}
 	return views;
@@ -539,8 +552,6 @@ enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
 	tier_budget_tokens(set, ahead, &tokens, &cap);
 	/* First what would keep the chunk there also if the set did all it could. */
 	held = tier_policy_why(set, chunk, tokens, cap) ? : policy_hold(set);
-	if (!held && tier_pace_wait(at, TIER_PACE_START))
-		held = TIER_HOLD_GUARD;
 	return held || may ? held : TIER_HOLD_DEPTH;
 }
 

@@ -40,29 +40,6 @@ struct tier_load {
 	u32 samples[TIER_NR_CLASSES];	/* behind each mean; 0: there is none */
 };
 
-/* A tier as the policy sees it; index = rank. */
-struct tier_view {
-	u64 places;		/* chunks that fit */
-	u64 free;		/* places nothing lies on */
-	u64 reserve;		/* places first writes leave free */
-	u32 random_ns;		/* measured time of a small random read, 0 = unknown */
-	u32 stream_ns;		/* of a read that continues an earlier one, 0 = unknown */
-	u32 random_write_ns;	/* the same of writes, 0 = unknown */
-	u32 stream_write_ns;
-	u32 chunk_ns;		/* measured time to transfer one chunk, 0 = unknown */
-	struct tier_load load;	/* as it is now */
-	bool open;		/* present, healthy and admitted: may be a destination */
-	bool spent;		/* would be open, but its endurance is spent: only first writes */
-};
-
-struct tier_move {
-	u32 chunk;
-	u8 to;			/* rank */
-};
-
-#define TIER_NOWHERE	0xff
-#define TIER_PINNED	0x80	/* beside the rank: a pin keeps the chunk there */
-
 /*
  * What keeps a chunk from moving to a faster tier.  Where the faster tiers have different answers,
  * the last one in this order counts, as it is the nearest to a move.  New ones that no tier has go
@@ -75,13 +52,13 @@ enum tier_hold {
 	TIER_HOLD_PRICE,	/* saves less than the move costs */
 	TIER_HOLD_BUDGET,	/* saves too little for what is left of migration_bandwidth */
 	TIER_HOLD_ENDURANCE,	/* of the tier it would go to is spent */
-	TIER_HOLD_GUARD,
+	TIER_HOLD_GUARD,	/* one of the two tiers has moved what it may for now */
 	TIER_HOLD_LOAD,		/* the faster tier is no faster as it is loaded now */
 	TIER_HOLD_RESIDENCE,	/* it, or what would make room for it, came too lately */
 	TIER_HOLD_PINNED,
 	TIER_HOLD_PAUSED,
 	TIER_HOLD_FULL,		/* no room there, and nothing can be moved away to make some */
-	TIER_HOLD_QUIET,
+	TIER_HOLD_QUIET,	/* one of the two tiers sleeps */
 	TIER_HOLD_DEPTH,	/* migration_depth, or first writes, allow no more moves at once */
 	TIER_HOLD_UNREAD,	/* heat is still being read */
 	TIER_HOLD_BUSY,		/* it moves, is not committed yet, or could not be moved just now */
@@ -92,6 +69,31 @@ enum tier_hold {
 	TIER_HOLD_MISSING,
 	TIER_NR_HOLDS,
 };
+
+/* A tier as the policy sees it; index = rank. */
+struct tier_view {
+	u64 places;		/* chunks that fit */
+	u64 free;		/* places nothing lies on, above the watermark */
+	u64 lacking;		/* places to be made free until it is kept */
+	u64 reserve;		/* places first writes leave free */
+	u32 random_ns;		/* measured time of a small random read, 0 = unknown */
+	u32 stream_ns;		/* of a read that continues an earlier one, 0 = unknown */
+	u32 random_write_ns;	/* the same of writes, 0 = unknown */
+	u32 stream_write_ns;
+	u32 chunk_ns;		/* measured time to transfer one chunk, 0 = unknown */
+	struct tier_load load;	/* as it is now */
+	bool open;		/* present, healthy and admitted: may be a destination */
+	bool spent;		/* would be open, but its endurance is spent: only first writes */
+	enum tier_hold held;	/* what forbids all moves from and to it for now, or NOTHING */
+};
+
+struct tier_move {
+	u32 chunk;
+	u8 to;			/* rank */
+};
+
+#define TIER_NOWHERE	0xff
+#define TIER_PINNED	0x80	/* beside the rank: a pin keeps the chunk there */
 
 /* What the target offers a policy; valid from create to destroy. */
 struct tier_policy_env {

@@ -14,12 +14,14 @@
 #include "saver.h"
 
 #include "commit.h"
+#include "gauge.h"
 #include "kick.h"
 #include "metadata/metadata.h"
 #include "wear.h"
 
 #define READ_PAUSE	msecs_to_jiffies(20)
 #define SAVE_PAUSE	msecs_to_jiffies(100)	/* at least */
+#define WAKE_PAUSE	(30 * HZ)	/* between looks whether a tier is awake again */
 
 struct tier_saver {
 	u32 nr_blocks;
@@ -27,6 +29,8 @@ struct tier_saver {
 	bool reading;			/* goes on */
 	unsigned int quiet_steps;	/* since heat has changed; of the work */
 	bool unsaved;			/* a round has not ended; of the work */
+	bool asleep;			/* a tier is; of the work */
+	bool behind;			/* the metadata's disk was asleep, and a round did not end since */
 	u32 found[TIER_HEAT_PER_BLOCK];	/* of the work, or while suspended */
 
 	/* set->lock */
@@ -209,7 +213,12 @@ static int save_blocks(struct tier_set *set, u32 look)
 
 void tier_saver_save(struct tier_set *set)
 {
-	save_blocks(set, set->saver->nr_blocks);
+	struct tier_saver *s = set->saver;
+	unsigned int steps = s->behind ? nr_steps(s) : 1;
+
+	while (steps-- && !save_blocks(set, s->nr_blocks))
+		;
+	s->behind = false;
 }
 
 /* One step of the round. */
@@ -229,6 +238,31 @@ static void save_step(struct tier_set *set)
 	if (r)
 		s->quiet_steps = 0;
 	WRITE_ONCE(s->unsaved, s->quiet_steps <= nr_steps(s));
+	s->behind &= s->unsaved;
+}
+
+/*
+ * Looks which tiers sleep.  True: the metadata lies on the disk of one, which a commit would wake.
+ * The policy may move chunks of those that wake up.
+ */
+static bool disk_sleeps(struct tier_set *set)
+{
+	struct gendisk *disk = tier_metadata_bdev(set->metadata)->bd_disk;
+	bool asleep = false, disk_asleep = false;
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++) {
+		struct tier *t = set->tiers[rank];
+
+		if (!t->bdev || !tier_asleep(t))
+			continue;
+		asleep = true;
+		disk_asleep |= t->bdev->bd_disk == disk;
+	}
+	if (set->saver->asleep && !asleep)
+		tier_kick_mover(set);
+	WRITE_ONCE(set->saver->asleep, asleep);
+	return disk_asleep;
 }
 
 /* ---- the work ---- */
@@ -246,6 +280,10 @@ static void __queue(struct tier_set *set)
 		pause = tier_tunable(set, TIER_TUNABLE_HEAT_INTERVAL) * HZ;
 		if (READ_ONCE(set->heat_changed) || READ_ONCE(s->unsaved))
 			pause = max(pause / nr_steps(s), SAVE_PAUSE);
+		if (READ_ONCE(s->behind))
+			pause = READ_ONCE(s->asleep) ? WAKE_PAUSE : SAVE_PAUSE;
+		else if (READ_ONCE(s->asleep))
+			pause = min_t(unsigned long, pause, WAKE_PAUSE);
 	}
 	/* The interval may have become shorter. */
 	if (pause < s->pause)
@@ -281,6 +319,8 @@ static void do_saver(struct work_struct *work)
 		return;
 	if (s->reading)
 		read_blocks(set);
+	else if (disk_sleeps(set))
+		s->behind = true;
 	else
 		save_step(set);
 	spin_lock_irq(&set->lock);

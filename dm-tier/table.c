@@ -93,7 +93,7 @@ static int check_min(struct tier_target *tt, char **error)
 
 	if (bandwidth->given && least->given && tier_min_too_large(least->value, bandwidth->value))
 		return tier_reason(error,
-			"migration_min must be at most migration_bandwidth, %llu, not %llu",
+				   "migration_min must be at most migration_bandwidth, %llu, not %llu",
 				   bandwidth->value, least->value);
 	return 0;
 }
@@ -210,7 +210,8 @@ int tier_table_parse(struct tier_target *tt, unsigned int argc, char **argv, cha
 	}
 
 	r = parse_features(tt, &as, error) ? : parse_tunables(tt, &as, error) ? :
-	    check_min(tt, error) ? : parse_policy(tt, &as, error) ? : parse_tunables(tt, &as, error);
+	    check_min(tt, error) ? : parse_policy(tt, &as, error) ? :
+	    parse_tunables(tt, &as, error);
 	if (r)
 		return r;
 	if (as.argc)

@@ -34,8 +34,10 @@ typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 
+#define cpu_to_le16(x)	((__le16)htole16(x))
 #define cpu_to_le32(x)	((__le32)htole32(x))
 #define cpu_to_le64(x)	((__le64)htole64(x))
+#define le16_to_cpu(x)	((u16)le16toh(x))
 #define le32_to_cpu(x)	((u32)le32toh(x))
 #define le64_to_cpu(x)	((u64)le64toh(x))
 

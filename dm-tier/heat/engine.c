@@ -86,6 +86,11 @@ static const struct tier_view *view(struct tier_policy *e, unsigned int rank)
 	return &e->env.tiers[rank];
 }
 
+static bool may_receive(struct tier_policy *e, unsigned int rank)
+{
+	return view(e, rank)->open && !view(e, rank)->held;
+}
+
 static unsigned int where(struct tier_policy *e, u32 chunk)
 {
 	unsigned int rank = e->env.where(e->env.context, chunk);
@@ -230,12 +235,10 @@ static void propose(struct tier_policy *e, u32 chunk, unsigned int from,
 {
 	struct heat_flight *f = &e->flights[e->nr_flights++];
 	struct heat_balance *b = &e->balance[min_t(unsigned int, from, to)];
-	u32 share = share_of(e, b, chunk);
+	u32 *left = to < from ? &b->rise : &b->sink;
 
-	if (to < from)
-		b->rise -= min_t(u32, b->rise, share);
-	else
-		b->sink -= min_t(u32, b->sink, share);
+	if (*left)
+		*left -= min_t(u32, *left, share_of(e, b, chunk));
 
 	f->chunk = chunk;
 	f->from = from;
@@ -554,7 +557,7 @@ static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat)
 	for (to = rank + 1; to < e->nr_tiers; to++) {
 		u64 cost = (u64)heat * e->costs.depth[to] + cost_of_move(e, rank, to);
 
-		if (!view(e, to)->open || !free_places(e, to))
+		if (!may_receive(e, to) || !free_places(e, to))
 			continue;
 		if (to < slowest && free_places(e, to) <= headroom(e, to))
 			cost += cost_of_move(e, to, slowest);
@@ -623,6 +626,8 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		return TIER_HOLD_BUDGET;
 	if (!view(e, to)->open)
 		return TIER_HOLD_ENDURANCE;
+	if (view(e, to)->held || view(e, from)->held)
+		return view(e, to)->held ? : view(e, from)->held;
 	if (heat_balance_full(&e->balance[to]))
 		return TIER_HOLD_LOAD;
 	saving = (u64)gap * depth_between(e, to, from);
@@ -680,6 +685,23 @@ static bool cooled(struct tier_policy *e, const struct heat_candidate *c)
 	return (e->noted - c->seen) * heat_engine_heat(e, c->chunk) > awaited;
 }
 
+/* What holds moves back only for a while: a candidate waits for its end. */
+static bool passes(enum tier_hold held)
+{
+	return held == TIER_HOLD_GUARD || held == TIER_HOLD_QUIET;
+}
+
+/* What forbids the moves that c is a candidate for. */
+static enum tier_hold forbidden(struct tier_policy *e, const struct heat_candidate *c)
+{
+	unsigned int from = where(e, c->chunk);
+
+	if (from == TIER_NOWHERE)
+		return TIER_HOLD_NOTHING;
+	return view(e, from)->held ? :
+	       c->backed < from ? view(e, c->backed)->held : TIER_HOLD_NOTHING;
+}
+
 /* True if a move was proposed for c; drops c if it is not worth one. */
 static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 		  struct tier_move *move)
@@ -705,7 +727,7 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	held = choose(e, chunk, from, price, false, &best);
 	if (held) {
 		e->env.held[held]++;
-		if (best.to == TIER_NOWHERE)
+		if (best.to == TIER_NOWHERE && !passes(held))
 			drop(e, c);
 		return false;
 	}
@@ -747,6 +769,7 @@ static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 
 	while (tries < TRIES) {
 		struct heat_candidate *c = hottest_below(e, limit);
+		enum tier_hold held;
 
 		if (!c)
 			return false;
@@ -758,6 +781,11 @@ static bool promote(struct tier_policy *e, u32 price, struct tier_move *move)
 		}
 		if (waits(e, c))
 			continue;
+		held = forbidden(e, c);
+		if (held) {
+			e->env.held[held]++;
+			continue;
+		}
 		if (cooled(e, c)) {
 			drop(e, c);
 			continue;
@@ -785,7 +813,7 @@ static bool shift_load(struct tier_policy *e, struct tier_move *move)
 		if (!share || chunk == HEAT_NO_CHUNK ||
 		    where(e, chunk) != from || busy(e, chunk) ||
 		    share_of(e, b, chunk) > 2 * share ||
-		    !view(e, to)->open || !free_places(e, to))
+		    !may_receive(e, to) || view(e, from)->held || !free_places(e, to))
 			continue;
 		propose(e, chunk, from, to, move);
 		return true;
@@ -814,14 +842,15 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 		/* First writes do not get at the last places, if the user says so. */
 		if (wanted)
 			wanted += view(e, rank)->reserve;
-		if (!(view(e, rank)->open || view(e, rank)->spent) ||
+		wanted += view(e, rank)->lacking;
+		if (!(view(e, rank)->open || view(e, rank)->spent) || view(e, rank)->held ||
 		    places >= wanted + backed(e, rank))
 			continue;
 		if (below(e, rank, 0) == TIER_NOWHERE)
 			return false;
 		probe(e, rank);
 		victim = coldest(e, rank);
-		if (!victim || victim->heat >= HEAT_ONE)
+		if (!victim || (victim->heat >= HEAT_ONE && !view(e, rank)->lacking))
 			continue;
 		down = below(e, rank, victim->heat);
 		propose(e, victim->chunk, rank, down, move);

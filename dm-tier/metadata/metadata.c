@@ -351,6 +351,11 @@ struct tier_metadata *tier_metadata_open(struct block_device *bdev, const char *
 	return md;
 }
 
+struct block_device *tier_metadata_bdev(const struct tier_metadata *md)
+{
+	return md->bdev;
+}
+
 bool tier_metadata_unchanged(struct tier_metadata *md, struct block_device *bdev)
 {
 	void *block = tier_md_read_block(bdev, TIER_SUPERBLOCK_LOCATION);

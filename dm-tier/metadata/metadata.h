@@ -29,6 +29,8 @@ int tier_metadata_read_superblock(struct block_device *bdev, struct tier_meta_in
 /* Opens existing metadata for reading.  Returns ERR_PTR and sets *reason. */
 struct tier_metadata *tier_metadata_open(struct block_device *bdev, const char **reason);
 
+/* Where it lies. */
+struct block_device *tier_metadata_bdev(const struct tier_metadata *md);
 /* Whether bdev has the superblock that was opened, and so all else is the same. */
 bool tier_metadata_unchanged(struct tier_metadata *md, struct block_device *bdev);
 

@@ -25,6 +25,8 @@ persist_set()
 	msg set tier0.reserve 12
 	msg set tier1.landing 0
 	msg set tier1.latency 8000
+	msg set tier0.watermark 5
+	msg set tier1.quiet 600
 	again "$1"
 	status
 	same 9 "${V[migration_depth]}"
@@ -34,6 +36,7 @@ persist_set()
 	same 12 "${V[tier0.reserve]}"
 	same 0 "${V[tier1.landing]}"
 	same "0 8000" "${V[tier0.latency]} ${V[tier1.latency]}"
+	same "5 0 0 600" "${V[tier0.watermark]} ${V[tier1.watermark]} ${V[tier0.quiet]} ${V[tier1.quiet]}"
 }
 
 # Changes the first tunable of the policy by one.

@@ -771,9 +771,9 @@ tunables()
 	status
 	same 4 "${V[migration_depth]}"
 	ctl_code 0 set "$set" migration_bandwidth=3m migration_depth=9 latency_guard=50% \
-		tier0.endurance=2t tier1.reserve=1m tier1.landing=off tier1.latency=8ms
+		tier0.endurance=2t tier1.reserve=1m tier1.landing=off tier1.latency=8ms tier0.watermark=5 tier1.quiet=600
 	same "$set: migration_bandwidth=3072 (3 MiB/s) $set: migration_depth=9 $set: latency_guard=50 (50%)$(
-		) $set: tier0.endurance=2048 (2 TiB a day) $set: tier1.reserve=16 (1 MiB) $set: tier1.landing=0 (no) $set: tier1.latency=8000 (8 ms)" \
+		) $set: tier0.endurance=2048 (2 TiB a day) $set: tier1.reserve=16 (1 MiB) $set: tier1.landing=0 (no) $set: tier1.latency=8000 (8 ms) $set: tier0.watermark=5 (5%) $set: tier1.quiet=600 (600 s)" \
 		"${output//$'\n'/ }" "what it says"
 	status
 	same 3072 "${V[migration_bandwidth]}"

@@ -381,6 +381,16 @@ bool device_stands_on(dev_t dev, dev_t on)
 	return dev == on || device_for_each_under(dev, stands_on, &on);
 }
 
+static int share_disk(void *context, dev_t dev)
+{
+	return devices_share_disk(dev, *(dev_t *)context);
+}
+
+bool devices_share_disk(dev_t a, dev_t b)
+{
+	return device_stands_on(b, a) || device_for_each_under(a, share_disk, &b);
+}
+
 static char *find_mount(dev_t dev)
 {
 	struct mounts mounts;

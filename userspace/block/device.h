@@ -29,6 +29,8 @@ void device_free(struct device *d);
 
 /* Whether one of the two is a partition of the other. */
 bool device_overlaps(const struct device *a, const struct device *b);
+/* Whether a disk lies below both, as far as sysfs tells. */
+bool devices_share_disk(dev_t a, dev_t b);
 
 /*
  * Why the device cannot be used exclusively, "mounted on /srv" for example; NULL if it can. The

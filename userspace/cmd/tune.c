@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* pause, resume, set, get */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,19 @@ static void say_tunable(const struct set *s, const struct tunable *t)
 	free(text);
 }
 
+/* Commits wake a tier that is to sleep if the metadata lies on its disk. */
+static void say_what_wakes(const struct set *s, const struct tunable *t)
+{
+	unsigned int rank;
+	int end = 0;
+
+	if (!t->value || sscanf(t->key, "tier%u.quiet%n", &rank, &end) != 1 || !end || rank >= s->nr_tiers)
+		return;
+	if (devices_share_disk(s->tier[rank].dev.dev, s->meta_dev.dev))
+		warn(s->ctx, "%s: The metadata lies on a disk of tier %u: first writes, moves and changes of the set wake it.",
+		     s->name, rank);
+}
+
 int cmd_set(const struct args *args)
 {
 	unsigned int i, nr = args->nr - 1;
@@ -147,8 +161,10 @@ int cmd_set(const struct args *args)
 		}
 	}
 	if (code == EXIT_DONE && !args->ctx->dry_run)
-		for (i = 0; i < nr; i++)
+		for (i = 0; i < nr; i++) {
 			say_tunable(s, &tunables[i]);
+			say_what_wakes(s, &tunables[i]);
+		}
 	for (i = 0; i < nr; i++)
 		tunable_free(&tunables[i]);
 	free(tunables);

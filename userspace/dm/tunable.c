@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/util.h"
 
-enum unit { UNIT_COUNT, UNIT_KIB, UNIT_LEAST, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_US,
+enum unit { UNIT_COUNT, UNIT_KIB, UNIT_LEAST, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_QUIET, UNIT_US,
 	UNIT_SWITCH };
 
 struct known {
@@ -34,6 +34,8 @@ static const struct known tier_keys[] = {
 	{ "reserve", UNIT_CHUNK, 0, UINT32_MAX },
 	{ "landing", UNIT_SWITCH, 0, 1 },
 	{ "latency", UNIT_US, 0, 4000000 },
+	{ "watermark", UNIT_PERCENT, 0, 50 },
+	{ "quiet", UNIT_QUIET, 0, 65535 },
 	{ NULL, 0, 0, 0 },
 };
 
@@ -158,7 +160,7 @@ static char *find_known(const char *key, unsigned int nr_tiers, const struct kno
 	snprintf(canonical, sizeof(canonical), "tier%u.", rank);
 	*k = find(tier_keys, dot + 1);
 	if (strncmp(key, canonical, strlen(canonical)) || !*k)
-		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing, tierN.latency");
+		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing, tierN.latency, tierN.watermark, tierN.quiet");
 	if (rank >= nr_tiers)
 		return xasprintf("has no such tier: ranks go from 0 to %u", nr_tiers - 1);
 	return NULL;
@@ -222,6 +224,10 @@ char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
 		return xstrdup(value ? "yes" : "no");
 	case UNIT_PERCENT:
 		return value ? xasprintf("%llu%%", (unsigned long long)value) : xstrdup("off");
+	case UNIT_QUIET:
+		if (!value)
+			return xstrdup("off");
+		__attribute__((fallthrough));
 	case UNIT_SECONDS:
 		return xasprintf("%llu s", (unsigned long long)value);
 	default:

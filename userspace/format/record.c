@@ -115,6 +115,10 @@ static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 		add_number(r, "wear", t->wear);
 	if (t->latency)
 		add_number(r, "latency", t->latency);
+	if (t->watermark)
+		add_number(r, "watermark", t->watermark);
+	if (t->quiet)
+		add_number(r, "quiet", t->quiet);
 }
 
 /* A run has the same tier and pin, and places that follow each other. */
@@ -380,6 +384,8 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
 	t.wear = optional(u, r, "wear", UINT32_MAX);
 	t.latency = optional(u, r, "latency", TIER_MAX_LATENCY);
+	t.watermark = optional(u, r, "watermark", TIER_MAX_WATERMARK);
+	t.quiet = optional(u, r, "quiet", TIER_MAX_QUIET);
 	if (u->error)
 		return;
 	tier_record_pack(&judged, &t);

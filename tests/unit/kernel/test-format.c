@@ -458,6 +458,8 @@ static const struct tier_meta_tier some_tier = {
 	.reserve = 12,
 	.landing = 1,
 	.latency = TIER_MAX_LATENCY,
+	.watermark = TIER_MAX_WATERMARK,
+	.quiet = TIER_MAX_QUIET,
 	.last_seen = "nvme0n1p4",
 	.wear = 0xfedcba98,
 };
@@ -475,6 +477,7 @@ static void test_record(void)
 {
 	struct tier_meta_tier back;
 	struct tier_record record;
+	u8 *name = (u8 *)&record + offsetof(struct tier_record, last_seen);
 
 	memset(&back, 0xa5, sizeof(back));
 	memset(&record, 0xa5, sizeof(record));
@@ -490,18 +493,24 @@ static void test_record(void)
 	BAD_TIER(endurance, 1ULL << 32);
 	BAD_TIER(reserve, 1ULL << 32);
 	BAD_TIER(latency, TIER_MAX_LATENCY + 1);
+	BAD_TIER(watermark, TIER_MAX_WATERMARK + 1);
 	BAD_TIER(first_place, TIER_ENTRY_PLACE_MASK + 1);
 	BAD_TIER(places, TIER_ENTRY_PLACE_MASK);
 	BAD_TIER(places, ~0ULL);
 
 	/* Names had 32 bytes once, the latency among them. */
-	memset(record.last_seen, 'x', 32);
+	memset(name, 'x', 32);
 	ok(tier_record_unpack(200, &record, &back) == -EILSEQ,
 	   "device name without an end is refused");
 	memset((u8 *)&record + offsetof(struct tier_record, latency), 0, 4);
-	memset(record.last_seen, 'x', 31);
-	ok(!tier_record_unpack(200, &record, &back) && !back.latency &&
-	   strlen(back.last_seen) == sizeof(back.last_seen) - 1, "a longer name of before is cut");
+	memset(name, 'x', 31);
+	ok(!tier_record_unpack(200, &record, &back) && !back.latency && !back.quiet &&
+	   !back.watermark && strlen(back.last_seen) == sizeof(back.last_seen) - 1,
+	   "a longer name of before is cut");
+	record.latency = some_tier.latency;
+	memset((u8 *)&record + offsetof(struct tier_record, latency) - 1, 0, 1);
+	ok(!tier_record_unpack(200, &record, &back) && back.latency == some_tier.latency &&
+	   !back.quiet && !back.watermark, "so is one of 27 bytes, and the latency behind it stays");
 }
 
 /*

@@ -18,6 +18,7 @@
 #define U32_MAX			0xffffffffU
 #define SECTOR_SHIFT		9
 #define SZ_256K			(256 << 10)
+#define SZ_1M			(1 << 20)
 #define SZ_4M			(4 << 20)
 #define READ_ONCE(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))
@@ -232,6 +233,14 @@ static void no_debt(void)
 	ok(!tier_pace_wait(&tier, TIER_PACE_START), "nor when that comes back");
 }
 
+/* Copies that do not wait for the pace, as others wait for them, hold the next ones up a while. */
+static void pressing(void)
+{
+	paced(1024, 20, 0);
+	tier_pace_take(&tier, TIER_PACE_COPY, 1 << 20);
+	ok(tier_pace_wait(&tier, TIER_PACE_COPY) <= HZ + 2, "a second at most");
+}
+
 /* Chunks that are placed without a copy, on the way home, use the pace as well. */
 static void starts(void)
 {
@@ -323,6 +332,7 @@ int main(void)
 	no_pace();
 	begins();
 	no_debt();
+	pressing();
 	starts();
 	gaps();
 	idle();

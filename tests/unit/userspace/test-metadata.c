@@ -47,6 +47,8 @@ static void make_content(struct md_content *c)
 			.id = 3 * i, .rank = 1 - i, .size = (PLACES + 1) * 2048, .first_place = 1,
 			.places = PLACES, .generation = 7, .next_generation = 8 * i, .landing = i, .endurance = 1000 * i,
 			.latency = 8000 * i,
+			.watermark = 5 * i,
+			.quiet = 600 * i,
 		};
 		memset(t->uuid, 0x10 + i, sizeof(t->uuid));
 	}

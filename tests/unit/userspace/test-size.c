@@ -163,6 +163,9 @@ static void tunables(void)
 	says("tier0.latency", 90, "90 us");
 	says("tier1.latency", 1500, "1500 us");
 	says("tier1.latency", 8000, "8 ms");
+	says("tier1.watermark", 5, "5%");
+	says("tier1.quiet", 600, "600 s");
+	says("tier1.quiet", 0, "off");
 	says("half_life", 64, NULL);
 	check_tunable("migration_bandwidth=64m", "migration_bandwidth", 65536, false);
 	check_tunable("migration_bandwidth=64", "migration_bandwidth", 64, false);
@@ -203,6 +206,10 @@ static void tunables(void)
 	check_tunable("tier0.latency=fast", NULL, 0, false);
 	check_tunable("tier0.latency=ms", NULL, 0, false);
 	check_tunable("tier0.latency=", NULL, 0, false);
+	check_tunable("tier0.watermark=50", "tier0.watermark", 50, false);
+	check_tunable("tier0.watermark=51", NULL, 0, false);
+	check_tunable("tier0.quiet=65535", "tier0.quiet", 65535, false);
+	check_tunable("tier0.quiet=65536", NULL, 0, false);
 	check_tunable("tier2.landing=1", NULL, 0, false);
 	check_tunable("tier01.landing=1", NULL, 0, false);
 	check_tunable("tier0.colour=1", NULL, 0, false);
