@@ -87,7 +87,7 @@ void tier_budget_take(struct tier_set *set, u32 sectors)
 /* ---- the pace of a tier ---- */
 
 #define START	(SZ_4M >> SECTOR_SHIFT)		/* sectors a second */
-#define LEAST	(SZ_256K >> SECTOR_SHIFT)
+#define LEAST	(SZ_1M >> SECTOR_SHIFT)
 #define MOST_DEBT (SZ_1M >> SECTOR_SHIFT)	/* sectors, or what a second allows */
 #define SINK_NS	(NSEC_PER_SEC / 10)	/* what was copied before is not felt any more */
 #define RISE_NS	(NSEC_PER_SEC / 4)

@@ -691,14 +691,14 @@ large_while_written()
 	note "a write took $longest ms at most; a copy of all takes $((16 * delay))"
 	is "longest < 10 * $delay"
 }
-# large_disks MIB: chunks of 16 MiB, a fast tier of that size, and no limit for moves
+# large_disks MIB: chunks of 16 MiB, a fast tier of that size, and nothing that slows moves down
 large_disks()
 {
 	chunk=32768
 	disk meta 4
 	disk fast "$1"
 	disk slow 64
-	core=(migration_bandwidth 0)
+	core=(migration_bandwidth 0 latency_guard 0)
 }
 # moves_under OPTION...: chunk 0 moves while such a load runs
 moves_under()
