@@ -7,7 +7,7 @@
  * halved each time that a class suffers, and grows by a quarter each time that none does and the
  * pace was what held moves back.  migration_min is the least pace.  Nothing holds a tier back
  * that has no foreground I/O; its pace is kept.  A move goes by the slower one of its two tiers;
- * moves between other tiers do not notice.
+ * moves between other tiers only notice what is left of migration_depth.
  */
 #include "budget.h"
 
@@ -112,7 +112,7 @@ static u64 __rate(const struct tier *t)
 	return max_t(u64, p->rate, least);
 }
 
-/* What an eighth of a second allows may be saved up. */
+/* What an eighth of a second allows may be saved up.  Sectors a second; 0 = no limit. */
 static u64 __refill_pace(struct tier *t, enum tier_pace_use use)
 {
 	struct bucket *b = &t->pace->buckets[use];

@@ -225,7 +225,6 @@ static enum tier_comfort judge(struct tier *t, const struct tier_stats *sum, boo
 		struct tier_class_gauge *c = &g->classes[class];
 		u64 ns = sum->sampled_ns[class] - c->judged_ns;
 		u64 nr = sum->sampled[class] - c->judged_nr;
-
 		bool mixed = far && !still;
 
 		if (nr < BATCH && !mixed)
