@@ -397,6 +397,9 @@ const struct command commands[] = {
 			  .more = ", one after the other. *TIER_SET*, *TIER_UUID*, *TIER_EVENT* (a word from "
 				"above), *TIER_RANK* (empty if it is not about a tier), *TIER_MODE* and "
 				"*TIER_TEXT* are in its environment."),
+			O(JOURNAL, .not_with = OPT_JSON,
+			  .more = ": an entry an event, with a *MESSAGE_ID* that \"journalctl --catalog\" explains, and "
+				"*TIER_SET*, *TIER_UUID*, *TIER_EVENT*, *TIER_RANK* and *TIER_MODE* as fields."),
 			O(ONCE, .help = "end once something has happened",
 			  .more = "Events that are found together are all told, and each of them runs "
 				"COMMAND."),

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <syslog.h>
+#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,9 +34,32 @@ struct watch {
 	const char *only;	/* the set that was named, NULL for all */
 	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may be renamed */
 	const char *command;	/* --exec */
+	bool journal;
 	bool once;
 	unsigned int happened;
 	struct set_list before;
+};
+
+/* What systemd/dm-tier.catalog explains. */
+static const struct {
+	const char *event;
+	int priority;
+	const char *message_id;
+} messages[] = {
+	{ "activated", LOG_INFO, "243a617537b74d3dab6ce69c6c118d84" },
+	{ "deactivated", LOG_INFO, "45cf8b05d7f84b789630ba341c60c4bd" },
+	{ "renamed", LOG_NOTICE, "c02673d3aed64fee9e14db83477d0ac0" },
+	{ "mode", LOG_WARNING, "7b48daaa57444044888184fb83d9a2e3" },
+	{ "needs_check", LOG_ERR, "1338e0dcf7974c60bcf2ab7385a5ce08" },
+	{ "metadata_low", LOG_WARNING, "30618cfddf204efba896db02b1c1464c" },
+	{ "tier_errors", LOG_ERR, "f29096d5b820433ca906b2535eb8023d" },
+	{ "tier_admitted", LOG_NOTICE, "6d9e5482beb94db0861dac6bf06203a0" },
+	{ "tier_missing", LOG_ERR, "5e574e5761b448248d9609fadc04c56c" },
+	{ "tier_back", LOG_NOTICE, "af896a596f9c462284576ecbb773eb12" },
+	{ "tier_added", LOG_NOTICE, "96006082c3bb4ea285dd602daf54888f" },
+	{ "tier_removed", LOG_NOTICE, "ebab740656f74212b4ebb559e694120c" },
+	{ "resized", LOG_NOTICE, "6ad777b788694264a8b640ae53f23095" },
+	{ "evacuated", LOG_NOTICE, "7a1714d15f274a88bedba508ddd9300b" },
 };
 
 static const char *mode_of(const struct set *s)
@@ -90,6 +115,23 @@ static void run_command(const struct watch *w, const struct set *s, const char *
 		     WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
+static void write_journal(const struct watch *w, const struct set *s, const char *event, int rank, const char *text)
+{
+	char *number = rank < 0 ? xstrdup("") : xasprintf("%d", rank);
+	unsigned int i = 0;
+	int r;
+
+	while (i < sizeof(messages) / sizeof(*messages) - 1 && strcmp(messages[i].event, event))
+		i++;
+	r = sd_journal_send("MESSAGE=%s: %s", s->name, text, "MESSAGE_ID=%s", messages[i].message_id,
+			    "SYSLOG_IDENTIFIER=tierctl", "PRIORITY=%d",
+			    messages[i].priority, "TIER_SET=%s", s->name, "TIER_UUID=%s", s->hex,
+			    "TIER_EVENT=%s", event, "TIER_RANK=%s", number, "TIER_MODE=%s", mode_of(s), NULL);
+	if (r)
+		warn(w->ctx, "events: cannot write to the journal: %s.", strerror(-r));
+	free(number);
+}
+
 __attribute__((format(printf, 5, 6)))
 static void report_event(struct watch *w, const struct set *s, const char *event, int rank,
 			 const char *fmt, ...)
@@ -103,7 +145,9 @@ static void report_event(struct watch *w, const struct set *s, const char *event
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &tm));
-	if (terminal_of(w->ctx)->json)
+	if (w->journal)
+		write_journal(w, s, event, rank, text);
+	else if (terminal_of(w->ctx)->json)
 		print_json(s, event, rank, stamp, text);
 	else
 		say(w->ctx, "%s %s: %s", stamp, s->name, text);
@@ -338,6 +382,7 @@ int cmd_events(const struct args *args)
 		.ctx = args->ctx,
 		.only = args->nr ? args->word[0] : NULL,
 		.command = args->value[OPT_EXEC],
+		.journal = args->given[OPT_JOURNAL],
 		.once = args->given[OPT_ONCE],
 	};
 	uint64_t timeout = 0;

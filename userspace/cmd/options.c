@@ -71,6 +71,7 @@ const struct option_def option_defs[NR_OPTIONS] = {
 	[OPT_FILES]	 = { "files", 0, NULL, "name the files that are hot" },
 	[OPT_SVG]	 = { "svg", 0, "FILE", "draw to FILE as SVG", "@file" },
 	[OPT_PNG]	 = { "png", 0, "FILE", "draw to FILE as PNG", "@file" },
+	[OPT_JOURNAL]	 = { "journal", 0, NULL, "write to the journal, not to standard output" },
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
 	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output", "@file" },

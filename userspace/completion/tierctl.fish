@@ -91,6 +91,7 @@ option|--files|top||name the files that are hot
 option|--svg|heatmap|@file|draw to FILE as SVG
 option|--png|heatmap|@file|draw to FILE as PNG
 option|--exec|events|-|run COMMAND by the shell for each event
+option|--journal|events||write to the journal, not to standard output
 option|--once|events||end once something has happened
 option|--timeout|events|-|end after so long
 option|--json|events||an object a line, not wrapped as in other commands
