@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# long
 # timeout=3600: the clock of a steady guest runs ahead (ci/guest/run)
 # steady: it measures speed
 #
 # Balance under load: two tiers of nearly equal speed deliver the sum of both, and little moves
 # once they do. MINUTES in the environment: how long that is watched, and for reads alone as well.
+# unit/test-balance has the same on a model.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
