@@ -235,6 +235,11 @@ pictures()
 	titles = [r.getElementsByTagName("title")[0].firstChild.data for r in cells]
 	assert titles[7].startswith("chunk 7, 1 on tier 0, heat "), titles[7]
 	assert titles[100] == "chunk 100: nothing written", titles[100]
+	texts = [e.firstChild.data for e in svg.getElementsByTagName("text")]
+	rows = sorted({r.getAttribute("y") for r in cells}, key=int)
+	columns = len(cells) - sum(r.getAttribute("y") != rows[0] for r in cells)
+	assert "chunk" in texts and "0" in texts and str(2 * columns) in texts, texts
+	assert any(e.startswith("tier 1, ") for e in texts), texts
 	fills = {r.getAttribute("fill") for r in cells}
 	assert len(fills) >= 3, fills
 	data = open(tmp + "/a.png", "rb").read()

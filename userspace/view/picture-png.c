@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The heat map as PNG, by libpng. Explanations are in its text chunks; the picture shows only
- * the tiers' ranks.
+ * numbers: the first chunk of a row, and the tiers' ranks.
  */
 #include <png.h>
 #include <stdio.h>
@@ -13,13 +13,14 @@
 
 #define CELL	8
 #define MARGIN	8
+#define DIGIT	8			/* columns that one takes */
+#define AXIS	(MARGIN + 10 * DIGIT)	/* where cells begin; a chunk number has ten digits at most */
 /* A digit is 3 x 5, drawn twice as large. */
 #define SCALE	2
 
 /* Five rows of three bits, the top one first. */
-static const unsigned short digits[16] = {
-	075557, 026227, 071747, 071717, 055711, 074717, 074757, 071111,
-	075757, 075717, 075755, 065656, 074447, 065556, 074747, 074744,
+static const unsigned short digits[10] = {
+	075557, 026227, 071747, 071717, 055711, 074717, 074757, 071111, 075757, 075717,
 };
 
 struct canvas {
@@ -47,26 +48,37 @@ static void draw_digit(struct canvas *c, unsigned int x, unsigned int y, unsigne
 			fill(c, x + bit % 3 * SCALE, y + bit / 3 * SCALE, SCALE, SCALE, black);
 }
 
+/* Ends in that column. */
+static void draw_number(struct canvas *c, unsigned int end, unsigned int y, uint64_t number)
+{
+	do {
+		end -= DIGIT;
+		draw_digit(c, end, y, number % 10);
+		number /= 10;
+	} while (number);
+}
+
 static void draw(const struct picture *p, struct canvas *c)
 {
 	const struct rgb white = { 255, 255, 255 };
 	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
 	unsigned int y = 2 * MARGIN + rows * CELL, i, rank, level;
 
-	c->width = 2 * MARGIN + p->columns * CELL;
-	if (c->width < (LEVELS + 4) * CELL)
-		c->width = (LEVELS + 4) * CELL;
+	c->width = AXIS + p->columns * CELL + MARGIN;
+	if (c->width < AXIS + LEVELS * CELL + MARGIN)
+		c->width = AXIS + LEVELS * CELL + MARGIN;
 	c->height = y + p->set->nr_tiers * 2 * CELL;
 	c->pixel = xcalloc((size_t)c->width * c->height, sizeof(*c->pixel));
 	fill(c, 0, 0, c->width, c->height, white);
+	for (i = 0; i < rows; i += axis_step(p))
+		draw_number(c, AXIS, MARGIN + i * CELL, cell_chunk(p, i * p->columns));
 	for (i = 0; i < p->nr_cells; i++)
-		fill(c, MARGIN + i % p->columns * CELL, MARGIN + i / p->columns * CELL, CELL - 1, CELL - 1,
+		fill(c, AXIS + i % p->columns * CELL, MARGIN + i / p->columns * CELL, CELL - 1, CELL - 1,
 		     tier_colour(p, cell_rank(p, i), cell_level(p, i)));
 	for (rank = 0; rank < p->set->nr_tiers; rank++) {
-		draw_digit(c, MARGIN, y + rank * 2 * CELL, rank);
+		draw_number(c, AXIS, y + rank * 2 * CELL, rank);
 		for (level = 0; level < LEVELS; level++)
-			fill(c, MARGIN + (level + 2) * CELL, y + rank * 2 * CELL, CELL, CELL,
-			     tier_colour(p, rank, level));
+			fill(c, AXIS + level * CELL, y + rank * 2 * CELL, CELL, CELL, tier_colour(p, rank, level));
 	}
 }
 

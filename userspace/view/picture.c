@@ -43,29 +43,32 @@ unsigned int cell_level(const struct picture *p, unsigned int i)
 	return 1 + (unsigned int)((LEVELS - 2) * log2(1 + mean) / log2(1 + p->hottest) + 0.5);
 }
 
+/* From the fastest tier to the slowest: orange, yellow, green, blue, which stay apart for the colour-blind. */
+static const struct rgb scale[] = { { 255, 125, 0 }, { 255, 240, 60 }, { 0, 185, 130 }, { 0, 90, 255 } };
+
+static unsigned char between(unsigned char a, unsigned char b, double part, double strength)
+{
+	return (a + (b - a) * part) * strength + 0.5;
+}
+
 struct rgb tier_colour(const struct picture *p, int rank, unsigned int level)
 {
-	double hue = rank > 0 ? 4.0 * rank / (p->set->nr_tiers - 1) : 0;
-	double value = 90 + 165.0 * level / (LEVELS - 1);
-	double part = hue - (int)hue;
-	unsigned char high = value, low = value * 0.15;
-	unsigned char up = low + (high - low) * part, down = high - (high - low) * part;
+	double at = rank > 0 ? 3.0 * rank / (p->set->nr_tiers - 1) : 0, strength = 0.3 + 0.7 * level / (LEVELS - 1);
+	unsigned int i = at < 3 ? at : 2;
+	const struct rgb *a = &scale[i], *b = &scale[i + 1];
 
 	if (rank < 0)
-		return (struct rgb){ 40, 40, 40 };
-	/* Red, yellow, green, cyan, blue. */
-	switch ((int)hue) {
-	case 0:
-		return (struct rgb){ high, up, low };
-	case 1:
-		return (struct rgb){ down, high, low };
-	case 2:
-		return (struct rgb){ low, high, up };
-	case 3:
-		return (struct rgb){ low, down, high };
-	default:
-		return (struct rgb){ low, low, high };
-	}
+		return (struct rgb){ 200, 200, 200 };
+	return (struct rgb){ between(a->r, b->r, at - i, strength), between(a->g, b->g, at - i, strength),
+			     between(a->b, b->b, at - i, strength) };
+}
+
+unsigned int axis_step(const struct picture *p)
+{
+	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
+
+	/* Numbers are hardly lower than two rows. */
+	return rows > 20 ? (rows + 9) / 10 : rows > 2 ? 2 : 1;
 }
 
 uint64_t cell_chunk(const struct picture *p, unsigned int i)
@@ -196,6 +199,7 @@ void picture_print(const struct picture *p)
 
 #define CELL	10
 #define MARGIN	20
+#define AXIS	90	/* where cells begin; the chunk numbers of rows are left of it */
 #define HEAD	40
 #define FOOT	30
 
@@ -222,10 +226,20 @@ static void svg_cell(const struct picture *p, unsigned int i, struct text *t)
 	struct rgb c = tier_colour(p, cell_rank(p, i), cell_level(p, i));
 
 	text_add(t, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%02x%02x%02x\"><title>",
-		 MARGIN + i % p->columns * CELL, HEAD + i / p->columns * CELL, CELL - 1, CELL - 1,
+		 AXIS + i % p->columns * CELL, HEAD + i / p->columns * CELL, CELL - 1, CELL - 1,
 		 c.r, c.g, c.b);
 	cell_text(p, i, t);
 	text_add(t, "</title></rect>\n");
+}
+
+static void svg_axis(const struct picture *p, struct text *t)
+{
+	unsigned int row, step = axis_step(p);
+
+	text_add(t, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">chunk</text>\n", AXIS - CELL / 2, HEAD - CELL);
+	for (row = 0; row * p->columns < p->nr_cells; row += step)
+		text_add(t, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%llu</text>\n", AXIS - CELL / 2,
+			 HEAD + row * CELL + CELL - 1, (unsigned long long)cell_chunk(p, row * p->columns));
 }
 
 static void svg_legend(const struct picture *p, unsigned int y, struct text *t)
@@ -239,14 +253,14 @@ static void svg_legend(const struct picture *p, unsigned int y, struct text *t)
 			struct rgb c = tier_colour(p, rank, level);
 
 			text_add(t, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"#%02x%02x%02x\"/>\n",
-				 MARGIN + level * CELL, y + rank * 2 * CELL, CELL, CELL, c.r, c.g, c.b);
+				 AXIS + level * CELL, y + rank * 2 * CELL, CELL, CELL, c.r, c.g, c.b);
 		}
-		text_add(t, "<text x=\"%u\" y=\"%u\">tier %u, ", MARGIN + (LEVELS + 1) * CELL,
+		text_add(t, "<text x=\"%u\" y=\"%u\">tier %u, ", AXIS + (LEVELS + 1) * CELL,
 			 y + rank * 2 * CELL + CELL - 1, rank);
 		add_escaped(t, tier->present ? tier->dev.name : "missing");
 		text_add(t, "</text>\n");
 	}
-	text_add(t, "<text x=\"%u\" y=\"%u\">from cold to hot; dark grey: nothing written</text>\n", MARGIN,
+	text_add(t, "<text x=\"%u\" y=\"%u\">from cold to hot; grey: nothing written</text>\n", AXIS,
 		 y + rank * 2 * CELL + CELL - 1);
 }
 
@@ -254,16 +268,17 @@ void picture_svg(const struct picture *p, struct text *t)
 {
 	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
 	unsigned int legend = HEAD + rows * CELL + MARGIN;
-	unsigned int i, width = 2 * MARGIN + p->columns * CELL;
+	unsigned int i, width = AXIS + p->columns * CELL + MARGIN;
 
-	if (width < 400)
-		width = 400;
+	if (width < 480)
+		width = 480;
 	text_add(t, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" font-size=\"11\">\n"
 		 "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%u\" y=\"%u\">",
-		 width, legend + p->set->nr_tiers * 2 * CELL + FOOT, MARGIN, HEAD - CELL);
+		 width, legend + p->set->nr_tiers * 2 * CELL + FOOT, AXIS, HEAD - CELL);
 	add_escaped(t, p->title);
 	text_add(t, "</text>\n");
+	svg_axis(p, t);
 	for (i = 0; i < p->nr_cells; i++)
 		svg_cell(p, i, t);
 	svg_legend(p, legend, t);

@@ -28,8 +28,10 @@ void picture_init(struct picture *p, const struct set *s, const struct ranges *c
 int cell_rank(const struct picture *p, unsigned int i);
 /* 0 to LEVELS - 1, by the logarithm of the mean heat of a chunk. */
 unsigned int cell_level(const struct picture *p, unsigned int i);
-/* A hue for each tier, from red for the fastest to blue; the hotter, the brighter. */
+/* A hue for each tier, from orange for the fastest to blue; the hotter, the brighter. */
 struct rgb tier_colour(const struct picture *p, int rank, unsigned int level);
+/* Each so many rows, the picture says with which chunk one begins. */
+unsigned int axis_step(const struct picture *p);
 /* The first chunk of the cell. */
 uint64_t cell_chunk(const struct picture *p, unsigned int i);
 /* "chunks 0-15: tier 0, heat 12" */

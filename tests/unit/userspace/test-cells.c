@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Heat in cells and the search for the hottest chunks, on a fake set. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,56 @@ static void test_svg(void)
 	ranges_free(&list);
 }
 
+/*
+ * How far two colours are apart for one who lacks a kind of cone, by the matrices of Machado,
+ * Oliveira and Fernandes (2009): squares of the distance in linear light.
+ */
+static double linear(unsigned char c)
+{
+	return pow(c / 255.0, 2.2);
+}
+
+static double distance(const double m[9], struct rgb a, struct rgb b)
+{
+	double d[3] = { linear(a.r) - linear(b.r), linear(a.g) - linear(b.g), linear(a.b) - linear(b.b) };
+	double sum = 0, part;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		part = m[3 * i] * d[0] + m[3 * i + 1] * d[1] + m[3 * i + 2] * d[2];
+		sum += part * part;
+	}
+	return sum;
+}
+
+static void test_colours(void)
+{
+	static const double sights[][9] = {
+		{ 1, 0, 0, 0, 1, 0, 0, 0, 1 },
+		{ .152286, 1.052583, -.204868, .114503, .786281, .099216, -.003882, -.048116, 1.051998 },
+		{ .367322, .860646, -.227968, .280085, .672501, .047413, -.011820, .042940, .968881 },
+		{ 1.255528, -.076749, -.178779, -.078411, .930809, .147602, .004733, .691367, .303900 },
+	};
+	struct set s = { .nr_tiers = 4 };
+	struct picture p = { .set = &s };
+	double least = 9, d;
+	unsigned int i, a, b;
+
+	for (i = 0; i < 4; i++)
+		for (a = 0; a < 4; a++)
+			for (b = a + 1; b < 4; b++) {
+				d = distance(sights[i], tier_colour(&p, a, LEVELS - 1), tier_colour(&p, b, LEVELS - 1));
+				least = d < least ? d : least;
+			}
+	ok(least > .05, "four tiers have colours apart for all eyes: %.3f", least);
+	for (i = 0, least = 9; i < 4; i++)
+		for (a = 0; a < 4; a++) {
+			d = distance(sights[i], tier_colour(&p, a, 0), tier_colour(&p, a, LEVELS - 1));
+			least = d < least ? d : least;
+		}
+	ok(least > .1, "so have hot and cold: %.3f", least);
+}
+
 static void test_refused(void)
 {
 	struct ranges list = { 0 };
@@ -195,6 +246,7 @@ int main(void)
 	test_cells();
 	test_hottest();
 	test_svg();
+	test_colours();
 	test_refused();
 	return tap_done();
 }
