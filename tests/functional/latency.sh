@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# long
 #
 # How long accesses take on each tier, by class: the message latency, what tierctl makes of it, and
 # tierN.latency, which the policy goes by instead.
