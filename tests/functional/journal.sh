@@ -58,6 +58,7 @@ watched_set()
 	disk meta 4
 	disk fast 16
 	disk slow 64
+	length=$((500 * chunk))		# all of it fits the slow tier
 	activate
 	write_chunks 0 4 1
 	io sync "$dev"
