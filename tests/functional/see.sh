@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # stock kernels only: it looks at the reports of tierctl
 # udev
-# timeout=240
+# timeout=480
 # long
 #
 # Reports of a set: tierctl top, heatmap, explain, events and metrics; every report keeps to its
