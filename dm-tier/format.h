@@ -133,7 +133,7 @@ struct tier_record {
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
 	__u8 last_seen[24];		/* kernel's device name, NUL-terminated */
-	__le16 quiet;			/* s without I/O until the policy leaves it alone, 0 = never */
+	__le16 quiet;			/* s without I/O until it sleeps, 0 = never */
 	__u8 watermark;			/* percent of the places that the policy leaves free */
 	__u8 padding;			/* 0 */
 	__le32 latency;			/* us of a small random read, 0 = measured */

@@ -482,7 +482,7 @@ static bool next_astray(struct tier_set *set, unsigned long end)
 
 /* ---- policy ---- */
 
-/* Places that the policy leaves free. The slowest tier has none, as what leaves others goes there. */
+/* Places that the policy leaves free; none of the slowest tier, where what leaves others goes. */
 static u64 watermark(struct tier *t)
 {
 	u64 percent = tier_tier_tunable(t->set, t->rec.rank, TIER_TIER_WATERMARK);

@@ -30,7 +30,7 @@ struct tier_saver {
 	unsigned int quiet_steps;	/* since heat has changed; of the work */
 	bool unsaved;			/* a round has not ended; of the work */
 	bool asleep;			/* a tier is; of the work */
-	bool behind;			/* the metadata's disk was asleep, and a round did not end since */
+	bool behind;			/* no round has ended since the disk slept */
 	u32 found[TIER_HEAT_PER_BLOCK];	/* of the work, or while suspended */
 
 	/* set->lock */
