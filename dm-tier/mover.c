@@ -90,7 +90,9 @@ static void begin(struct tier_set *set)
 	unsigned int rank;
 
 	set->mover->moved = true;
-	for (rank = 0; rank < set->nr_tiers && io_under_way(set); rank++)
+	if (!io_under_way(set))
+		return;
+	for (rank = 0; rank < set->nr_tiers; rank++)
 		tier_pace_begin(set->tiers[rank]);
 }
 

@@ -11,8 +11,6 @@
 . "$(dirname "$0")/lib.sh"
 need fio jq
 
-now_us() { echo "${EPOCHREALTIME/./}"; }
-
 # make_pair CHUNK_SECTORS MIB [KEY VALUE]...: a set with MIB of data on fast, and room on slow
 make_pair()
 {

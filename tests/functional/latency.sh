@@ -98,8 +98,7 @@ flushes()
 }
 test_case "writes have their share of the flushes of a volatile cache" flushes
 
-held() { chunk_info "$1"; echo "${C[held]}"; }
-held_is() { [ "$(held "$1")" = "$2" ]; }
+held_is() { [ "$(hold_of "$1")" = "$2" ]; }
 
 # read_twelve CHUNK: the same 4 KiB, which never looks like a stream
 read_twelve()
@@ -129,7 +128,7 @@ given()
 	takes 0 0 2000000 4000000 0 100
 	takes 1 0 2000000 4000000 250 50
 	read_twelve 200
-	same cold "$(held 200)" "by what was measured"
+	same cold "$(hold_of 200)" "by what was measured"
 	msg set tier1.latency 200000
 	wait_for 10 held_is 200 paused
 	is "$(latency 1 0) < 4000000"

@@ -158,6 +158,8 @@ run_tests()
 	exit 0
 }
 
+now_us() { echo "${EPOCHREALTIME/./}"; }
+
 # since EPOCHREALTIME: seconds since then, with two decimals
 since()
 {
@@ -557,6 +559,12 @@ chunk_info()
 	read -ra w <<<"$(msg chunk "$1")"
 	for ((i = 0; i + 1 < ${#w[@]}; i += 2)); do C[${w[i]}]=${w[i + 1]}; done
 }
+
+# hold_of CHUNK: the word for what keeps it from moving
+hold_of() { chunk_info "$1"; echo "${C[held]}"; }
+
+# hold_count WORD: how often that held back a chunk
+hold_count() { msg holds | tr ' ' '\n' | grep -A1 -x "$1" | tail -n 1; }
 
 # sector_of CHUNK: the first sector of the chunk on its tier
 sector_of()

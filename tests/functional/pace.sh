@@ -17,8 +17,6 @@ modprobe nbd nbds_max=1 || skip_all "nbd does not load"
 
 mib=1000 readable=100	# what moves; behind it, what is read
 
-now_us() { echo "${EPOCHREALTIME/./}"; }
-
 # actuator MIB: $slow is the simulated disk
 actuator()
 {

@@ -76,8 +76,6 @@ traced()
 }
 requests() { grep -c . "$tmp/requests" || true; }
 on_fast() { chunk_info "$1" && [ "${C[rank]}" = 0 ]; }
-held() { chunk_info "$1"; echo "${C[held]}"; }
-count_of() { msg holds | tr ' ' '\n' | grep -A1 -x "$1" | tail -n 1; }
 
 sleeps()
 {
@@ -85,8 +83,8 @@ sleeps()
 	busy 7
 	traced "$slow" resumed 30
 	same 0 "$(requests)" "requests to the disk that sleeps"
-	same quiet "$(held 3)" "what holds the hot chunk back"
-	is "$(count_of quiet) > 0"
+	same quiet "$(hold_of 3)" "what holds the hot chunk back"
+	is "$(hold_count quiet) > 0"
 	# One access wakes it.
 	read_chunk 3 1
 	wait_for 4 on_fast 3

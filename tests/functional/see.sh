@@ -376,7 +376,7 @@ read_again()
 		dd if="$dev" of=/dev/null bs=4k count=1 skip=$(($1 * 16)) iflag=direct status=none
 	done
 }
-paused_counted() { [ "$(msg holds | tr ' ' '\n' | grep -A1 -x paused | tail -n 1)" -gt 0 ]; }
+paused_counted() { [ "$(hold_count paused)" -gt 0 ]; }
 
 held()
 {

@@ -36,11 +36,8 @@ heat_up()
 heat_of() { msg heat "$1" 1 1 | awk '{ print $4 + $5 }'; }
 hotter() { [ "$(heat_of "$1")" -gt "$2" ]; }
 
-held() { chunk_info "$1"; echo "${C[held]}"; }
-held_is() { [ "$(held "$1")" = "$2" ]; }
-# count WORD: how often it held back a chunk
-count() { msg holds | tr ' ' '\n' | grep -A1 -x "$1" | tail -n 1; }
-counted() { [ "$(count "$1")" -gt "${2:-0}" ]; }
+held_is() { [ "$(hold_of "$1")" = "$2" ]; }
+counted() { [ "$(hold_count "$1")" -gt "${2:-0}" ]; }
 
 words="nothing_faster cold price budget endurance guard load residence pinned paused full quiet \
 depth unread busy requested static read_only unmapped missing"
@@ -50,13 +47,13 @@ answers()
 	make_set 8
 	same "$words" "$(msg holds | tr ' ' '\n' | grep -v '^[0-9]' | xargs)" "words, in their order"
 	same "" "$(msg holds | tr ' ' '\n' | awk 'NR % 2 == 0 && !/^[0-9]+$/')" "what is no number"
-	same cold "$(held 0)" "a chunk without heat"
-	same unmapped "$(held 700)" "a chunk without data"
+	same cold "$(hold_of 0)" "a chunk without heat"
+	same unmapped "$(hold_of 700)" "a chunk without data"
 	move 3 1 0
 	wait_for 10 held_is 3 nothing_faster
 	msg pin 5 1 1
-	same pinned "$(held 5)" "a pinned chunk"
-	same 0 "$(count cold)" "how often chunks that nobody wants were held back"
+	same pinned "$(hold_of 5)" "a pinned chunk"
+	same 0 "$(hold_count cold)" "how often chunks that nobody wants were held back"
 }
 test_case "each chunk says what holds it; chunks without heat are not counted" answers
 
@@ -64,16 +61,16 @@ paused()
 {
 	make_set 300
 	heat_up 200
-	same paused "$(held 200)" "a hot chunk of a paused set"
+	same paused "$(hold_of 200)" "a hot chunk of a paused set"
 	wait_for 10 counted paused
-	same 0 "$(count pinned)" "chunks counted as pinned"
+	same 0 "$(hold_count pinned)" "chunks counted as pinned"
 	msg resume
 	wait_for 20 all_on_rank 200 1 0
-	same nothing_faster "$(held 200)" "once it has moved"
-	before=$(count paused)
+	same nothing_faster "$(hold_of 200)" "once it has moved"
+	before=$(hold_count paused)
 	heat_up 250
 	wait_for 20 all_on_rank 250 1 0
-	same "$before" "$(count paused)" "chunks counted as paused after resume"
+	same "$before" "$(hold_count paused)" "chunks counted as paused after resume"
 }
 test_case "paused: a hot chunk stays, and moves after resume" paused
 
@@ -83,7 +80,7 @@ pinned()
 	msg resume
 	msg pin 200 1 1
 	heat_up 200
-	same pinned "$(held 200)"
+	same pinned "$(hold_of 200)"
 	counted pinned || fail "it was not counted"
 	same 1 "$(on_rank 200 1 1)" "chunks on slow"
 	msg unpin 200 1
@@ -101,7 +98,7 @@ budget()
 	wait_for 200 all_on_rank 0 1 0
 	msg resume
 	heat_up 200
-	same budget "$(held 200)"
+	same budget "$(hold_of 200)"
 	wait_for 20 counted budget
 	same 1 "$(on_rank 200 1 1)" "chunks on slow"
 	msg set migration_bandwidth 0
@@ -122,7 +119,7 @@ endurance()
 	done
 	msg resume
 	heat_up 50
-	same endurance "$(held 50)"
+	same endurance "$(hold_of 50)"
 	wait_for 20 counted endurance
 	same 1 "$(on_rank 50 1 1)" "chunks on slow"
 	msg set tier0.endurance 0
@@ -141,7 +138,7 @@ full()
 	wait_for 60 all_on_rank 0 "$places" 0
 	msg resume
 	heat_up 270
-	same full "$(held 270)"
+	same full "$(hold_of 270)"
 	wait_for 20 counted full
 	same 1 "$(on_rank 270 1 1)" "chunks on slow"
 	msg unpin 0 "$places"
@@ -169,21 +166,28 @@ too_dear()
 		heat_up 50 1
 		! held_is 50 price || break
 	done
-	same 0 "$(count price)" "chunks counted before the policy looks at any"
+	same 0 "$(hold_count price)" "chunks counted before the policy looks at any"
 	msg resume
 	wait_for 20 counted price
 	same 1 "$(on_rank 50 1 1)" "chunks on slow"
 }
 test_case "price: a chunk that is too cold for a swap stays, and is counted" too_dear
 
-depth()
+# hot_ones KEY VALUE END WORD: chunks of 1 MiB, 30, 32 and so on, are hot on the slow tier; the word
+# has held back none yet
+hot_ones()
 {
 	local i
 	chunk=2048
 	make_set 60 mbps=100
-	msg set migration_depth 1
-	for ((i = 30; i < 54; i += 2)); do heat_up "$i" 8; done
-	same 0 "$(count depth)" "looks that found no slot, before anything moved"
+	msg set "$1" "$2"
+	for ((i = 30; i < $3; i += 2)); do heat_up "$i" 8; done
+	same 0 "$(hold_count "$4")" "looks that $4 held back, before anything moved"
+}
+
+depth()
+{
+	hot_ones migration_depth 1 54 depth
 	msg resume
 	wait_for 60 counted depth
 }
@@ -192,12 +196,7 @@ test_case "depth: hot chunks wait for others" depth
 # Beside reads of the slow tier, a chunk of 1 MiB moves in a quarter of a second at first.
 guard()
 {
-	local i
-	chunk=2048
-	make_set 60 mbps=100
-	msg set latency_guard 20
-	for ((i = 30; i < 38; i += 2)); do heat_up "$i" 8; done
-	same 0 "$(count guard)" "looks that the guard held back, before anything moved"
+	hot_ones latency_guard 20 38 guard
 	background dd if="$dev" of=/dev/null bs=4k count=7000 iflag=direct status=none
 	msg resume
 	wait_for 20 counted guard
@@ -208,7 +207,7 @@ no_policy()
 {
 	own_policy=static
 	make_set 8
-	same static "$(held 0)"
+	same static "$(hold_of 0)"
 	msg resume
 	move 0 1 0
 	wait_for 10 held_is 0 static
@@ -221,7 +220,7 @@ requested()
 	msg set migration_bandwidth 8
 	msg migrate 0 100 0
 	wait_for 200 all_on_rank 0 1 0
-	same requested "$(held 0)" "a chunk of a request that is under way"
+	same requested "$(hold_of 0)" "a chunk of a request that is under way"
 }
 test_case "requested: as long as migrate is at work" requested
 
@@ -231,16 +230,16 @@ frozen()
 	deactivate
 	features=(read_only)
 	activate
-	same read_only "$(held 0)"
+	same read_only "$(hold_of 0)"
 	deactivate
 	features=() core=()
 	tiers=(- "$slow")
 	activate
-	same nothing_faster "$(held 0)" "a chunk, with no faster tier there"
+	same nothing_faster "$(hold_of 0)" "a chunk, with no faster tier there"
 	deactivate
 	tiers=("$fast" -)
 	activate
-	same missing "$(held 0)" "a chunk of a missing tier"
+	same missing "$(hold_of 0)" "a chunk of a missing tier"
 }
 test_case "read_only, missing" frozen
 

@@ -61,7 +61,7 @@ static void draw_number(struct canvas *c, unsigned int end, unsigned int y, uint
 static void draw(const struct picture *p, struct canvas *c)
 {
 	const struct rgb white = { 255, 255, 255 };
-	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
+	unsigned int rows = picture_rows(p), step = axis_step(p);
 	unsigned int y = 2 * MARGIN + rows * CELL, i, rank, level;
 
 	c->width = AXIS + p->columns * CELL + MARGIN;
@@ -70,7 +70,7 @@ static void draw(const struct picture *p, struct canvas *c)
 	c->height = y + p->set->nr_tiers * 2 * CELL;
 	c->pixel = xcalloc((size_t)c->width * c->height, sizeof(*c->pixel));
 	fill(c, 0, 0, c->width, c->height, white);
-	for (i = 0; i < rows; i += axis_step(p))
+	for (i = 0; i < rows; i += step)
 		draw_number(c, AXIS, MARGIN + i * CELL, cell_chunk(p, i * p->columns));
 	for (i = 0; i < p->nr_cells; i++)
 		fill(c, AXIS + i % p->columns * CELL, MARGIN + i / p->columns * CELL, CELL - 1, CELL - 1,

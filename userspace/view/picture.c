@@ -63,9 +63,14 @@ struct rgb tier_colour(const struct picture *p, int rank, unsigned int level)
 			     between(a->b, b->b, at - i, strength) };
 }
 
+unsigned int picture_rows(const struct picture *p)
+{
+	return (p->nr_cells + p->columns - 1) / p->columns;
+}
+
 unsigned int axis_step(const struct picture *p)
 {
-	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
+	unsigned int rows = picture_rows(p);
 
 	/* Numbers are hardly lower than two rows. */
 	return rows > 20 ? (rows + 9) / 10 : rows > 2 ? 2 : 1;
@@ -234,10 +239,10 @@ static void svg_cell(const struct picture *p, unsigned int i, struct text *t)
 
 static void svg_axis(const struct picture *p, struct text *t)
 {
-	unsigned int row, step = axis_step(p);
+	unsigned int row, rows = picture_rows(p), step = axis_step(p);
 
 	text_add(t, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">chunk</text>\n", AXIS - CELL / 2, HEAD - CELL);
-	for (row = 0; row * p->columns < p->nr_cells; row += step)
+	for (row = 0; row < rows; row += step)
 		text_add(t, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%llu</text>\n", AXIS - CELL / 2,
 			 HEAD + row * CELL + CELL - 1, (unsigned long long)cell_chunk(p, row * p->columns));
 }
@@ -266,8 +271,7 @@ static void svg_legend(const struct picture *p, unsigned int y, struct text *t)
 
 void picture_svg(const struct picture *p, struct text *t)
 {
-	unsigned int rows = (p->nr_cells + p->columns - 1) / p->columns;
-	unsigned int legend = HEAD + rows * CELL + MARGIN;
+	unsigned int legend = HEAD + picture_rows(p) * CELL + MARGIN;
 	unsigned int i, width = AXIS + p->columns * CELL + MARGIN;
 
 	if (width < 480)

@@ -30,6 +30,7 @@ int cell_rank(const struct picture *p, unsigned int i);
 unsigned int cell_level(const struct picture *p, unsigned int i);
 /* A hue for each tier, from orange for the fastest to blue; the hotter, the brighter. */
 struct rgb tier_colour(const struct picture *p, int rank, unsigned int level);
+unsigned int picture_rows(const struct picture *p);
 /* Each so many rows, the picture says with which chunk one begins. */
 unsigned int axis_step(const struct picture *p);
 /* The first chunk of the cell. */
