@@ -32,6 +32,8 @@
 #define MAX_UNCOMMITTED 8192	/* of a tier: one half gathers while the other is committed */
 #define IDLE_TIME HZ		/* without a write of further sectors */
 #define MAX_AGE (30 * HZ)	/* of a partial chunk */
+#define STREAMS 8		/* of first writes that are told apart */
+#define STREAM_SLACK 4		/* chunks */
 
 struct tier_birth {
 	struct tier_guard guard;
@@ -65,6 +67,9 @@ struct tier_birth {
 
 struct tier_births {
 	DECLARE_HASHTABLE(hash, 10);	/* partial chunks, by chunk; set->lock */
+
+	/* The chunks behind those that got their first write last, the oldest first; set->lock */
+	u64 streams[STREAMS];
 };
 
 /* Of one tier.  A tier that hangs keeps what there is without memory: so each has its own. */
@@ -158,13 +163,53 @@ static bool births_hang(const struct tier *t)
 	return !may_begin(t) && __tier_flush_hangs(t);
 }
 
+/* The stream that a first write to chunk goes on with, STREAMS if there is none. */
+static unsigned int find_stream(const struct tier_births *bs, u64 chunk)
+{
+	unsigned int i = 0;
+
+	/* Of writes that are under way together a later one may come first. */
+	while (i < STREAMS && (chunk + STREAM_SLACK < bs->streams[i] ||
+			       chunk > bs->streams[i] + STREAM_SLACK))
+		i++;
+	return i;
+}
+
+/* Is the first write to chunk a stream's: of all of the chunk, or behind another first write? */
+static bool is_stream(struct tier_set *set, u32 chunk, const struct bio *bio)
+{
+	return bio_sectors(bio) == set->chunk_sectors ||
+	       find_stream(set->births, chunk) < STREAMS;
+}
+
+static void __note_stream(struct tier_births *bs, u64 chunk)
+{
+	unsigned int i = find_stream(bs, chunk);
+	u64 next = chunk + 1;
+
+	if (i < STREAMS)
+		next = max(next, bs->streams[i]);
+	else
+		i = 0;
+	memmove(&bs->streams[i], &bs->streams[i + 1], (STREAMS - 1 - i) * sizeof(*bs->streams));
+	bs->streams[STREAMS - 1] = next;
+}
+
+static bool may_land(const struct tier *t, bool stream)
+{
+	u64 lands = tier_tier_tunable(t->set, t->rec.rank, TIER_TIER_LANDING);
+
+	return lands == TIER_LANDS_ALL ||
+	       lands == (stream ? TIER_LANDS_STREAMS : TIER_LANDS_RANDOM);
+}
+
 /*
  * The tier that a first write lands on: set->home at the place of the chunk's number, else
- * the tier that the chunk is pinned to, else the fastest tier that takes landings and keeps
+ * the tier that the chunk is pinned to, else the fastest tier that takes such landings and keeps
  * its reserve, else the fastest tier with a free place, else a tier that hangs.  *place is
  * TIER_NO_PLACE if the write has to wait for its turn on that tier.
  */
-static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
+static struct tier *landing_tier(struct tier_set *set, u32 chunk, bool stream, u64 *place)
 {
 	unsigned int pin = tier_word_pin(set->map[chunk]);
 	enum { STRICT, ANY_ROOM, HANGING, NR_TRIES } try;
@@ -190,7 +235,7 @@ static struct tier *landing_tier(struct tier_set *set, u32 chunk, u64 *place)
 			if (!tier_open(t) || (try != HANGING && births_hang(t)))
 				continue;
 			if (try == STRICT &&
-			    (!tier_tier_tunable(set, rank, TIER_TIER_LANDING) ||
+			    (!may_land(t, stream) ||
 			     tier_free_places(t) <=
 			     tier_tier_tunable(set, rank, TIER_TIER_RESERVE)))
 				continue;
@@ -843,13 +888,14 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 		spin_unlock_irqrestore(&set->lock, flags);
 		return tier_word_discarded(word) ? TIER_GUARD : TIER_AGAIN;
 	}
-	t = landing_tier(set, chunk, &place);
+	t = landing_tier(set, chunk, is_stream(set, chunk, bio), &place);
 	if (t && place != TIER_NO_PLACE)
 		b = alloc_birth(t, chunk);
 	if (b) {
 		if (bio_sectors(bio) < set->chunk_sectors)
 			b->covered = bitmap_zalloc(set->chunk_sectors, GFP_NOWAIT | __GFP_NOWARN);
 		__birth_begun(b, place);
+		__note_stream(set->births, chunk);
 		__make_room(t);
 		return write_partial(b, bio, io, flags);
 	}
@@ -1083,6 +1129,7 @@ static void release_tier(struct tier *t)
 static int init(struct tier_set *set)
 {
 	hash_init(set->births->hash);
+	memset(set->births->streams, 0xff, sizeof(set->births->streams));
 	INIT_DELAYED_WORK(&set->commit_timer, do_commit_timer);
 	return 0;
 }

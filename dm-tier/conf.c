@@ -15,10 +15,12 @@ const struct tier_key tier_keys[TIER_NR_TUNABLES] = {
 const struct tier_key tier_tier_keys[TIER_NR_TIER_TUNABLES] = {
 	[TIER_TIER_ENDURANCE] = { "endurance", 0, TIER_MAX_ALLOWANCE, 0 },
 	[TIER_TIER_RESERVE] = { "reserve", 0, TIER_MAX_ALLOWANCE, 0 },
-	[TIER_TIER_LANDING] = { "landing", 0, 1, 1 },
+	[TIER_TIER_LANDING] = { "landing", TIER_LANDS_NOTHING, TIER_LANDS_STREAMS,
+				TIER_LANDS_ALL },
 	[TIER_TIER_LATENCY] = { "latency", 0, TIER_MAX_LATENCY, 0 },
 	[TIER_TIER_WATERMARK] = { "watermark", 0, TIER_MAX_WATERMARK, 0 },
 	[TIER_TIER_QUIET] = { "quiet", 0, TIER_MAX_QUIET, 0 },
+	[TIER_TIER_RESIDENCE] = { "residence", 0, U32_MAX, 0 },
 };
 
 const char *const tier_features[TIER_NR_FEATURES] = {
@@ -45,6 +47,7 @@ u64 *tier_tier_value(struct tier_meta_tier *rec, enum tier_tier_tunable key)
 		[TIER_TIER_LATENCY] = &rec->latency,
 		[TIER_TIER_WATERMARK] = &rec->watermark,
 		[TIER_TIER_QUIET] = &rec->quiet,
+		[TIER_TIER_RESIDENCE] = &rec->residence,
 	};
 
 	return values[key];

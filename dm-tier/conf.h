@@ -21,10 +21,11 @@ enum tier_tunable {
 enum tier_tier_tunable {
 	TIER_TIER_ENDURANCE,		/* GiB a day, 0 = no limit */
 	TIER_TIER_RESERVE,		/* chunks */
-	TIER_TIER_LANDING,		/* 0 or 1 */
+	TIER_TIER_LANDING,		/* enum tier_lands */
 	TIER_TIER_LATENCY,		/* us, 0 = measured */
 	TIER_TIER_WATERMARK,		/* percent of the places */
 	TIER_TIER_QUIET,		/* seconds, 0 = off */
+	TIER_TIER_RESIDENCE,		/* seconds, 0 = off */
 	TIER_NR_TIER_TUNABLES,
 };
 

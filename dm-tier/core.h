@@ -203,6 +203,7 @@ struct tier_set {
 	struct tier_flushes *flushes;
 	struct tier_cycle *cycle;
 	struct tier_owners *owners;
+	struct tier_residence *residence;
 	struct tier_found *found;	/* plan */
 	struct tier_missed *missed;
 	struct tier_copies *copies;	/* copy */
@@ -244,7 +245,7 @@ struct tier_room {
 #define TIER_ROOM(member, init, exit) TIER_ROOM_OF(struct tier, member, init, exit)
 
 extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_room,
-	tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
+	tier_residence_room, tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
 	tier_policy_room, tier_saver_room, tier_birth_room, tier_discard_room,
 	tier_migrate_room, tier_mover_room, tier_plan_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,

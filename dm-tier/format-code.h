@@ -61,12 +61,13 @@ struct tier_meta_tier {
 	u32 rank;
 	u64 endurance;		/* GiB a day */
 	u64 reserve;		/* places */
-	u64 landing;		/* 0 or 1 */
+	u64 landing;		/* enum tier_lands */
 	u64 latency;		/* us */
 	u64 watermark;		/* percent */
 	u64 quiet;		/* s */
+	u64 residence;		/* s */
 	u32 wear;		/* 64 MiB */
-	char last_seen[24];
+	char last_seen[20];
 };
 
 /* Twin of struct tier_label. */

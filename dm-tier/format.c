@@ -204,19 +204,23 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	u32 latency = le32_to_cpu(record->latency);
 	u16 quiet = le16_to_cpu(record->quiet);
 	const u8 *name = (const u8 *)record + offsetof(struct tier_record, last_seen);
-	u8 watermark = record->watermark;
+	u8 watermark = record->watermark, lands = record->lands;
+	u32 residence = le32_to_cpu(record->residence);
 
-	/* Names had 28 bytes, and 32 before that: what was a part of one is no value. */
+	/* Names had 24, 28 and 32 bytes before: what was a part of one is no value. */
 	if (!memchr(name, 0, sizeof(record->last_seen))) {
 		quiet = 0;
 		watermark = 0;
+		lands = 0;
+		residence = 0;
 	}
 	if (!memchr(name, 0, offsetof(struct tier_record, latency) -
 		    offsetof(struct tier_record, last_seen)) && latency <= 0xffffff)
 		latency = 0;
 
 	if (id > TIER_MAX_ID || le32_to_cpu(record->rank) >= TIER_MAX_TIERS ||
-	    le32_to_cpu(record->landing) > 1 ||
+	    le32_to_cpu(record->landing) > TIER_LANDS_ALL || lands == TIER_LANDS_ALL ||
+	    lands > TIER_LANDS_STREAMS ||
 	    le64_to_cpu(record->endurance) > TIER_MAX_ALLOWANCE ||
 	    le64_to_cpu(record->reserve) > TIER_MAX_ALLOWANCE ||
 	    first_place > TIER_ENTRY_PLACE_MASK || places > TIER_ENTRY_PLACE_MASK - first_place ||
@@ -236,9 +240,12 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	tier->endurance = le64_to_cpu(record->endurance);
 	tier->reserve = le64_to_cpu(record->reserve);
 	tier->landing = le32_to_cpu(record->landing);
+	if (tier->landing && lands)
+		tier->landing = lands;
 	tier->latency = latency;
 	tier->watermark = watermark;
 	tier->quiet = quiet;
+	tier->residence = residence;
 	tier->wear = le32_to_cpu(record->wear);
 	copy_text(tier->last_seen, record->last_seen, sizeof(tier->last_seen));
 	return 0;
@@ -257,10 +264,12 @@ void tier_record_pack(struct tier_record *record, const struct tier_meta_tier *t
 	record->rank = cpu_to_le32(tier->rank);
 	record->endurance = cpu_to_le64(tier->endurance);
 	record->reserve = cpu_to_le64(tier->reserve);
-	record->landing = cpu_to_le32(tier->landing);
+	record->landing = cpu_to_le32(!!tier->landing);
+	record->lands = tier->landing > TIER_LANDS_ALL ? tier->landing : 0;
 	record->latency = cpu_to_le32(tier->latency);
 	record->watermark = tier->watermark;
 	record->quiet = cpu_to_le16(tier->quiet);
+	record->residence = cpu_to_le32(tier->residence);
 	record->wear = cpu_to_le32(tier->wear);
 	copy_text(record->last_seen, tier->last_seen, sizeof(record->last_seen));
 }

@@ -20,6 +20,14 @@
 #define TIER_MAX_LATENCY 4000000U	/* of a tier; in ns it fits 32 bits */
 #define TIER_MAX_WATERMARK 50U
 #define TIER_MAX_QUIET 65535U
+/* First writes that may land on a tier. */
+enum tier_lands {
+	TIER_LANDS_NOTHING,
+	TIER_LANDS_ALL,
+	TIER_LANDS_RANDOM,
+	TIER_LANDS_STREAMS,
+};
+
 #define TIER_UUID_SIZE		16
 #define TIER_NAME_SIZE		128	/* as DM_NAME_LEN */
 #define TIER_POLICY_NAME_SIZE	16
@@ -132,10 +140,11 @@ struct tier_record {
 	__le64 endurance;		/* GiB a day written by migration, 0 = no limit */
 	__le64 reserve;			/* places that first writes leave free */
 	__le32 landing;			/* 1: first writes may land here */
-	__u8 last_seen[24];		/* kernel's device name, NUL-terminated */
+	__u8 last_seen[20];		/* kernel's device name, NUL-terminated */
+	__le32 residence;		/* s that the policy leaves a chunk here, 0 = off */
 	__le16 quiet;			/* s without I/O until it sleeps, 0 = never */
 	__u8 watermark;			/* percent of the places that the policy leaves free */
-	__u8 padding;			/* 0 */
+	__u8 lands;			/* enum tier_lands if not all may; 0: landing tells */
 	__le32 latency;			/* us of a small random read, 0 = measured */
 	__le32 wear;			/* written to it since it joined, in 64 MiB */
 	__le64 next_generation;		/* it may say any up to this; 0 = no other */

@@ -22,6 +22,7 @@
 #include "missed.h"
 #include "publish.h"
 #include "request.h"
+#include "residence.h"
 #include "saver.h"
 #include "wear.h"
 
@@ -38,6 +39,7 @@ struct tier_mover {
 	bool gave_way;			/* the last call began nothing, for the io work */
 	bool held;			/* the pace of a tier held moves back in this call */
 	bool moved;			/* moves began since the last look */
+	bool forgetful;			/* no memory to tell which chunks reside */
 	struct tier_view views[TIER_MAX_TIERS];
 };
 
@@ -529,6 +531,7 @@ static enum tier_hold policy_hold(struct tier_set *set)
 {
 	return tier_paused(set) ? TIER_HOLD_PAUSED :
 	       tier_saver_reads(set) ? TIER_HOLD_UNREAD :
+	       set->mover->forgetful ? TIER_HOLD_RESIDENCE :
 	       all_held(set) ? TIER_HOLD_GUARD : TIER_HOLD_NOTHING;
 }
 
@@ -548,6 +551,8 @@ enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
 		return TIER_HOLD_PINNED;
 	if (tier_requested(set, chunk, at->rec.id))
 		return TIER_HOLD_REQUESTED;
+	if (tier_resides(set, chunk, at))
+		return TIER_HOLD_RESIDENCE;
 	if (tier_set_frozen(set))
 		return TIER_HOLD_READ_ONLY;
 	may = tier_may_migrate(set, &ahead);
@@ -599,6 +604,7 @@ static void start_moves(struct tier_set *set)
 	u64 ahead;
 
 	look(set);
+	set->mover->forgetful = !tier_residence_keep(set);
 	set->mover->held = false;
 	tier_policy_tick(set, tier_view_tiers(set));
 	tier_saver_watch(set);

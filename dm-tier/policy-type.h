@@ -54,7 +54,7 @@ enum tier_hold {
 	TIER_HOLD_ENDURANCE,	/* of the tier it would go to is spent */
 	TIER_HOLD_GUARD,	/* one of the two tiers has moved what it may for now */
 	TIER_HOLD_LOAD,		/* the faster tier is no faster as it is loaded now */
-	TIER_HOLD_RESIDENCE,	/* it, or what would make room for it, came too lately */
+	TIER_HOLD_RESIDENCE,	/* it came too lately */
 	TIER_HOLD_PINNED,
 	TIER_HOLD_PAUSED,
 	TIER_HOLD_FULL,		/* no room there, and nothing can be moved away to make some */
@@ -94,14 +94,16 @@ struct tier_move {
 
 #define TIER_NOWHERE	0xff
 #define TIER_PINNED	0x80	/* beside the rank: a pin keeps the chunk there */
+#define TIER_RESIDENT	0x40	/* beside the rank: it came too lately to leave */
+#define TIER_RANK_MASK	0x3f
 
 /* What the target offers a policy; valid from create to destroy. */
 struct tier_policy_env {
 	void *context;
 	/*
-	 * The rank a chunk lies on, with TIER_PINNED if it is pinned, or TIER_NOWHERE if it is
-	 * unmapped or cannot be moved now (moving already, requested to lie there, missing tier,
-	 * not yet committed).
+	 * The rank a chunk lies on, with TIER_PINNED or TIER_RESIDENT if that keeps it there, or
+	 * TIER_NOWHERE if it is unmapped or cannot be moved now (moving already, requested to lie
+	 * there, missing tier, not yet committed).
 	 */
 	unsigned int (*where)(void *context, u32 chunk);
 	/* Uniform random number below ceiling (ceiling > 0). */

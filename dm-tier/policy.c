@@ -11,6 +11,7 @@
 
 #include "kick.h"
 #include "request.h"
+#include "residence.h"
 
 #define BATCH		64
 #define HOUR_NS		(3600ULL * NSEC_PER_SEC)
@@ -25,6 +26,7 @@ struct tier_policies {
 	struct tier_view views[TIER_MAX_TIERS];
 	unsigned int window;		/* accesses that a CPU notes in one go */
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
+	bool for_user;			/* a victim is looked for, whatever its residence */
 	u64 held[TIER_NR_HOLDS];	/* chunks held back since activation, by what */
 	u64 served[TIER_MAX_TIERS];	/* see struct tier_deeds */
 	struct tier_deeds hours[HOURS];	/* so far, at the ends of the last hours with a tick */
@@ -274,7 +276,11 @@ static unsigned int where(void *context, u32 chunk)
 	t = set->by_id[tier_word_id(word)];
 	if (!tier_present(t) || tier_requested(set, chunk, t->rec.id))
 		return TIER_NOWHERE;
-	return t->rec.rank | (tier_word_pin(word) ? TIER_PINNED : 0);
+	if (tier_word_pin(word))
+		return t->rec.rank | TIER_PINNED;
+	if (!set->policies->for_user && tier_resides(set, chunk, t))
+		return t->rec.rank | TIER_RESIDENT;
+	return t->rec.rank;
 }
 
 static u32 random_below(void *context, u32 ceiling)
@@ -438,8 +444,10 @@ bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk)
 	bool found = false;
 
 	mutex_lock(&set->policy_lock);
+	ps->for_user = true;
 	if (ps->policy && ps->type->victim)
 		found = ps->type->victim(ps->policy, rank, chunk);
+	ps->for_user = false;
 	mutex_unlock(&set->policy_lock);
 	return found;
 }

@@ -3,6 +3,7 @@
 #include "publish.h"
 
 #include "kick.h"
+#include "residence.h"
 
 /* set->lock */
 struct tier_owners {
@@ -27,6 +28,7 @@ void __tier_publish(struct tier_set *set, u32 chunk, u64 word)
 {
 	lockdep_assert_held(&set->lock);
 	__note_owner(set, chunk, word);
+	__tier_arrived(set, chunk);
 	/* The pin may have changed. */
 	WRITE_ONCE(set->map[chunk], (word & ~TIER_WORD_PIN_MASK) |
 		   (set->map[chunk] & TIER_WORD_PIN_MASK));

@@ -28,6 +28,7 @@
 #include "plan.h"
 #include "policy.h"
 #include "publish.h"
+#include "residence.h"
 #include "request.h"
 #include "saver.h"
 #include "wear.h"
@@ -136,6 +137,7 @@ static void deactivate(struct tier_set *set)
 	tier_policy_stop(set);
 	tier_free_requests(set);
 	tier_drop_owners(set);
+	tier_drop_residence(set);
 	tier_forget_all_missed(set);
 	if (tier_forget_lost_ops(set))
 		__tier_flush_lose(set);
@@ -153,7 +155,8 @@ static void deactivate(struct tier_set *set)
 
 /* In the order of their init; they exit in reverse. */
 static const struct tier_set_room *const rooms[] = {
-	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_publish_room,
+	&tier_commit_room, &tier_flush_room, &tier_cycle_room, &tier_residence_room,
+	&tier_publish_room,
 	&tier_missed_room, &tier_copy_room, &tier_budget_room,
 	&tier_request_room, &tier_policy_room, &tier_saver_room, &tier_birth_room,
 	&tier_discard_room, &tier_migrate_room, &tier_mover_room, &tier_plan_room,

@@ -491,7 +491,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	add_heat(e, chunk, a->write, weight);
 
 	at = e->env.where(e->env.context, chunk);
-	rank = at & ~TIER_PINNED;
+	rank = at & TIER_RANK_MASK;
 	if (rank >= e->nr_tiers)
 		return;
 	if (!stream) {
@@ -505,10 +505,10 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	heat = compared_heat(e, chunk);
 	if (!promising(e, rank, heat))
 		return;
-	if (at & TIER_PINNED)
-		e->env.held[TIER_HOLD_PINNED]++;
-	else
+	if (at == rank)
 		nominate(e, chunk, rank, heat);
+	else
+		e->env.held[at & TIER_PINNED ? TIER_HOLD_PINNED : TIER_HOLD_RESIDENCE]++;
 }
 
 void heat_engine_observe(struct tier_policy *e, const struct tier_access *a,

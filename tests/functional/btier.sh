@@ -42,7 +42,7 @@ done_by()
 	"migration_policy 1") setting half_life 32 ;;
 	"migration_policy 2") setting admit 150 ;;
 	"sequential_landing 1")
-		setting tier0.landing 0
+		setting tier0.landing 2
 		write_chunks 70 1 1
 		same 1 "$(on_rank 70 1 1)" "new chunks on slow" ;;
 	"sequential_landing 2")

@@ -150,7 +150,7 @@ done
 row "migration_min above migration_bandwidth" 'migration_min must be at most migration_bandwidth, 999, not 1000' \
 	"$good 0 4 migration_min 1000 migration_bandwidth 999 static 0"
 for pair in "tier0.endurance 4294967296" "tier0.endurance -1" "tier0.endurance much" \
-	    "tier1.reserve 4294967296" "tier1.reserve -1" "tier1.reserve x" "tier0.landing 2" \
+	    "tier1.reserve 4294967296" "tier1.reserve -1" "tier1.reserve x" "tier0.landing 4" "tier0.residence 4294967296" \
 	    "tier0.landing -1" "tier0.landing yes" "tier0.latency 4000001" "tier0.latency -1" "tier1.latency 8ms" "tier0.watermark 51" "tier0.quiet 65536" "tier0.quiet 10m" "tier2.reserve 1" "tier16.reserve 1" \
 	    "tier256.reserve 1" "tier4294967296.reserve 1" "tier-1.reserve 1" "tier.reserve 1" \
 	    "tierx.reserve 1" "tier0.speed 1" "tier0. 1" "tier0 1" "tier0reserve 1" \

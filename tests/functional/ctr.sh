@@ -64,7 +64,7 @@ with_core()
 	make_set
 	table_back
 	status
-	same 34 "$(wc -w <<<"${S[core]}")" "words of core arguments"
+	same 38 "$(wc -w <<<"${S[core]}")" "words of core arguments"
 	for ((i = 0; i < $#; i += 2)); do
 		same "${core[i + 1]}" "${V[${core[i]}]}" "${core[i]} in force"
 	done
@@ -103,12 +103,12 @@ done
 test_case "three features" with_features paused no_discard_passdown skip_zeroing
 test_case "core arguments at their lowest" with_core \
 	migration_bandwidth 0 migration_depth 1 latency_guard 0 heat_interval 1 migration_min 0 \
-	tier0.endurance 0 tier0.reserve 0 tier0.landing 0 tier1.landing 0 tier0.latency 0 tier0.watermark 0 tier0.quiet 0
+	tier0.endurance 0 tier0.reserve 0 tier0.landing 0 tier1.landing 0 tier0.latency 0 tier0.watermark 0 tier0.quiet 0 tier0.residence 0
 test_case "core arguments at their highest" with_core \
 	migration_bandwidth 4294967295 migration_depth 256 latency_guard 1000 heat_interval 86400 \
 	migration_min 4294967295 \
-	tier1.endurance 4294967295 tier1.reserve 4294967295 tier1.landing 1 tier1.latency 4000000 \
-	tier1.watermark 50 tier1.quiet 65535
+	tier1.endurance 4294967295 tier1.reserve 4294967295 tier1.landing 3 tier1.latency 4000000 \
+	tier1.watermark 50 tier1.quiet 65535 tier1.residence 4294967295
 test_case "a single core argument" with_core tier1.endurance 200
 test_case "policy heat" with_policy heat heat
 test_case "policy default is heat" with_policy default heat

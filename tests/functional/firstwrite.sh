@@ -77,6 +77,28 @@ no_landing()
 }
 test_case "landing 0 keeps first writes off a tier" no_landing
 
+# Chunks that are written in small pieces: a stream's first one is a random one, too.
+landing_by_class()
+{
+	local i
+	core=(tier0.landing 2)
+	make_set
+	io write "$dev" at="$(at_chunk 20)" len="$(at_chunk 10)" seed=1 block=4k
+	same "1 9" "$(on_rank 20 10 0) $(on_rank 20 10 1)" "of a stream, on fast and slow"
+	for i in 300 100 200 400; do io write "$dev" at="$(at_chunk "$i")" len=4k seed=1; done
+	same 5 "$(info used0)" "random ones on fast"
+	write_chunks 500 1 1
+	same 1 "$(on_rank 500 1 1)" "a whole chunk on slow"
+	msg set tier0.landing 3
+	io write "$dev" at="$(at_chunk 600)" len="$(at_chunk 10)" seed=1 block=4k
+	same "9 1" "$(on_rank 600 10 0) $(on_rank 600 10 1)" "of a stream, on fast and slow"
+	io write "$dev" at="$(at_chunk 40)" len=4k seed=1
+	same 1 "$(on_rank 40 1 1)" "a random one on slow"
+	check_chunks 20 10 1
+	check_chunks 600 10 1
+}
+test_case "landing 2 and 3: random and sequential first writes alone" landing_by_class
+
 # The same for landing: if no tier allows it, first writes still find room.
 landing_gives_way()
 {

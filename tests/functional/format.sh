@@ -118,8 +118,9 @@ owner()
 	local trans machine=0123456789abcdef0123456789abcdef boot=fedcba9876543210fedcba9876543210
 	changed_metadata "/<set /{s/ compat=\"0\"/ compat=\"1\"/
 		s/trans_id=\"([0-9]+)\".* compat_ro=\"0\"/& owner_machine=\"$machine\" owner_boot=\"$boot\" owner_time=\"1800000000\" owner_trans_id=\"\1\"/}
-		/<tier id=\"0\"/s/last_seen=\"[a-z_]*\"/& wear=\"12345\" latency=\"8000\" watermark=\"7\" quiet=\"900\"/"
-	same "12345 8000 7 900" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet)" "wear and latency"
+		/<tier id=\"0\"/s/last_seen=\"[a-z_]*\"/& wear=\"12345\" latency=\"8000\" watermark=\"7\" quiet=\"900\" residence=\"3600\"/
+		/<tier id=\"0\"/s/landing=\"1\"/landing=\"3\"/"
+	same "12345 8000 7 900 3600 3" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet) $(dumped residence) $(dumped landing)" "wear and latency"
 	trans=$(dumped trans_id)
 	activate
 	write_chunks 100 100 1
@@ -132,12 +133,12 @@ owner()
 	is "$(dumped trans_id) > $trans"
 	same "$(dumped trans_id)" "$(dumped owner_trans_id)" "the owner's transaction"
 	same "$machine $boot 1800000000" "$(dumped owner_machine) $(dumped owner_boot) $(dumped owner_time)" "the owner"
-	same "12345 8000 7 900" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet)" "wear and latency"
+	same "12345 8000 7 900 3600 3" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet) $(dumped residence) $(dumped landing)" "wear and latency"
 	"$bin/tier_check" -q "$metadata" || fail "tier_check finds damage"
 	"$bin/tier_repair" -q -i "$metadata" -o "$meta" || fail "tier_repair"
 	metadata=$meta
 	same "$machine" "$(dumped owner_machine)" "the owner after a repair"
-	same "12345 8000 7 900" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet)" "wear and latency after a repair"
+	same "12345 8000 7 900 3600 3" "$(dumped wear) $(dumped latency) $(dumped watermark) $(dumped quiet) $(dumped residence) $(dumped landing)" "wear and latency after a repair"
 }
 test_case "owner, wear and latency are kept" owner
 

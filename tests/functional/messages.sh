@@ -66,7 +66,7 @@ for pair in "migration_depth 0" "migration_depth 257" "migration_depth -4" "migr
 	    "migration_depth 4k" "migration_depth 99999999999999999999" \
 	    "migration_bandwidth 4294967296" "migration_bandwidth 1.5" "latency_guard 1001" \
 	    "latency_guard high" "heat_interval 0" "heat_interval 86401" "migration_min 4294967296" "migration_min x" "tier0.endurance 4294967296" "tier1.reserve 4294967296" \
-	    "tier0.landing 2" "tier0.latency 4000001" "tier1.latency 8ms" "tier0.watermark 51" "tier1.watermark 5%" "tier0.quiet 65536" "tier2.reserve 1" "tier16.reserve 1" "tier-1.reserve 1" \
+	    "tier0.landing 4" "tier0.residence 4294967296" "tier1.residence 1h" "tier0.latency 4000001" "tier1.latency 8ms" "tier0.watermark 51" "tier1.watermark 5%" "tier0.quiet 65536" "tier2.reserve 1" "tier16.reserve 1" "tier-1.reserve 1" \
 	    "tier0.speed 1" "tier.reserve 1" "tier0. 1" "reserve 1" "paused 1" "heat 1" \
 	    "headroom x" "headroom -1" "headroom 18446744073709551616"; do
 	# shellcheck disable=SC2086	# two words
@@ -253,6 +253,10 @@ set_keys()
 		tier0.latency 0
 		tier0.watermark 50
 		tier0.watermark 0
+		tier0.residence 4294967295
+		tier0.residence 0
+		tier1.landing 3
+		tier1.landing 2
 		tier1.quiet 65535
 		tier1.quiet 0
 		tier1.landing 0

@@ -23,7 +23,8 @@ persist_set()
 	msg set latency_guard 50
 	msg set tier0.endurance 11
 	msg set tier0.reserve 12
-	msg set tier1.landing 0
+	msg set tier1.landing 3
+	msg set tier0.residence 77
 	msg set tier1.latency 8000
 	msg set tier0.watermark 5
 	msg set tier1.quiet 600
@@ -34,7 +35,7 @@ persist_set()
 	same 50 "${V[latency_guard]}"
 	same 11 "${V[tier0.endurance]}"
 	same 12 "${V[tier0.reserve]}"
-	same 0 "${V[tier1.landing]}"
+	same "3 77 0" "${V[tier1.landing]} ${V[tier0.residence]} ${V[tier1.residence]}"
 	same "0 8000" "${V[tier0.latency]} ${V[tier1.latency]}"
 	same "5 0 0 600" "${V[tier0.watermark]} ${V[tier1.watermark]} ${V[tier0.quiet]} ${V[tier1.quiet]}"
 }

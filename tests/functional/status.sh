@@ -36,8 +36,8 @@ every_field()
 	done
 	same "" "${S[features]}"
 	same "migration_bandwidth 65536 migration_depth 4 latency_guard 20 heat_interval 600 migration_min 0 \
-tier0.endurance 0 tier0.reserve 0 tier0.landing 1 tier0.latency 0 tier0.watermark 0 tier0.quiet 0 \
-tier1.endurance 0 tier1.reserve 0 tier1.landing 1 tier1.latency 0 tier1.watermark 0 tier1.quiet 0" "${S[core]}" "core arguments"
+tier0.endurance 0 tier0.reserve 0 tier0.landing 1 tier0.latency 0 tier0.watermark 0 tier0.quiet 0 tier0.residence 0 \
+tier1.endurance 0 tier1.reserve 0 tier1.landing 1 tier1.latency 0 tier1.watermark 0 tier1.quiet 0 tier1.residence 0" "${S[core]}" "core arguments"
 	same static "${S[policy]}"
 	same "" "${S[args]}" "policy arguments"
 	same rw "${S[mode]}"

@@ -185,7 +185,7 @@ row $usage 'frobnicate' set $set frobnicate=1
 row $usage 'frobnicate' set $set migration_depth=5 frobnicate=1
 for word in migration_depth= migration_depth=0 migration_depth=257 migration_depth=x \
 	    migration_depth=-1 migration_bandwidth=fast migration_bandwidth=99999999g \
-	    latency_guard=1001 latency_guard=50m tier0.landing=2 tier0.landing=maybe tier0.latency=5s tier0.latency=8m tier0.watermark=51 tier0.watermark=51% tier0.quiet=65536 tier0.quiet=10m \
+	    latency_guard=1001 latency_guard=50m tier0.landing=4 tier0.landing=maybe tier0.residence=1h tier0.latency=5s tier0.latency=8m tier0.watermark=51 tier0.watermark=51% tier0.quiet=65536 tier0.quiet=10m \
 	    tier2.reserve=1 tier0.speed=1 tierx.reserve=1 tier0.endurance=x =1 \
 	    headroom=x; do
 	row $usage "${word%%=*}" set $set "$word"

@@ -128,6 +128,57 @@ endurance()
 }
 test_case "endurance: a hot chunk waits while that of the fast tier is spent" endurance
 
+lands_slow_again()
+{
+	move "$1" 1 0
+	move "$1" 1 1
+}
+
+residence()
+{
+	make_set 300
+	msg set tier1.residence 10
+	heat_up 200
+	# Nothing is known of what came before.
+	same paused "$(hold_of 200)"
+	lands_slow_again 200
+	msg resume
+	same residence "$(hold_of 200)"
+	heat_up 200 4
+	wait_for 5 counted residence
+	nap 4
+	same 1 "$(on_rank 200 1 1)" "chunks on slow"
+	wait_for 10 held_is 200 nothing
+	heat_up 200 1
+	wait_for 5 all_on_rank 200 1 0
+}
+test_case "residence: a hot chunk that came lately stays for that time" residence
+
+# Places of the fast tier: 240.  What is asked for does not heed the policy's rules.
+watermark()
+{
+	make_set 300
+	msg set tier0.watermark 50
+	msg set tier0.residence 10
+	move 0 200 0
+	msg resume
+	nap 5
+	same 200 "$(info used0)" "chunks that came lately"
+	wait_for 30 used_fast 120
+	heat_up 250
+	heat_up 270
+	nap 5
+	is "$(info used0) <= 120"
+	same 1 "$(on_rank 270 1 0)" "hot chunks on fast"
+	msg pause
+	msg set tier0.residence 3600
+	status
+	msg pin 0 "${S[places0]}" 0
+	wait_for 30 all_on_rank 0 "${S[places0]}" 0
+}
+used_fast() { [ "$(info used0)" = "$1" ]; }
+test_case "watermark: the policy leaves so much free, and makes it free" watermark
+
 full()
 {
 	local places

@@ -33,7 +33,7 @@ static const char * const features[] = {
 static const char * const core_keys[] = {
 	"migration_bandwidth", "migration_depth", "latency_guard", "heat_interval", "migration_min",
 	"tier0.endurance",
-	"tier1.reserve", "tier0.landing", "tier1.landing", "tier0.latency", "tier0.watermark", "tier1.quiet",
+	"tier1.reserve", "tier0.landing", "tier1.landing", "tier0.latency", "tier0.watermark", "tier1.quiet", "tier0.residence",
 	"tier15.reserve", "tier16.reserve",
 	"tier.reserve", "tier0.", "tier0", "tier00.reserve", "tier-1.landing", "headroom",
 };

@@ -221,9 +221,9 @@ const struct command commands[] = {
 		.summary = "change tunables, for good",
 		.help = "Target: migration_bandwidth (per second, 0 = no limit), migration_depth (chunks),\n"
 			"latency_guard (percent, 0 = off), heat_interval (seconds), migration_min (per second, 0 =\n"
-			"none); of a tier: tierN.endurance (a day, 0 = no limit), tierN.reserve, tierN.landing (yes\n"
-			"or no), tierN.latency (of a small read, 0 = measured), tierN.watermark (percent),\n"
-			"tierN.quiet (seconds, 0 = off); those of the policy: see tierctl get.\n",
+			"none); of a tier: tierN.endurance (a day, 0 = no limit), tierN.reserve, tierN.landing (yes,\n"
+			"no, random or sequential), tierN.latency (of a small read, 0 = measured), tierN.watermark\n"
+			"(percent), tierN.quiet and tierN.residence (seconds, 0 = off); those of the policy: see tierctl get.\n",
 		.words = "@set,@key",
 		.options = {
 			CHANGES, O(JSON), COMMON,

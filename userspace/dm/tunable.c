@@ -11,7 +11,7 @@
 #include "base/util.h"
 
 enum unit { UNIT_COUNT, UNIT_KIB, UNIT_LEAST, UNIT_GIB, UNIT_CHUNK, UNIT_PERCENT, UNIT_SECONDS, UNIT_QUIET, UNIT_US,
-	UNIT_SWITCH };
+	UNIT_LANDING };
 
 struct known {
 	const char *key;
@@ -32,10 +32,11 @@ static const struct known target_keys[] = {
 static const struct known tier_keys[] = {
 	{ "endurance", UNIT_GIB, 0, UINT32_MAX },
 	{ "reserve", UNIT_CHUNK, 0, UINT32_MAX },
-	{ "landing", UNIT_SWITCH, 0, 1 },
+	{ "landing", UNIT_LANDING, 0, 3 },
 	{ "latency", UNIT_US, 0, 4000000 },
 	{ "watermark", UNIT_PERCENT, 0, 50 },
 	{ "quiet", UNIT_QUIET, 0, 65535 },
+	{ "residence", UNIT_QUIET, 0, UINT32_MAX },
 	{ NULL, 0, 0, 0 },
 };
 
@@ -91,15 +92,23 @@ static char *parse_us(const char *text, uint64_t *value)
 	return xstrdup("is not a time such as 80us or 8ms, nor a number of microseconds");
 }
 
-static char *parse_switch(const char *text, uint64_t *value)
+/* By value; as enum tier_lands. */
+static const char *const landings[] = { "no", "yes", "random", "sequential" };
+
+static char *parse_landing(const char *text, uint64_t *value)
 {
-	if (!strcmp(text, "1") || !strcasecmp(text, "yes") || !strcasecmp(text, "on"))
-		*value = 1;
-	else if (!strcmp(text, "0") || !strcasecmp(text, "no") || !strcasecmp(text, "off"))
-		*value = 0;
-	else
-		return xstrdup("is neither yes nor no");
-	return NULL;
+	unsigned int i;
+
+	if (!strcasecmp(text, "on") || !strcasecmp(text, "off")) {
+		*value = !strcasecmp(text, "on");
+		return NULL;
+	}
+	for (i = 0; i < sizeof(landings) / sizeof(*landings); i++) {
+		*value = i;
+		if (!strcasecmp(text, landings[i]) || (text[0] == '0' + (char)i && !text[1]))
+			return NULL;
+	}
+	return xstrdup("is none of yes, no, random and sequential");
 }
 
 static char *parse_count(const char *text, bool percent, uint64_t *value)
@@ -132,8 +141,8 @@ static char *parse_value(const struct known *k, const char *text, uint64_t chunk
 	case UNIT_US:
 		wrong = parse_us(text, value);
 		break;
-	case UNIT_SWITCH:
-		wrong = parse_switch(text, value);
+	case UNIT_LANDING:
+		wrong = parse_landing(text, value);
 		break;
 	default:
 		wrong = parse_count(text, k->unit == UNIT_PERCENT, value);
@@ -160,7 +169,7 @@ static char *find_known(const char *key, unsigned int nr_tiers, const struct kno
 	snprintf(canonical, sizeof(canonical), "tier%u.", rank);
 	*k = find(tier_keys, dot + 1);
 	if (strncmp(key, canonical, strlen(canonical)) || !*k)
-		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing, tierN.latency, tierN.watermark, tierN.quiet");
+		return xstrdup("has no such key: tierN.endurance, tierN.reserve, tierN.landing, tierN.latency, tierN.watermark, tierN.quiet, tierN.residence");
 	if (rank >= nr_tiers)
 		return xasprintf("has no such tier: ranks go from 0 to %u", nr_tiers - 1);
 	return NULL;
@@ -220,8 +229,8 @@ char *tunable_text(const char *key, uint64_t value, uint64_t chunk_sectors)
 		return !value ? xstrdup("measured") :
 		       xasprintf("%llu %s", (unsigned long long)(value % 1000 ? value : value / 1000),
 				 value % 1000 ? "us" : "ms");
-	case UNIT_SWITCH:
-		return xstrdup(value ? "yes" : "no");
+	case UNIT_LANDING:
+		return value < sizeof(landings) / sizeof(*landings) ? xstrdup(landings[value]) : NULL;
 	case UNIT_PERCENT:
 		return value ? xasprintf("%llu%%", (unsigned long long)value) : xstrdup("off");
 	case UNIT_QUIET:

@@ -16,7 +16,8 @@ struct tunable {
 
 /*
  * Reads KEY=VALUE. Sizes are converted to the key's unit: migration_bandwidth KiB/s,
- * tierN.endurance GiB a day, tierN.reserve chunks, tierN.latency us, tierN.watermark percent, tierN.quiet seconds. Returns NULL, or the error, for a message
+ * tierN.endurance GiB a day, tierN.reserve chunks, tierN.latency us, tierN.watermark percent,
+ * tierN.quiet and tierN.residence seconds. Returns NULL, or the error, for a message
  * that names the assignment; the caller frees.
  */
 char *tunable_parse(const char *assignment, uint64_t chunk_sectors, unsigned int nr_tiers,

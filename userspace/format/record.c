@@ -119,6 +119,8 @@ static void tier_record(struct md_record *r, const struct tier_meta_tier *t)
 		add_number(r, "watermark", t->watermark);
 	if (t->quiet)
 		add_number(r, "quiet", t->quiet);
+	if (t->residence)
+		add_number(r, "residence", t->residence);
 }
 
 /* A run has the same tier and pin, and places that follow each other. */
@@ -380,12 +382,13 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.flags = number(u, r, "evacuate", 1) * TIER_RECORD_EVACUATE;
 	t.endurance = number(u, r, "endurance", TIER_MAX_ALLOWANCE);
 	t.reserve = number(u, r, "reserve", TIER_MAX_ALLOWANCE);
-	t.landing = number(u, r, "landing", 1);
+	t.landing = number(u, r, "landing", TIER_LANDS_STREAMS);
 	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
 	t.wear = optional(u, r, "wear", UINT32_MAX);
 	t.latency = optional(u, r, "latency", TIER_MAX_LATENCY);
 	t.watermark = optional(u, r, "watermark", TIER_MAX_WATERMARK);
 	t.quiet = optional(u, r, "quiet", TIER_MAX_QUIET);
+	t.residence = optional(u, r, "residence", UINT32_MAX);
 	if (u->error)
 		return;
 	tier_record_pack(&judged, &t);

@@ -113,7 +113,7 @@ static bool add_tiers(struct md_repair *r, struct md_tiers *tiers, bool whole)
 		if (!t) {
 			t = &tiers->tier[tiers->nr++];
 			tier_from_label(&r->content.info, l, i, t);
-			md_error(r->p, "tiers: record of id %u was made from the label on %s; its endurance, reserve, landing, latency, watermark, quiet, wear and evacuation are lost: if it was being emptied, have it evacuated again",
+			md_error(r->p, "tiers: record of id %u was made from the label on %s; its endurance, reserve, landing, latency, watermark, quiet, residence, wear and evacuation are lost: if it was being emptied, have it evacuated again",
 				 t->id, l->name);
 		}
 		if (!whole)

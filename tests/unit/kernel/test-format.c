@@ -456,7 +456,8 @@ static const struct tier_meta_tier some_tier = {
 	.rank = 3,
 	.endurance = 500,
 	.reserve = 12,
-	.landing = 1,
+	.landing = TIER_LANDS_STREAMS,
+	.residence = 0xffffffff,
 	.latency = TIER_MAX_LATENCY,
 	.watermark = TIER_MAX_WATERMARK,
 	.quiet = TIER_MAX_QUIET,
@@ -489,7 +490,7 @@ static void test_record(void)
 	   "large id is refused");
 
 	BAD_TIER(rank, TIER_MAX_TIERS);
-	BAD_TIER(landing, 2);
+	BAD_TIER(landing, TIER_LANDS_STREAMS + 1);
 	BAD_TIER(endurance, 1ULL << 32);
 	BAD_TIER(reserve, 1ULL << 32);
 	BAD_TIER(latency, TIER_MAX_LATENCY + 1);
@@ -505,12 +506,18 @@ static void test_record(void)
 	memset((u8 *)&record + offsetof(struct tier_record, latency), 0, 4);
 	memset(name, 'x', 31);
 	ok(!tier_record_unpack(200, &record, &back) && !back.latency && !back.quiet &&
-	   !back.watermark && strlen(back.last_seen) == sizeof(back.last_seen) - 1,
+	   !back.watermark && !back.residence && back.landing == TIER_LANDS_ALL && strlen(back.last_seen) == sizeof(back.last_seen) - 1,
 	   "a longer name of before is cut");
 	record.latency = some_tier.latency;
 	memset((u8 *)&record + offsetof(struct tier_record, latency) - 1, 0, 1);
 	ok(!tier_record_unpack(200, &record, &back) && back.latency == some_tier.latency &&
 	   !back.quiet && !back.watermark, "so is one of 27 bytes, and the latency behind it stays");
+
+	/* A module of before knows 0 and 1, and takes a tier for some as one for all. */
+	tier_record_pack(&record, &some_tier);
+	ok(le32_to_cpu(record.landing) == 1, "landing for some is 1 for older modules");
+	record.lands = TIER_LANDS_ALL;
+	ok(tier_record_unpack(200, &record, &back) == -EILSEQ, "that all may land is told once");
 }
 
 /*

@@ -49,6 +49,7 @@ static void make_content(struct md_content *c)
 			.latency = 8000 * i,
 			.watermark = 5 * i,
 			.quiet = 600 * i,
+			.residence = 3600 * i,
 		};
 		memset(t->uuid, 0x10 + i, sizeof(t->uuid));
 	}

@@ -159,6 +159,11 @@ static void tunables(void)
 	says("tier1.reserve", 16, "1 MiB");
 	says("tier1.landing", 0, "no");
 	says("tier1.landing", 1, "yes");
+	says("tier1.landing", 2, "random");
+	says("tier1.landing", 3, "sequential");
+	says("tier1.landing", 4, NULL);
+	says("tier1.residence", 60, "60 s");
+	says("tier1.residence", 0, "off");
 	says("tier0.latency", 0, "measured");
 	says("tier0.latency", 90, "90 us");
 	says("tier1.latency", 1500, "1500 us");
@@ -192,7 +197,12 @@ static void tunables(void)
 	check_tunable("tier1.reserve=1k", "tier1.reserve", 1, false);
 	check_tunable("tier0.landing=no", "tier0.landing", 0, false);
 	check_tunable("tier0.landing=ON", "tier0.landing", 1, false);
-	check_tunable("tier0.landing=2", NULL, 0, false);
+	check_tunable("tier0.landing=2", "tier0.landing", 2, false);
+	check_tunable("tier0.landing=Sequential", "tier0.landing", 3, false);
+	check_tunable("tier0.landing=4", NULL, 0, false);
+	check_tunable("tier0.landing=10", NULL, 0, false);
+	check_tunable("tier0.residence=4294967295", "tier0.residence", 4294967295, false);
+	check_tunable("tier0.residence=4294967296", NULL, 0, false);
 	check_tunable("tier0.latency=90", "tier0.latency", 90, false);
 	check_tunable("tier0.latency=90us", "tier0.latency", 90, false);
 	check_tunable("tier1.latency=8ms", "tier1.latency", 8000, false);
