@@ -1301,6 +1301,13 @@ static void test_why(void)
 	hammer(s, 5, 30);
 	ok(!s->held[TIER_HOLD_PINNED], "a cold one is not, nor one on the fastest tier");
 	free_set(s);
+
+	s = make_pair(1000, 100);
+	s->rank[RIVAL] |= TIER_RESIDENT;
+	hammer(s, RIVAL, 30);
+	ok(s->held[TIER_HOLD_RESIDENCE] && !s->held[TIER_HOLD_PINNED] &&
+	   !heat_engine_next(&s->engine, 1, 0, &m), "residence: a hot chunk that came lately, too");
+	free_set(s);
 }
 
 /* To ask has no effect on what is decided. */
