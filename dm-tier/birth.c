@@ -25,6 +25,7 @@
 #include "map.h"
 #include "missed.h"
 #include "publish.h"
+#include "stream.h"
 
 #define MIN_BIRTHS 64
 #define MAX_PARTIAL_SECTORS 2097152U	/* 1 GiB of chunks: a FLUSH waits for their zeroing */
@@ -32,8 +33,6 @@
 #define MAX_UNCOMMITTED 8192	/* of a tier: one half gathers while the other is committed */
 #define IDLE_TIME HZ		/* without a write of further sectors */
 #define MAX_AGE (30 * HZ)	/* of a partial chunk */
-#define STREAMS 8		/* of first writes that are told apart */
-#define STREAM_SLACK 4		/* chunks */
 
 struct tier_birth {
 	struct tier_guard guard;
@@ -67,9 +66,7 @@ struct tier_birth {
 
 struct tier_births {
 	DECLARE_HASHTABLE(hash, 10);	/* partial chunks, by chunk; set->lock */
-
-	/* The chunks behind those that got their first write last, the oldest first; set->lock */
-	u64 streams[STREAMS];
+	struct tier_streams streams;	/* of first writes; set->lock */
 };
 
 /* Of one tier.  A tier that hangs keeps what there is without memory: so each has its own. */
@@ -163,36 +160,11 @@ static bool births_hang(const struct tier *t)
 	return !may_begin(t) && __tier_flush_hangs(t);
 }
 
-/* The stream that a first write to chunk goes on with, STREAMS if there is none. */
-static unsigned int find_stream(const struct tier_births *bs, u64 chunk)
-{
-	unsigned int i = 0;
-
-	/* Of writes that are under way together a later one may come first. */
-	while (i < STREAMS && (chunk + STREAM_SLACK < bs->streams[i] ||
-			       chunk > bs->streams[i] + STREAM_SLACK))
-		i++;
-	return i;
-}
-
 /* Is the first write to chunk a stream's: of all of the chunk, or behind another first write? */
 static bool is_stream(struct tier_set *set, u32 chunk, const struct bio *bio)
 {
 	return bio_sectors(bio) == set->chunk_sectors ||
-	       find_stream(set->births, chunk) < STREAMS;
-}
-
-static void __note_stream(struct tier_births *bs, u64 chunk)
-{
-	unsigned int i = find_stream(bs, chunk);
-	u64 next = chunk + 1;
-
-	if (i < STREAMS)
-		next = max(next, bs->streams[i]);
-	else
-		i = 0;
-	memmove(&bs->streams[i], &bs->streams[i + 1], (STREAMS - 1 - i) * sizeof(*bs->streams));
-	bs->streams[STREAMS - 1] = next;
+	       tier_in_stream(&set->births->streams, chunk);
 }
 
 static bool may_land(const struct tier *t, bool stream)
@@ -895,7 +867,7 @@ enum tier_route tier_first_write(struct tier_set *set, struct bio *bio, struct t
 		if (bio_sectors(bio) < set->chunk_sectors)
 			b->covered = bitmap_zalloc(set->chunk_sectors, GFP_NOWAIT | __GFP_NOWARN);
 		__birth_begun(b, place);
-		__note_stream(set->births, chunk);
+		tier_note_in_stream(&set->births->streams, chunk);
 		__make_room(t);
 		return write_partial(b, bio, io, flags);
 	}
@@ -1129,7 +1101,7 @@ static void release_tier(struct tier *t)
 static int init(struct tier_set *set)
 {
 	hash_init(set->births->hash);
-	memset(set->births->streams, 0xff, sizeof(set->births->streams));
+	tier_streams_init(&set->births->streams);
 	INIT_DELAYED_WORK(&set->commit_timer, do_commit_timer);
 	return 0;
 }

@@ -340,6 +340,8 @@ static void sweep(struct tier_policy *e, u32 weight)
 		if (++e->hand == e->nr_chunks) {
 			e->hand = 0;
 			e->pass++;
+			e->newcomers[1] = e->newcomers[0];
+			e->newcomers[0] = 0;
 		}
 		/*
 		 * Each chunk is looked at once per half-life: however small a
@@ -483,10 +485,12 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	e->probes = min_t(u32, e->probes + PROBES_PER_ACCESS, PROBES_MAX);
 	sweep(e, a->weight);
 	/* The others that it stands for went to chunks as new as this one, not to it. */
-	if (a->write && !e->heat[chunk])
+	if (a->write && !e->heat[chunk]) {
 		heat_audits_newcomer(&e->audits, chunk, weight - one,
 				     2 * e->costs.swap_cost[e->nr_tiers - 1][0],
 				     audit_end(e, HEAT_NEWCOMER_PART));
+		e->newcomers[0] += a->weight;
+	}
 	heat_audits_access(&e->audits, chunk, weight, e->accesses);
 	add_heat(e, chunk, a->write, weight);
 
@@ -521,11 +525,16 @@ void heat_engine_observe(struct tier_policy *e, const struct tier_access *a,
 
 /* ---- Moves ---- */
 
-/* Places of rank that promotions leave to first writes. */
-static u64 headroom(struct tier_policy *e, unsigned int rank)
+/*
+ * Places of rank that promotions leave to first writes.  price: what a lack of tokens adds to
+ * that of a move.  Where tokens were scarce, headroom took them from promotions: without the
+ * price up to 12% more time at 4 moves per 1000 requests, and 1.06 of that without migration.
+ */
+static u64 headroom(struct tier_policy *e, unsigned int rank, u32 price)
 {
 	/* What newcomers earn must pay for the demotion that makes room for one. */
-	if (heat_audits_newcomer_heat(&e->audits) <= e->costs.swap_cost[rank + 1][rank] / 2)
+	if (heat_audits_newcomer_heat(&e->audits) <=
+	    e->costs.swap_cost[rank + 1][rank] / 2 + price)
 		return 0;
 	return div64_u64(view(e, rank)->places * e->keys[HEAT_KEY_HEADROOM], 100);
 }
@@ -559,7 +568,7 @@ static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat)
 
 		if (!may_receive(e, to) || !free_places(e, to))
 			continue;
-		if (to < slowest && free_places(e, to) <= headroom(e, to))
+		if (to < slowest && free_places(e, to) <= headroom(e, to, 0))
 			cost += cost_of_move(e, to, slowest);
 		if (cost >= least)
 			continue;
@@ -604,7 +613,7 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 
 	if (!view(e, to)->open && !view(e, to)->spent)
 		return TIER_HOLD_NOTHING_FASTER;
-	if (free_places(e, to) <= headroom(e, to) + backed(e, to)) {
+	if (free_places(e, to) <= headroom(e, to, 0) + backed(e, to)) {
 		probe(e, to);
 		victim = coldest(e, to);
 		if (!victim)
@@ -821,13 +830,13 @@ static bool shift_load(struct tier_policy *e, struct tier_move *move)
 	return false;
 }
 
-static bool make_headroom(struct tier_policy *e, struct tier_move *move)
+static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *move)
 {
 	unsigned int rank;
 
 	for (rank = 0; rank + 1 < e->nr_tiers; rank++) {
 		u64 places = free_places(e, rank) + leaving(e, rank);
-		u64 wanted = headroom(e, rank);
+		u64 wanted = headroom(e, rank, price);
 		struct heat_cold *victim;
 		unsigned int down;
 
@@ -839,6 +848,11 @@ static bool make_headroom(struct tier_policy *e, struct tier_move *move)
 		 */
 		if (!e->was_full[rank])
 			continue;
+		/*
+		 * No more than came lately: room for those who may never come takes the place
+		 * of others, up to 7% more time beside scans.
+		 */
+		wanted = min_t(u64, wanted, (u64)e->newcomers[0] + e->newcomers[1]);
 		/* First writes do not get at the last places, if the user says so. */
 		if (wanted)
 			wanted += view(e, rank)->reserve;
@@ -870,12 +884,14 @@ static u32 token_price(u32 tokens, u32 cap)
 bool heat_engine_next(struct tier_policy *e, u32 tokens, u32 cap,
 		      struct tier_move *move)
 {
+	u32 price;
+
 	look_at_tiers(e);
 	if (e->nr_tiers < 2 || !e->nr_chunks || e->nr_flights == HEAT_FLIGHTS ||
 	    (cap && !tokens))
 		return false;
-	return promote(e, token_price(tokens, cap), move) || shift_load(e, move) ||
-	       make_headroom(e, move);
+	price = token_price(tokens, cap);
+	return promote(e, price, move) || shift_load(e, move) || make_headroom(e, price, move);
 }
 
 enum tier_hold heat_engine_why(struct tier_policy *e, u32 chunk, u32 tokens, u32 cap)

@@ -96,6 +96,8 @@ struct tier_policy {
 	u32 owed;		/* chunks not yet swept, 16 fractional bits */
 	u64 reciprocal;		/* 2^48 / nr_chunks */
 
+	u32 newcomers[2];	/* in this pass, in the last one */
+
 	/* Random looks at chunks that may be taken now. */
 	u32 probes;
 

@@ -17,6 +17,7 @@
 #include "heat/engine.h"
 #include "rivals.h"
 #include "sampling.h"
+#include "stream.h"
 
 #define SECTOR_SIZE	512
 #define STREAMS		8
@@ -77,6 +78,8 @@ struct replay {
 	uint64_t random;
 	struct tier_policy engine;
 	bool was_full[TIER_MAX_TIERS];
+	enum tier_lands lands;	/* first writes that may land on a tier but the slowest */
+	struct tier_streams first_writes;
 	uint64_t streams[STREAMS];
 
 	struct transit transits[HEAT_FLIGHTS];
@@ -260,6 +263,7 @@ static void set_up(struct replay *r, double fast_percent)
 	}
 	for (i = 0; i < STREAMS; i++)
 		r->streams[i] = UINT64_MAX;
+	tier_streams_init(&r->first_writes);
 	r->random = 1;
 	env.held = allocate(TIER_NR_HOLDS, sizeof(*env.held));
 	env.changed = allocate(r->nr_chunks / TIER_HEAT_PER_BLOCK + 1, 1);
@@ -288,8 +292,14 @@ static void place(struct replay *r, size_t request, uint64_t chunk, unsigned int
 
 static void first_touch(struct replay *r, size_t request, uint64_t chunk, bool write)
 {
+	bool stream = tier_in_stream(&r->first_writes, chunk);
 	unsigned int rank = 0;
 
+	if (write) {
+		if (r->lands == (stream ? TIER_LANDS_RANDOM : TIER_LANDS_STREAMS))
+			rank = slow(r);
+		tier_note_in_stream(&r->first_writes, chunk);
+	}
 	while (rank < slow(r) && !(r->tiers[rank].free && (write || !r->was_full[rank])))
 		rank++;
 	r->tiers[rank].free--;
@@ -543,6 +553,8 @@ static const char usage[] =
 "  --iops N              N requests a second on one CPU, of which the policy sees\n"
 "                        as many as the kernel notes, so that of bursts some are\n"
 "                        dropped; trace: at the trace's own times (0: all)\n"
+"  --landing WHICH       first writes that do not go to the slowest tier: all, random,\n"
+"                        sequential (all)\n"
 "  --set KEY=VALUE       a tunable of the policy\n";
 
 static void bad_usage(const char *what, const char *value)
@@ -593,6 +605,17 @@ static void add_middle(struct replay *r, const char *s)
 	r->model[r->nr_tiers] = r->model[slow(r)];
 	r->model[slow(r)] = m;
 	r->nr_tiers++;
+}
+
+static enum tier_lands parse_landing(const char *s)
+{
+	if (!strcmp(s, "random"))
+		return TIER_LANDS_RANDOM;
+	if (!strcmp(s, "sequential"))
+		return TIER_LANDS_STREAMS;
+	if (strcmp(s, "all"))
+		bad_usage("--landing", s);
+	return TIER_LANDS_ALL;
 }
 
 static void parse_set(char *s, int key, u64 values[], bool given[])
@@ -669,6 +692,7 @@ int main(int argc, char **argv)
 		.model = { { 0.02, 0.09, 2e9, 0 }, { 0.1, 8, 180e6, 0 } },
 		.nr_tiers = 2,
 		.policy = "heat",
+		.lands = TIER_LANDS_ALL,
 	};
 	static const struct option options[] = {
 		{ "chunk-kib", required_argument, NULL, 'c' },
@@ -682,6 +706,7 @@ int main(int argc, char **argv)
 		{ "rival", required_argument, NULL, 'r' },
 		{ "delay", required_argument, NULL, 'd' },
 		{ "iops", required_argument, NULL, 'i' },
+		{ "landing", required_argument, NULL, 'L' },
 		{ "set", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -736,6 +761,9 @@ int main(int argc, char **argv)
 		case 'i':
 			r.stamps = !strcmp(optarg, "trace");
 			r.iops = r.stamps ? 1 : parse_double("--iops", optarg, 0, 1e9);
+			break;
+		case 'L':
+			r.lands = parse_landing(optarg);
 			break;
 		case 's':
 			parse_set(optarg, 0, values, given);

@@ -1437,6 +1437,7 @@ static void test_idle(void)
 	for (i = 0; i < 1000; i++)
 		put_heat(s, i, 100);
 	s->engine.audits.newcomer = 1000 << 8;
+	s->engine.newcomers[0] = 1000;
 	for (i = 0; i < 1000; i++) {
 		heat_engine_tick(&s->engine);
 		any += heat_engine_next(&s->engine, 1, 0, &m);
