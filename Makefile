@@ -158,6 +158,13 @@ check-metrics:			## metrics, alerts and dashboard with Debian's Prometheus and n
 	@ci/setup/machine
 	@ci/test/check-metrics
 
+upstream:			## a series of patches against the kernel: build/upstream
+	@ci/setup/machine
+	@source=$$(ci/setup/source 7.x) && ci/upstream/series "$$source/tree" build/upstream
+
+check-upstream:			## that series: compiles, is clean, works in a kernel that has it (TESTS='ctr flush')
+	@ci/upstream/check $(TESTS)
+
 clean:				## what was compiled here; the cache stays
 	rm -rf build
 	for dir in userspace ci/guest/slowdisk tests/*/; do \
@@ -170,5 +177,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages deb rpm fuzz soak bench scale demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages check-upstream upstream deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help

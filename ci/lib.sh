@@ -40,6 +40,22 @@ kernel_dir()
 	esac
 }
 
+# check_config WANTED CONFIG: does each line of the one hold in the other?
+check_config()
+{
+	local line missing=()
+	while read -r line; do
+		case $line in
+		"# CONFIG_"*" is not set")
+			line=${line#\# }
+			! grep -q "^${line%% *}=" "$2" || missing+=("${line%% *}=n") ;;
+		CONFIG_*)
+			grep -qxF "$line" "$2" || missing+=("$line") ;;
+		esac
+	done <"$1"
+	[ ${#missing[@]} = 0 ] || die "not in force: ${missing[*]}"
+}
+
 # not_for SERIES FILE: why that test does not run on this kernel, or nothing
 not_for()
 {

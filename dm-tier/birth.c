@@ -81,7 +81,7 @@ struct tier_landing {
 	struct list_head partial;	/* the last one touched at the end */
 	struct list_head completing;	/* in the order of seq */
 	u64 last_seq;
-	struct list_head waiting;	/* struct tier_birth_wait, in the order of upto */
+	struct list_head waiting;	/* struct tier_birth_wait, in the order of up_to */
 	bool commit;			/* to be flushed once nothing is completing any more */
 	unsigned int nr_uncommitted;	/* whole, on their way to a commit */
 	unsigned int in_flight;		/* guarded writes, and zeroings */
@@ -280,9 +280,9 @@ static void __end_completing(struct tier_birth *b, blk_status_t status, struct a
 	first = list_first_entry_or_null(&l->completing, struct tier_birth, list);
 	done = first ? first->seq - 1 : l->last_seq;
 	list_for_each_entry_safe(wait, next, &l->waiting, list) {
-		if (status && wait->upto >= b->seq)
+		if (status && wait->up_to >= b->seq)
 			wait->status = status;
-		if (wait->upto <= done)
+		if (wait->up_to <= done)
 			list_move_tail(&wait->list, &a->waiters);
 	}
 	if (!first && l->commit) {
@@ -511,7 +511,7 @@ bool __tier_complete_births(struct tier *t, struct tier_birth_wait *wait)
 	__complete_oldest(t, UINT_MAX);
 	if (list_empty(&l->completing))
 		return false;
-	wait->upto = l->last_seq;
+	wait->up_to = l->last_seq;
 	wait->status = BLK_STS_OK;
 	list_add_tail(&wait->list, &l->waiting);
 	return true;

@@ -19,7 +19,7 @@ enum tier_route tier_map_partial(struct tier_set *set, struct bio *bio, struct t
 /* Waits until chunks are whole; fn: any context, without a lock.  status: zeroing failed. */
 struct tier_birth_wait {
 	struct list_head list;
-	u64 upto;
+	u64 up_to;
 	blk_status_t status;
 	void (*fn)(struct tier_birth_wait *wait, blk_status_t status);
 };

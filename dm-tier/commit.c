@@ -19,7 +19,7 @@ struct tier_commits {
 	struct list_head ops;
 	struct list_head ranges;	/* struct tier_range */
 	u64 queued, decided;		/* counts of ops */
-	struct list_head waiting;	/* struct tier_commit_wait, in order of upto */
+	struct list_head waiting;	/* struct tier_commit_wait, in order of up_to */
 	struct list_head kept;		/* ops that the metadata has no room for */
 	u64 nr_kept;
 	bool lost;			/* a failed commit left first writes out */
@@ -64,7 +64,7 @@ bool __tier_ops_pending(struct tier_set *set)
 void __tier_wait_for_ops(struct tier_set *set, struct tier_commit_wait *wait)
 {
 	lockdep_assert_held(&set->lock);
-	wait->upto = set->commits->queued;
+	wait->up_to = set->commits->queued;
 	list_add_tail(&wait->list, &set->commits->waiting);
 	queue_commit(set);
 }
@@ -135,7 +135,7 @@ static void decide(struct tier_set *set, struct list_head *ops, struct list_head
 	}
 	list_for_each_entry_safe(range, next_range, ranges, list) {
 		/* Those for which the commit had no time at all are for the next one. */
-		if (committed && range->upto == range->first)
+		if (committed && range->up_to == range->first)
 			break;
 		list_del(&range->list);
 		range->done(set, range, committed);
@@ -166,17 +166,17 @@ static int write_ranges(struct tier_set *set, struct list_head *ranges, u64 most
 
 	list_for_each_entry(range, ranges, list) {
 		before = most;
-		for (range->upto = range->first; range->upto < range->end; range->upto++) {
-			u64 word = tier_get_word(set, range->upto);
+		for (range->up_to = range->first; range->up_to < range->end; range->up_to++) {
+			u64 word = tier_get_word(set, range->up_to);
 
 			if (!tier_word_discarding(word))
 				continue;
 			if (!most) {
 				if (!before)
-					range->upto = range->first;
+					range->up_to = range->first;
 				break;
 			}
-			r = tier_metadata_set_entry(set->metadata, range->upto,
+			r = tier_metadata_set_entry(set->metadata, range->up_to,
 						    word & TIER_WORD_PIN_MASK);
 			if (r)
 				return r;
@@ -301,13 +301,13 @@ static u64 room_for_ops(struct tier_set *set)
 	return nr;
 }
 
-/* Takes the waiters that wait for the first upto ops or fewer. */
-static void take_waiting(struct tier_commits *c, u64 upto, struct list_head *waiting)
+/* Takes the waiters that wait for the first up_to ops or fewer. */
+static void take_waiting(struct tier_commits *c, u64 up_to, struct list_head *waiting)
 {
 	struct tier_commit_wait *wait, *next;
 
 	list_for_each_entry_safe(wait, next, &c->waiting, list) {
-		if (wait->upto > upto)
+		if (wait->up_to > up_to)
 			break;
 		list_move_tail(&wait->list, waiting);
 	}
@@ -322,7 +322,7 @@ static void do_commit(struct work_struct *work)
 	LIST_HEAD(ranges);
 	bool more, ok;
 	LIST_HEAD(ops);
-	u64 room, ops_room, upto, nr = 0;
+	u64 room, ops_room, up_to, nr = 0;
 
 	mutex_lock(&set->commit);
 	room = room_for_ops(set);
@@ -337,8 +337,8 @@ static void do_commit(struct work_struct *work)
 	}
 	more = !list_empty(&c->ops);
 	/* Ops are decided in order: a waiter does not wait for ops that were queued later. */
-	upto = c->decided + nr;
-	take_waiting(c, upto, &waiting);
+	up_to = c->decided + nr;
+	take_waiting(c, up_to, &waiting);
 	spin_unlock_irq(&set->lock);
 
 	if ((nr || !list_empty(&ranges)) && commit_batch(set, &ops, nr, &ranges, room))

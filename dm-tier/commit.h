@@ -18,8 +18,8 @@ struct tier_op {
 struct tier_range {
 	struct list_head list;
 	u32 first, end;		/* chunks */
-	u32 upto;		/* the first one that the commit had no time for, or end */
-	/* As that of an op.  committed: those before upto are unmapped on disk. */
+	u32 up_to;		/* the first one that the commit had no time for, or end */
+	/* As that of an op.  committed: those before up_to are unmapped on disk. */
 	void (*done)(struct tier_set *set, struct tier_range *range, bool committed);
 };
 

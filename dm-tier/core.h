@@ -245,7 +245,8 @@ struct tier_room {
 #define TIER_ROOM(member, init, exit) TIER_ROOM_OF(struct tier, member, init, exit)
 
 extern const struct tier_set_room tier_commit_room, tier_flush_room, tier_cycle_room,
-	tier_residence_room, tier_publish_room, tier_missed_room, tier_copy_room, tier_budget_room, tier_request_room,
+	tier_residence_room, tier_publish_room, tier_missed_room, tier_copy_room,
+	tier_budget_room, tier_request_room,
 	tier_policy_room, tier_saver_room, tier_birth_room, tier_discard_room,
 	tier_migrate_room, tier_mover_room, tier_plan_room;
 extern const struct tier_room tier_flusher_room, tier_wear_room, tier_gauge_room,
@@ -262,10 +263,10 @@ struct tier_guard {
 			    blk_status_t status);
 };
 
-/* Waits until the first upto ops are decided; see __tier_wait_for_ops(). */
+/* Waits until the first up_to ops are decided; see __tier_wait_for_ops(). */
 struct tier_commit_wait {
 	struct list_head list;
-	u64 upto;
+	u64 up_to;
 	void (*fn)(struct tier_commit_wait *wait, bool ok);
 };
 

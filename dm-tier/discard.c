@@ -272,8 +272,8 @@ static noinline void unmap_decided(struct tier_set *set, struct tier_range *rang
 		return;
 	}
 	/* What the commit had no time for belongs to the next batch. */
-	for_chunks(u, range->upto, range->end, __let_go);
-	range->end = range->upto;
+	for_chunks(u, range->up_to, range->end, __let_go);
+	range->end = range->up_to;
 	for_chunks(u, range->first, range->end, __set_unmapped);
 	wait_for_readers(u);
 }

@@ -11,8 +11,7 @@
 #include <linux/device-mapper.h>
 #include <linux/srcu.h>
 #include <linux/version.h>
-/* hex2bin() moved out of kernel.h. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)	/* before, kernel.h had hex2bin() */
 #include <linux/hex.h>
 #endif
 
@@ -29,11 +28,11 @@ typedef blk_mode_t tier_open_mode_t;
 #endif
 
 /*
- * A reader that locks in map() and unlocks in end_io(), in another context.
- * 6.1 has no name for that yet; its lockdep must not hear of it either.  Nor
- * must sparse, which expects to find both ends in one function.
+ * A reader that locks in map() and unlocks in end_io(), in another context.  Sparse expects to
+ * find both ends in one function.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+/* There is no name for that yet, and lockdep must not hear of it. */
 static inline int tier_srcu_enter(struct srcu_struct *readers)
 {
 	int idx = __srcu_read_lock(readers);
@@ -63,8 +62,8 @@ static inline void tier_srcu_leave(struct srcu_struct *readers, int idx)
 }
 #endif
 
-/* "The request is invalid": 6.1 has no such status and gives none of this value. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+/* "The request is invalid": 6.1 has no such status and gives none of this value. */
 #define BLK_STS_INVAL	((__force blk_status_t)19)
 #endif
 
