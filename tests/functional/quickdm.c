@@ -147,7 +147,8 @@ static int load(const char *name)
 	int used;
 
 	begin(name, 0);
-	rest = lines = strdup(table);
+	lines = strdup(table);
+	rest = lines;
 	while ((line = strsep(&rest, "\n"))) {
 		spec = (void *)at;
 		memset(spec, 0, sizeof(*spec));
@@ -268,7 +269,7 @@ static bool run(const char *command, int *result)
 	if (!strcmp(command, "message") && nr_names > 2)
 		*result = message();
 	else if (!strcmp(command, "remove") && nodes && nr_names)
-		for (*result = i = 0; i < nr_names; i++)
+		for (*result = 0, i = 0; i < nr_names; i++)
 			*result |= remove_one(names[i]);
 	else if (nr_names != 1)
 		return false;
