@@ -208,11 +208,13 @@ int tier_record_unpack(u64 id, const struct tier_record *record, struct tier_met
 	u32 residence = le32_to_cpu(record->residence);
 
 	/* Names had 24, 28 and 32 bytes before: what was a part of one is no value. */
-	if (!memchr(name, 0, sizeof(record->last_seen))) {
+	if (!memchr(name, 0, sizeof(record->last_seen)))
+		residence = 0;
+	if (!memchr(name, 0, offsetof(struct tier_record, quiet) -
+		    offsetof(struct tier_record, last_seen))) {
 		quiet = 0;
 		watermark = 0;
 		lands = 0;
-		residence = 0;
 	}
 	if (!memchr(name, 0, offsetof(struct tier_record, latency) -
 		    offsetof(struct tier_record, last_seen)) && latency <= 0xffffff)

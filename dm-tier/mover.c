@@ -551,14 +551,15 @@ enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
 		return TIER_HOLD_PINNED;
 	if (tier_requested(set, chunk, at->rec.id))
 		return TIER_HOLD_REQUESTED;
-	if (tier_resides(set, chunk, at))
-		return TIER_HOLD_RESIDENCE;
 	if (tier_set_frozen(set))
 		return TIER_HOLD_READ_ONLY;
 	may = tier_may_migrate(set, &ahead);
 	tier_budget_tokens(set, ahead, &tokens, &cap);
 	/* First what would keep the chunk there also if the set did all it could. */
-	held = tier_policy_why(set, chunk, tokens, cap) ? : policy_hold(set);
+	held = tier_policy_why(set, chunk, tokens, cap);
+	if (!held && tier_resides(set, chunk, at))
+		held = TIER_HOLD_RESIDENCE;
+	held = held ? : policy_hold(set);
 	return held || may ? held : TIER_HOLD_DEPTH;
 }
 
@@ -595,6 +596,18 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 }
 
 /* ---- the work ---- */
+
+/* Whether what is to make room for a watermark may only have come too lately to leave. */
+static bool lacks_room(struct tier_set *set)
+{
+	unsigned int rank;
+
+	for (rank = 0; rank < set->nr_tiers; rank++)
+		if (set->mover->views[rank].lacking &&
+		    tier_tier_tunable(set, rank, TIER_TIER_RESIDENCE))
+			return !tier_paused(set);
+	return false;
+}
 
 static void start_moves(struct tier_set *set)
 {
@@ -653,7 +666,7 @@ static void start_moves(struct tier_set *set)
 	spin_lock_irq(&set->lock);
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
 		/* Chunks astray may be unable to move now; a change kicks the mover. */
-		again = set->astray && !set->home;
+		again = (set->astray && !set->home) || lacks_room(set);
 		if (!set->mover->astray_cursor && set->astray_seq == set->mover->astray_pass_seq)
 			ms = IDLE_SCAN_MS;
 	} else {

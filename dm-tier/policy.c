@@ -26,7 +26,7 @@ struct tier_policies {
 	struct tier_view views[TIER_MAX_TIERS];
 	unsigned int window;		/* accesses that a CPU notes in one go */
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
-	bool for_user;			/* a victim is looked for, whatever its residence */
+	bool asked;			/* by why, which tells what else holds a resident */
 	u64 held[TIER_NR_HOLDS];	/* chunks held back since activation, by what */
 	u64 served[TIER_MAX_TIERS];	/* see struct tier_deeds */
 	struct tier_deeds hours[HOURS];	/* so far, at the ends of the last hours with a tick */
@@ -278,7 +278,7 @@ static unsigned int where(void *context, u32 chunk)
 		return TIER_NOWHERE;
 	if (tier_word_pin(word))
 		return t->rec.rank | TIER_PINNED;
-	if (!set->policies->for_user && tier_resides(set, chunk, t))
+	if (!set->policies->asked && tier_resides(set, chunk, t))
 		return t->rec.rank | TIER_RESIDENT;
 	return t->rec.rank;
 }
@@ -444,10 +444,8 @@ bool tier_policy_victim(struct tier_set *set, unsigned int rank, u32 *chunk)
 	bool found = false;
 
 	mutex_lock(&set->policy_lock);
-	ps->for_user = true;
 	if (ps->policy && ps->type->victim)
 		found = ps->type->victim(ps->policy, rank, chunk);
-	ps->for_user = false;
 	mutex_unlock(&set->policy_lock);
 	return found;
 }
@@ -458,8 +456,10 @@ enum tier_hold tier_policy_why(struct tier_set *set, u32 chunk, u32 tokens, u32 
 	enum tier_hold held = TIER_HOLD_STATIC;
 
 	mutex_lock(&set->policy_lock);
+	ps->asked = true;
 	if (ps->policy && ps->type->why)
 		held = ps->type->why(ps->policy, chunk, tokens, cap);
+	ps->asked = false;
 	mutex_unlock(&set->policy_lock);
 	return held;
 }

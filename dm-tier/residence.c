@@ -34,16 +34,20 @@ void tier_drop_residence(struct tier_set *set)
 bool tier_residence_keep(struct tier_set *set)
 {
 	struct tier_residence r = { .nr = set->nr_chunks };
-	unsigned int rank, noio;
+	unsigned int rank;
 
 	for (rank = 0; rank < set->nr_tiers && !residence_of(set->tiers[rank]); rank++)
 		;
-	if (rank == set->nr_tiers || set->residence->nr >= set->nr_chunks)
+	if (rank == set->nr_tiers) {
+		if (set->residence->nr)
+			tier_drop_residence(set);
 		return true;
-	/* Reclaim may write to the set, whose moves must not wait for that. */
-	noio = memalloc_noio_save();
-	r.since = vzalloc(array_size(r.nr, sizeof(*r.since)));
-	memalloc_noio_restore(noio);
+	}
+	if (set->residence->nr >= set->nr_chunks)
+		return true;
+	/* Others wait for the mover, maybe for the writeback that would free memory. */
+	r.since = __vmalloc(array_size(r.nr, sizeof(*r.since)),
+			    GFP_NOIO | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY);
 	if (r.since)
 		replace(set, r);
 	return r.since;
@@ -67,7 +71,7 @@ bool tier_resides(struct tier_set *set, u32 chunk, const struct tier *t)
 	if (chunk < set->residence->nr)
 		since = set->residence->since[chunk];
 	spin_unlock_irq(&set->lock);
-	return since && now() - since < residence;
+	return since && now() - since <= residence;
 }
 
 const struct tier_set_room tier_residence_room = TIER_SET_ROOM(residence, NULL,

@@ -33,9 +33,12 @@ static inline unsigned int tier_find_stream(const struct tier_streams *s, u64 ch
 	return i;
 }
 
+/* The last chunk of a stream does not go on with it: its first write failed, or it was discarded. */
 static inline bool tier_in_stream(const struct tier_streams *s, u64 chunk)
 {
-	return tier_find_stream(s, chunk) < TIER_STREAMS;
+	unsigned int i = tier_find_stream(s, chunk);
+
+	return i < TIER_STREAMS && s->next[i] != chunk + 1;
 }
 
 /* The chunk got its first write: its stream is the newest now. */

@@ -467,6 +467,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	bool stream = is_stream(e, a);
 	u64 one = stream ? e->costs.weight_stream[a->write] : e->costs.weight_random[a->write];
 	unsigned int at, rank;
+	bool newcomer;
 	u64 weight;
 	u32 heat;
 
@@ -485,14 +486,15 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	e->probes = min_t(u32, e->probes + PROBES_PER_ACCESS, PROBES_MAX);
 	sweep(e, a->weight);
 	/* The others that it stands for went to chunks as new as this one, not to it. */
-	if (a->write && !e->heat[chunk]) {
+	newcomer = a->write && !e->heat[chunk];
+	if (newcomer)
 		heat_audits_newcomer(&e->audits, chunk, weight - one,
 				     2 * e->costs.swap_cost[e->nr_tiers - 1][0],
 				     audit_end(e, HEAT_NEWCOMER_PART));
-		e->newcomers[0] += a->weight;
-	}
 	heat_audits_access(&e->audits, chunk, weight, e->accesses);
 	add_heat(e, chunk, a->write, weight);
+	if (newcomer && e->heat[chunk])
+		e->newcomers[0] += stream ? 1 : a->weight;
 
 	at = e->env.where(e->env.context, chunk);
 	rank = at & TIER_RANK_MASK;

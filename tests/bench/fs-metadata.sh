@@ -110,7 +110,7 @@ with_and_without()
 	local weight
 	for weight in 0 100 400; do measure "$weight" "$@"; done
 }
-test_case "find and du on ext4" with_and_without mkfs.ext4 -q
+test_case "find and du on ext4" with_and_without mkfs.ext4 -q -N $((files * 11 / 10 + 100))
 test_case "find and du on xfs" with_and_without mkfs.xfs -q
 
 run_tests

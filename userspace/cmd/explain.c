@@ -50,7 +50,7 @@ static const struct {
 	{ "endurance", "It would move, but the endurance of the faster tier is spent for now." },
 	{ "guard", "It would move, but waits: latency_guard slows moves down for the sake of other I/O." },
 	{ "load", "The faster tier is no faster as busy as it is now." },
-	{ "residence", "It, or what would make room for it, has not been where it is for as long as residence says." },
+	{ "residence", "It would move, but has not been where it is for as long as the tier's residence says." },
 	{ "pinned", "Its pin decides where it is." },
 	{ "paused", "It would move, but migration is paused: tierctl resume." },
 	{ "full", "There is no room on the faster tier, and nothing can be moved away to make some." },

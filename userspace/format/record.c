@@ -370,6 +370,7 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	struct md_tiers *tiers = &u->content->tiers;
 	struct tier_meta_tier t = { 0 };
 	struct tier_record judged;
+	char last_seen[32];	/* dumps of before have longer ones, which are cut as the kernel does */
 
 	t.id = number(u, r, "id", TIER_MAX_ID);
 	uuid(u, r, "uuid", t.uuid);
@@ -383,7 +384,8 @@ static void take_tier(struct md_undump *u, struct md_record *r)
 	t.endurance = number(u, r, "endurance", TIER_MAX_ALLOWANCE);
 	t.reserve = number(u, r, "reserve", TIER_MAX_ALLOWANCE);
 	t.landing = number(u, r, "landing", TIER_LANDS_STREAMS);
-	text(u, r, "last_seen", t.last_seen, sizeof(t.last_seen));
+	text(u, r, "last_seen", last_seen, sizeof(last_seen));
+	memcpy(t.last_seen, last_seen, sizeof(t.last_seen) - 1);
 	t.wear = optional(u, r, "wear", UINT32_MAX);
 	t.latency = optional(u, r, "latency", TIER_MAX_LATENCY);
 	t.watermark = optional(u, r, "watermark", TIER_MAX_WATERMARK);

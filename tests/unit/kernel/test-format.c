@@ -513,6 +513,14 @@ static void test_record(void)
 	ok(!tier_record_unpack(200, &record, &back) && back.latency == some_tier.latency &&
 	   !back.quiet && !back.watermark, "so is one of 27 bytes, and the latency behind it stays");
 
+	/* One of 22 bytes ends behind where residence is now; what lies behind it is genuine. */
+	tier_record_pack(&record, &some_tier);
+	memset(name, 'x', 22);
+	memset(name + 22, 0, 2);
+	ok(!tier_record_unpack(200, &record, &back) && back.quiet == some_tier.quiet &&
+	   back.watermark == some_tier.watermark && !back.residence,
+	   "of a name of 22 bytes the values behind it stay, too");
+
 	/* A module of before knows 0 and 1, and takes a tier for some as one for all. */
 	tier_record_pack(&record, &some_tier);
 	ok(le32_to_cpu(record.landing) == 1, "landing for some is 1 for older modules");

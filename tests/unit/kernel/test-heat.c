@@ -906,9 +906,24 @@ static void test_failed_moves(void)
 	free_set(s);
 }
 
+/* The first of 60 cold chunks are on the fast tier again, as many as fit. */
+static void fill_again(struct set *s)
+{
+	u32 i;
+
+	for (i = 0; i < 60 && s->tiers[0].free; i++)
+		if (s->rank[i]) {
+			s->rank[i] = 0;
+			s->tiers[0].free--;
+			s->tiers[1].free++;
+		}
+}
+
 static void test_headroom(void)
 {
 	struct set *s = make_pair(2000, 500);
+	struct tier_move m;
+	s64 newcomer;
 	u32 i, k;
 
 	/* First writes of chunks that are used afterwards. */
@@ -939,12 +954,7 @@ static void test_headroom(void)
 	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 2);
 
 	/* First writes still land on a tier whose endurance is spent. */
-	for (i = 0; i < 60 && s->tiers[0].free; i++)
-		if (s->rank[i]) {
-			s->rank[i] = 0;
-			s->tiers[0].free--;
-			s->tiers[1].free++;
-		}
+	fill_again(s);
 	s->tiers[0].open = false;
 	ok(!settle(s), "none is made on a closed tier");
 	s->tiers[0].spent = true;
@@ -953,6 +963,19 @@ static void test_headroom(void)
 	   (unsigned long long)s->tiers[0].free);
 	s->tiers[0].spent = false;
 	s->tiers[0].open = true;
+
+	/* No more room than newcomers came, and none for a price that they do not earn. */
+	fill_again(s);
+	newcomer = s->engine.audits.newcomer;
+	s->engine.audits.newcomer = (s->engine.costs.swap_cost[1][0] / 2 + 100LL) << 8;
+	ok(!heat_engine_next(&s->engine, 1, 1000, &m), "none is made where tokens are scarce");
+	s->engine.newcomers[0] = 2;
+	s->engine.newcomers[1] = 1;
+	settle(s);
+	ok(s->tiers[0].free == 3, "no more is made than newcomers came (%llu)",
+	   (unsigned long long)s->tiers[0].free);
+	s->engine.audits.newcomer = newcomer;
+	s->engine.newcomers[0] = 1000;
 	heat_engine_set(&s->engine, HEAT_KEY_HEADROOM, 8);
 	for (i = 0; i < 64; i++)
 		heat_engine_tick(&s->engine);
