@@ -33,7 +33,7 @@ static inline unsigned int tier_find_stream(const struct tier_streams *s, u64 ch
 	return i;
 }
 
-/* The last chunk of a stream does not go on with it: its first write failed, or it was discarded. */
+/* Not the last chunk of a stream: its first write has failed, or it was discarded. */
 static inline bool tier_in_stream(const struct tier_streams *s, u64 chunk)
 {
 	unsigned int i = tier_find_stream(s, chunk);
