@@ -597,14 +597,13 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 
 /* ---- the work ---- */
 
-/* Whether what is to make room for a watermark may only have come too lately to leave. */
+/* A watermark is not kept: what is to make room may have come lately, or was not found yet. */
 static bool lacks_room(struct tier_set *set)
 {
 	unsigned int rank;
 
 	for (rank = 0; rank < set->nr_tiers; rank++)
-		if (set->mover->views[rank].lacking &&
-		    tier_tier_tunable(set, rank, TIER_TIER_RESIDENCE))
+		if (set->mover->views[rank].lacking)
 			return !tier_paused(set);
 	return false;
 }

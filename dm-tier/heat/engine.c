@@ -864,6 +864,9 @@ static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *mo
 			continue;
 		if (below(e, rank, 0) == TIER_NOWHERE)
 			return false;
+		/* The user's limit holds on an idle set, too. */
+		if (view(e, rank)->lacking)
+			e->probes = PROBES_MAX;
 		probe(e, rank);
 		victim = coldest(e, rank);
 		if (!victim || (victim->heat >= HEAT_ONE && !view(e, rank)->lacking))

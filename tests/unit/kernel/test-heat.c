@@ -1478,6 +1478,14 @@ static void test_idle(void)
 	ok(!heat_engine_next(&s->engine, 1, 0, &m), "a closed tier needs no headroom");
 	s->tiers[0].open = true;
 	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.to == 1, "an open one does");
+	heat_engine_done(&s->engine, &m, true);
+	s->rank[m.chunk] = 1;
+	s->engine.newcomers[0] = 0;
+	s->engine.probes = 0;
+	memset(s->engine.pools, 0, sizeof(s->engine.pools));
+	ok(!heat_engine_next(&s->engine, 1, 0, &m), "without probes it looks for none");
+	s->tiers[0].lacking = 1;
+	ok(heat_engine_next(&s->engine, 1, 0, &m) && m.to == 1, "for a watermark it does");
 	free_set(s);
 }
 
