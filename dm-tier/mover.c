@@ -665,9 +665,11 @@ static void start_moves(struct tier_set *set)
 	spin_lock_irq(&set->lock);
 	if (!again && !__tier_requests_pending(set) && tier_set_idle(set)) {
 		/* Chunks astray may be unable to move now; a change kicks the mover. */
-		again = (set->astray && !set->home) || lacks_room(set);
-		if (!set->mover->astray_cursor && set->astray_seq == set->mover->astray_pass_seq)
+		again = set->astray && !set->home;
+		if (!again || (!set->mover->astray_cursor &&
+			       set->astray_seq == set->mover->astray_pass_seq))
 			ms = IDLE_SCAN_MS;
+		again |= lacks_room(set);
 	} else {
 		again = true;
 	}
