@@ -165,6 +165,9 @@ upstream:			## a series of patches against the kernel: build/upstream
 check-upstream:			## that series: compiles, is clean, works in a kernel that has it (TESTS='ctr flush')
 	@ci/upstream/check $(TESTS)
 
+check-blkid:			## patches for util-linux, by which blkid and wipefs know members: build/util-linux
+	@ci/upstream/check-blkid
+
 clean:				## what was compiled here; the cache stays
 	rm -rf build
 	for dir in userspace ci/guest/slowdisk tests/*/; do \
@@ -177,5 +180,5 @@ help:				## this list
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
 .PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
-	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages check-upstream upstream deb rpm fuzz soak bench scale demo \
+	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages check-upstream check-blkid upstream deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help
