@@ -58,7 +58,7 @@ words_add_up()
 	same paused "${S[running]}"
 	same 8 "${V[migration_depth]}"
 	same 2 "${V[tier1.reserve]}"
-	same 34 "$(wc -w <<<"${S[core]}")"
+	same 38 "$(wc -w <<<"${S[core]}")"
 	is "${#S[args]} > 0"
 	is "$(wc -w <<<"${S[args]}") % 2 == 0"
 }
