@@ -249,7 +249,7 @@ test_case "depth: hot chunks wait for others" depth
 guard()
 {
 	hot_ones latency_guard 20 38 guard
-	background dd if="$dev" of=/dev/null bs=4k count=7000 iflag=direct status=none
+	background dd if="$dev" of=/dev/null bs=4k count=100000 iflag=direct status=none
 	msg resume
 	wait_for 20 counted guard
 }
