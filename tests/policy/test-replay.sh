@@ -127,6 +127,19 @@ ok $? 'one request is a trace'
 
 # ---- loads without gain: never 1% worse than without migrations ----
 
+never_worse() { # NAME TRACE PERCENT MOVES...
+	name=$1 file=$2 percent=$3
+	shift 3
+	never=$("$replay" "$file" --fast-percent "$percent" --policy static --json)
+	never=$(field service_ms_per_request "$never")
+	for moves; do
+		got=$("$replay" "$file" --fast-percent "$percent" --moves-per-1000 "$moves" --json)
+		got=$(field service_ms_per_request "$got")
+		at_most "$got" "$(awk -v x="$never" 'BEGIN { print x * 1.01 }')"
+		ok $? "$name, $percent%, $moves moves: $got ms, $never without migration"
+	done
+}
+
 # awk statements that print request i over 1000 chunks
 load_of() {
 	case $1 in
@@ -144,15 +157,7 @@ for load in uniform scan writes scan_and_hot; do
 	awk "BEGIN { srand(1); for (i = 0; i < 100000; i++) { $(load_of $load) } }" |
 		make_trace $load
 	for percent in 5 10 20 40; do
-		best=$("$replay" "$tmp/$load.csv.gz" --fast-percent $percent --policy static --json)
-		best=$(field service_ms_per_request "$best")
-		for moves in 4 20 100 1000; do
-			got=$("$replay" "$tmp/$load.csv.gz" --fast-percent $percent \
-				--moves-per-1000 $moves --json)
-			got=$(field service_ms_per_request "$got")
-			at_most "$got" "$(awk -v x="$best" 'BEGIN { print x * 1.01 }')"
-			ok $? "$load, $percent%, $moves moves: $got ms, $best without migration"
-		done
+		never_worse $load "$tmp/$load.csv.gz" $percent 4 20 100 1000
 	done
 done
 
@@ -210,19 +215,10 @@ while read -r what ms most; do
 done <"$tmp/measured"
 
 # Whatever the budget, never migrating is not better; what is left is what the first moves cost.
-while read -r trace percent two _; do
+while read -r trace percent _; do
 	[ -n "$trace" ] || continue
-	made=$tmp/made-$trace.csv.gz
 	for percent in "$percent" "$((percent * 2))"; do
-		never=$("$replay" "$made" --fast-percent "$percent" --policy static --json)
-		never=$(field service_ms_per_request "$never")
-		for moves in 4 100; do
-			got=$("$replay" "$made" --fast-percent "$percent" \
-				--moves-per-1000 $moves --json)
-			got=$(field service_ms_per_request "$got")
-			at_most "$got" "$(awk -v x="$never" 'BEGIN { print x * 1.01 }')"
-			ok $? "$trace, $percent%, $moves moves: $got ms, $never without migration"
-		done
+		never_worse "$trace" "$tmp/made-$trace.csv.gz" "$percent" 4 100
 	done
 done <<END
 $(echo "$synthetic" | grep ' 20 ')

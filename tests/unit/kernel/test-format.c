@@ -506,7 +506,8 @@ static void test_record(void)
 	memset((u8 *)&record + offsetof(struct tier_record, latency), 0, 4);
 	memset(name, 'x', 31);
 	ok(!tier_record_unpack(200, &record, &back) && !back.latency && !back.quiet &&
-	   !back.watermark && !back.residence && back.landing == TIER_LANDS_ALL && strlen(back.last_seen) == sizeof(back.last_seen) - 1,
+	   !back.watermark && !back.residence && back.landing == TIER_LANDS_ALL &&
+	   strlen(back.last_seen) == sizeof(back.last_seen) - 1,
 	   "a longer name of before is cut");
 	record.latency = some_tier.latency;
 	memset((u8 *)&record + offsetof(struct tier_record, latency) - 1, 0, 1);
