@@ -85,6 +85,7 @@ after_power_cut()
 {
 	local name
 	cut_power "$meta" "$fast" "$slow" "$spare"
+	sleep 1	# the write-back has ended with errors
 	for _ in 1 2 3 4; do
 		find_ours
 		for name in "${ours[@]}"; do dmsetup remove "$name" 2>/dev/null || true; done
@@ -96,6 +97,9 @@ after_power_cut()
 }
 
 # What was flushed is there, whether it lies in the stage, is being written back, or moves below.
+#
+# "cleaner" writes back like "flush", which would wait for ever: dm-writecache forgets to wake it
+# when the copies have ended and the FLUSH after them fails, as it does when the power is cut.
 power_cuts()
 {
 	staged cache_size=4
@@ -106,7 +110,7 @@ power_cuts()
 
 	io write "$top" at=4m len=4m seed=1 block=4k
 	io sync "$top"
-	background dmsetup message "$vg-data" 0 flush
+	dmsetup message "$vg-data" 0 cleaner
 	wait_for 20 written_back
 	after_power_cut
 	io check "$top" at=0 len=8m seed=1
@@ -114,7 +118,7 @@ power_cuts()
 	io write "$top" at=2m len=4m seed=2 block=4k
 	io sync "$top"
 	ctl migrate -q "$set" 0-223 --tier 0
-	background dmsetup message "$vg-data" 0 flush
+	dmsetup message "$vg-data" 0 cleaner
 	wait_for 20 in_motion
 	after_power_cut
 	io check "$top" at=0 len=2m seed=1

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* events */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -34,7 +36,7 @@ struct watch {
 	const char *only;	/* the set that was named, NULL for all */
 	u8 uuid[TIER_UUID_SIZE];	/* of that set, which may be renamed */
 	const char *command;	/* --exec */
-	bool journal;
+	__typeof__(sd_journal_send) *journal;	/* --journal */
 	bool once;
 	unsigned int happened;
 	struct set_list before;
@@ -123,10 +125,10 @@ static void write_journal(const struct watch *w, const struct set *s, const char
 
 	while (i < sizeof(messages) / sizeof(*messages) - 1 && strcmp(messages[i].event, event))
 		i++;
-	r = sd_journal_send("MESSAGE=%s: %s", s->name, text, "MESSAGE_ID=%s", messages[i].message_id,
-			    "SYSLOG_IDENTIFIER=tierctl", "PRIORITY=%d",
-			    messages[i].priority, "TIER_SET=%s", s->name, "TIER_UUID=%s", s->hex,
-			    "TIER_EVENT=%s", event, "TIER_RANK=%s", number, "TIER_MODE=%s", mode_of(s), NULL);
+	r = w->journal("MESSAGE=%s: %s", s->name, text, "MESSAGE_ID=%s", messages[i].message_id,
+		       "SYSLOG_IDENTIFIER=tierctl", "PRIORITY=%d", messages[i].priority,
+		       "TIER_SET=%s", s->name, "TIER_UUID=%s", s->hex, "TIER_EVENT=%s", event,
+		       "TIER_RANK=%s", number, "TIER_MODE=%s", mode_of(s), NULL);
 	if (r)
 		warn(w->ctx, "events: cannot write to the journal: %s.", strerror(-r));
 	free(number);
@@ -376,13 +378,26 @@ static int watch_events(struct watch *w, uint64_t timeout_ms)
 	return r ? EXIT_FAILED : EXIT_DONE;
 }
 
+/*
+ * libsystemd brings seven libraries more, which would double the time that any command takes to
+ * start, and have no other use here or in an initramfs. So it is loaded for --journal alone.
+ */
+static bool load_journal(struct watch *w)
+{
+	void *library = dlopen("libsystemd.so.0", RTLD_NOW);
+
+	w->journal = library ? dlsym(library, "sd_journal_send") : NULL;
+	if (!w->journal)
+		err(w->ctx, ERR_SYSTEM, "events: --journal needs libsystemd: %s.", dlerror());
+	return w->journal;
+}
+
 int cmd_events(const struct args *args)
 {
 	struct watch w = {
 		.ctx = args->ctx,
 		.only = args->nr ? args->word[0] : NULL,
 		.command = args->value[OPT_EXEC],
-		.journal = args->given[OPT_JOURNAL],
 		.once = args->given[OPT_ONCE],
 	};
 	uint64_t timeout = 0;
@@ -397,6 +412,8 @@ int cmd_events(const struct args *args)
 		    args->value[OPT_TIMEOUT]);
 		return EXIT_USAGE;
 	}
+	if (args->given[OPT_JOURNAL] && !load_journal(&w))
+		return EXIT_FAILED;
 	if (w.only) {
 		found = need_known(args->ctx, &list, w.only);
 		if (found)
