@@ -43,6 +43,10 @@ check-boot:			## a Debian boots from an image with sets in its fstab (N=10 boots
 	@ci/setup/machine
 	@tests/boot/run --kernel $(or $(KERNEL),6.1) $(or $(N),10)
 
+check-root:			## a Debian boots whose root file system is on a set, by initramfs-tools and dracut (N=10)
+	@ci/setup/machine
+	@tests/boot/root --kernel $(or $(KERNEL),6.1) $(or $(N),10)
+
 check-faults:			## devices that fail, in every way they can, in a guest
 	@TESTS='faults/*' ci/test/check $(or $(KERNEL),6.1)
 
@@ -179,6 +183,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-crash check-faults check-kill \
+.PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-root check-crash check-faults check-kill \
 	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages check-upstream check-blkid upstream deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help
