@@ -171,3 +171,13 @@ clean_flag()
 
 # lines SET: files that were fsynced
 lines() { wc -l <"$share/list.$1.$boot" 2>/dev/null || echo 0; }
+
+# result DESCRIPTION: of the boot that has ended
+result()
+{
+	verdict
+	local rc=$?
+	point $rc "$1 ($((SECONDS - started)) s)"
+	[ $rc = 0 ] || why
+	return $rc
+}

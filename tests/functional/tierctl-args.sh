@@ -83,6 +83,7 @@ row $usage '--no-check and --read-only' activate --no-check -r "$set"
 row $usage '--tier and --refresh' pin --refresh --tier 0 "$set"
 row $usage '--tiers and --label' repair --label 0 "$fast" "$set" --tiers
 row $usage '--fast and --fast-size' convert vg/lv --fast "$third" --fast-size 1g --fast-pv "$meta2"
+row $usage '--at-boot and --name' convert --at-boot vg/lv --name x --fast "$third"
 row $usage '--apply and --clear' schedule --clear --apply "$set"
 row $usage 'devices or say --all' scan --all "$third"
 

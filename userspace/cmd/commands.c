@@ -29,7 +29,8 @@ const struct command commands[] = {
 		.name = "convert",
 		.synopsis = "[OPTION]... VG/LV {--fast DEV... | --fast-size SIZE --fast-pv PV} [--metadata DEV]\n"
 			    "[OPTION]... DEV --name NAME --fast DEV... --metadata DEV\n"
-			    "--abort VG/LV | DEV --name NAME",
+			    "--abort VG/LV | DEV --name NAME\n"
+			    "--at-boot --abort VG/LV",
 		.summary = "put faster devices in front of a device with data, in place",
 		.help = "It must be closed. Give --fast DEV, or --fast-size SIZE --fast-pv PV, and --metadata\n"
 			"DEV; for a logical volume it is made, mirrored if there are physical volumes for\n"
@@ -51,6 +52,9 @@ const struct command commands[] = {
 				"volume that was converted gets its name back and loses its tags. Asks if "
 				"DEV does not begin with what was copied from the device by then, or no "
 				"tier is there that has that."),
+			O(AT_BOOT, .not_with = OPT_NAME,
+			  .more = ": for a volume that cannot be closed, such as that of the root file system. AT "
+				"BOOT says how. With --abort it takes that order back."),
 			O(TEST, .more = "Each LVM command and the table line are shown."),
 			O(YES), O(FORCE), O(JSON), COMMON,
 		},

@@ -25,6 +25,7 @@
 #include "lvm/lvm-part.h"
 #include "lvm/lvm.h"
 #include "ops/activate.h"
+#include "ops/at-boot.h"
 #include "ops/convert.h"
 #include "set/candidate.h"
 #include "set/find.h"
@@ -280,6 +281,9 @@ static bool check_origin(struct request *q)
 		    (unsigned long long)q->c.nr_chunks);
 		return false;
 	}
+	if (q->args->given[OPT_AT_BOOT])
+		return candidate_suitable(&q->origin, &q->sets, 0) && check_origin_content(q) &&
+		       at_boot_possible(q->args->ctx, q->c.name, q->origin.dev.dev);
 	return check_origin_use(q) && candidate_usable(&q->origin, &q->sets, 0) && check_origin_content(q);
 }
 
@@ -757,6 +761,41 @@ static int convert_origin(struct request *q)
 	return r ? r : activate(q->args->ctx, q->c.hex, set);
 }
 
+/* This command, for the initramfs: the volume is found by its UUID. An exit code. */
+static int order(struct request *q)
+{
+	static const struct {
+		enum option_id id;
+		const char *name;
+	} with_value[] = {
+		{ OPT_FAST_SIZE, "--fast-size" }, { OPT_FAST_PV, "--fast-pv" }, { OPT_METADATA, "--metadata" },
+		{ OPT_CHUNKSIZE, "--chunksize" }, { OPT_POLICY, "--policy" },
+	};
+	const struct args *args = q->args;
+	struct strings words = { 0 };
+	char *word;
+	unsigned int i;
+	int code;
+
+	for (i = 0; i < sizeof(with_value) / sizeof(*with_value); i++) {
+		if (!args->given[with_value[i].id])
+			continue;
+		word = xasprintf("%s=%s", with_value[i].name, args->value[with_value[i].id]);
+		strings_add(&words, word);
+		free(word);
+	}
+	for (i = 0; i < args->fast.nr; i++) {
+		word = xasprintf("--fast=%s", args->fast.s[i]);
+		strings_add(&words, word);
+		free(word);
+	}
+	if (args->ctx->force)
+		strings_add(&words, "--force");
+	code = at_boot_order(args->ctx, q->c.name, &words);
+	strings_free(&words);
+	return code;
+}
+
 static int convert(struct request *q)
 {
 	char *version = NULL, *reason;
@@ -781,6 +820,8 @@ static int convert(struct request *q)
 	warn_of_loss(q);
 	if (!agree_to_wipe(q))
 		return EXIT_FAILED;
+	if (q->args->given[OPT_AT_BOOT])
+		return order(q);
 	if (!q->args->ctx->dry_run)
 		return convert_origin(q);
 	make_parts(q);
@@ -1033,8 +1074,11 @@ int cmd_convert(const struct args *args)
 {
 	struct request q = { .args = args, .c.ctx = args->ctx };
 	unsigned int i;
-	int code = parse_arguments(&q);
+	int code;
 
+	if (args->given[OPT_AT_BOOT] && args->given[OPT_ABORT])
+		return at_boot_forget(args->ctx, args->word[0]);
+	code = parse_arguments(&q);
 	for (i = 0; i < TIER_MAX_TIERS - 1; i++)
 		q.fast[i].fd = -1;
 	q.meta.fd = -1;

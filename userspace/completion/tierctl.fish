@@ -61,6 +61,7 @@ option|--fast-size|convert|-|make a logical volume of that size to put in front
 option|--fast-pv|convert|@file|the physical volume for --fast-size
 option|-n --name|convert|-|what to call the new device, if the old one is no logical volume
 option|--abort|convert||undo a conversion that was interrupted and that nobody has used yet
+option|--at-boot|convert||let the initramfs do it at the next boot, before anything is mounted
 option|--tier|revert|@rank|the tier that takes the set'\''s place, 0 is the fastest
 option|--abort|revert||stay a set: chunks stop moving home
 option|-a --all|activate||every set that was found

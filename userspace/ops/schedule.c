@@ -10,23 +10,20 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/program.h"
 #include "base/util.h"
 #include "ops/window.h"
 #include "set/find.h"
 #include "set/message.h"
 
 #define UNITS	"/etc/systemd/system"
-
-extern char **environ;
 
 void schedule_init(struct tier_context *ctx, struct schedule *d, const char *set_hex)
 {
@@ -110,8 +107,8 @@ void schedule_join(const struct schedule *d, const char *separator, struct text 
 static bool systemctl(struct tier_context *ctx, const char *what, const char *option, const char *unit)
 {
 	const char *argv[] = { "systemctl", "--quiet", what, NULL, NULL, NULL };
-	int status = 0, r, n = 3;
-	pid_t pid;
+	const char *why;
+	int n = 3;
 
 	if (option)
 		argv[n++] = option;
@@ -123,46 +120,15 @@ static bool systemctl(struct tier_context *ctx, const char *what, const char *op
 		    unit ? " " : "", unit ? unit : "");
 		return true;
 	}
-	fflush(NULL);
-	r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
-	while (!r && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (r || !WIFEXITED(status) || WEXITSTATUS(status)) {
-		err(ctx, ERR_SYSTEM, "systemctl %s: %s.", what, r ? strerror(r) : "failed");
-		return false;
-	}
-	return true;
+	why = program_run(argv);
+	if (why)
+		err(ctx, ERR_SYSTEM, "systemctl %s: %s.", what, why);
+	return !why;
 }
 
 static bool systemd_runs(void)
 {
 	return !access("/run/systemd/system", F_OK);
-}
-
-/* Writes the whole file or nothing; with --dry-run prints it. False with the error said. */
-static bool write_unit(struct tier_context *ctx, const char *path, const struct text *t)
-{
-	char *temporary;
-	bool good;
-	FILE *f;
-
-	if (ctx->dry_run) {
-		say(ctx, "Would write %s:\n%s", path, t->s);
-		return true;
-	}
-	temporary = xasprintf("%s.new", path);
-	f = fopen(temporary, "we");
-	/* On disk before it is renamed: a power cut must not leave an empty file. */
-	good = f && fputs(t->s, f) >= 0 && !fflush(f) && !fsync(fileno(f));
-	if (f && fclose(f))
-		good = false;
-	good = good && !rename(temporary, path);
-	if (!good) {
-		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
-		unlink(temporary);
-	}
-	free(temporary);
-	return good;
 }
 
 static void describe(const struct schedule *d, const char *what, struct text *t)
@@ -186,7 +152,7 @@ static bool write_service(const struct schedule *d)
 	text_add(&t, "[Service]\nType=oneshot\nExecStart=%s schedule --apply %s ", self, d->set->hex);
 	schedule_join(d, " ", &t);
 	text_add(&t, "\n");
-	good = write_unit(d->ctx, d->service, &t);
+	good = file_write(d->ctx, d->service, t.s);
 	text_free(&t);
 	return good;
 }
@@ -206,20 +172,9 @@ static bool write_timer(const struct schedule *d)
 			 w.from % 60, w.to / 60, w.to % 60);
 	}
 	text_add(&t, "Persistent=true\n\n[Install]\nWantedBy=timers.target\n");
-	good = write_unit(d->ctx, d->timer, &t);
+	good = file_write(d->ctx, d->timer, t.s);
 	text_free(&t);
 	return good;
-}
-
-static bool remove_unit(struct tier_context *ctx, const char *path)
-{
-	if (ctx->dry_run) {
-		say(ctx, "Would remove %s.", path);
-	} else if (unlink(path) && errno != ENOENT) {
-		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
-		return false;
-	}
-	return true;
 }
 
 /* Also for a timer whose file somebody has removed, or without systemd. */
@@ -229,17 +184,17 @@ static bool remove_timer(const struct schedule *d)
 
 	if (!access(d->timer, F_OK) && !systemctl(d->ctx, "disable", now, d->unit))
 		return false;
-	return remove_unit(d->ctx, d->timer) && (!now || systemctl(d->ctx, "daemon-reload", NULL, NULL));
+	return file_remove(d->ctx, d->timer) && (!now || systemctl(d->ctx, "daemon-reload", NULL, NULL));
 }
 
 /* For a set that is gone, or had no hours: everything is removed, whatever systemd says. */
 static void forget(const struct schedule *d)
 {
 	if (!remove_timer(d)) {
-		remove_unit(d->ctx, d->timer);
+		file_remove(d->ctx, d->timer);
 		systemctl(d->ctx, "daemon-reload", NULL, NULL);
 	}
-	remove_unit(d->ctx, d->service);
+	file_remove(d->ctx, d->service);
 }
 
 /*
@@ -254,7 +209,7 @@ int schedule_clear(const struct schedule *d)
 	if (!s->active && (set_read_info(s) || s->info.flags & TIER_SB_PAUSED))
 		warn(d->ctx, "%s: may be paused when it is active again. Then: tierctl resume %s",
 		     s->name, s->name);
-	return !code && good && remove_unit(d->ctx, d->service) ? EXIT_DONE : EXIT_FAILED;
+	return !code && good && file_remove(d->ctx, d->service) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* A timer that is there already takes the new hours by a restart. */

@@ -92,7 +92,7 @@ static bool is_second_path(const struct candidate *d, const struct set_list *set
 	return r;
 }
 
-bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above)
+bool candidate_suitable(const struct candidate *d, const struct set_list *sets, dev_t above)
 {
 	const struct set *owner;
 	char *text = sets_role(sets, d->dev.dev, &owner);
@@ -112,19 +112,27 @@ bool candidate_usable(const struct candidate *d, const struct set_list *sets, de
 	if (!is_apart(sets->ctx, d->typed, d->dev.dev, above))
 		goto out;
 	text = fit_kind(&d->dev, true);
-	if (text) {
-		err(sets->ctx, ERR_UNSUITABLE, "%s: %s.", d->typed, text);
-		goto out;
-	}
-	text = device_usage(&d->dev);
 	if (text)
-		err(sets->ctx, ERR_IN_USE, "%s: %s. Free it first, --force does not help.", d->typed, text);
-	else
-		good = !sets->ctx->force || !is_second_path(d, sets);
-	if (good)
-		fit_warn(sets->ctx, d->typed, &d->dev);
+		err(sets->ctx, ERR_UNSUITABLE, "%s: %s.", d->typed, text);
+	good = !text;
 out:
 	free(text);
+	return good;
+}
+
+bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above)
+{
+	bool good = candidate_suitable(d, sets, above);
+	char *text = good ? device_usage(&d->dev) : NULL;
+
+	if (text) {
+		err(sets->ctx, ERR_IN_USE, "%s: %s. Free it first, --force does not help.", d->typed, text);
+		free(text);
+		return false;
+	}
+	good = good && (!sets->ctx->force || !is_second_path(d, sets));
+	if (good)
+		fit_warn(sets->ctx, d->typed, &d->dev);
 	return good;
 }
 

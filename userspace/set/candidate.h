@@ -20,10 +20,12 @@ bool candidate_find(struct tier_context *ctx, struct candidate *d);
  */
 bool candidate_find_made(struct tier_context *ctx, struct candidate *d);
 /*
- * Whether the device is free: not in use, not read-only, of a kind that can be a part, not a
- * set, and not made of the device above (0 for none), which is to be made of it. --force does
+ * Whether the device is no part of an active set, no set, not read-only, of a kind that can be a
+ * part, and not made of the device above (0 for none), which is to be made of it. --force does
  * not help.
  */
+bool candidate_suitable(const struct candidate *d, const struct set_list *sets, dev_t above);
+/* The same, and not in use. */
 bool candidate_usable(const struct candidate *d, const struct set_list *sets, dev_t above);
 /* Whether fit_blocks() accepts the device; so is added to its reason. */
 bool candidate_blocks_fit(struct tier_context *ctx, const struct candidate *d, const char *set,
