@@ -27,7 +27,7 @@ need_rounds()
 }
 limit=900	# seconds a boot may take: emulated, on a machine with other work
 
-tmp=$(mktemp -d)
+tmp=$(mktemp -d "$cache/run/boot.XXXXXX")
 qemu_pid=
 tidy()
 {
@@ -172,11 +172,13 @@ clean_flag()
 # lines SET: files that were fsynced
 lines() { wc -l <"$share/list.$1.$boot" 2>/dev/null || echo 0; }
 
-# result DESCRIPTION: of the boot that has ended
-result()
+# until_end DESCRIPTION: the guest looks at everything, and ends by itself
+until_end()
 {
-	verdict
-	local rc=$?
+	local rc
+	until_true $limit looked
+	stop && verdict
+	rc=$?
 	point $rc "$1 ($((SECONDS - started)) s)"
 	[ $rc = 0 ] || why
 	return $rc

@@ -63,8 +63,8 @@ build()
 	"$top/ci/package/source" "$dir" || return
 	cp -r "$top/ci/package/debian" "$dir"
 	sed -i "s/(${version//./\\.})/($1)/" "$dir/debian/changelog"
-	# The sources of another version differ.
-	[ "$1" = "$version" ] || echo "/* $1 */" >>"$dir/dm-tier/target.c"
+	# The modules of another version differ.
+	[ "$1" = "$version" ] || echo "MODULE_INFO(made_as, \"$1\");" >>"$dir/dm-tier/target.c"
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$1\"/" "$dir/dm-tier/dkms.conf"
 	within sh -c "cd /root/$1/dm-tier-$1 && dpkg-buildpackage -b -uc -us" &&
 	[ -e "$root/root/$1/dm-tier-dkms_$1_all.deb" ]

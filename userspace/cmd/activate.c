@@ -160,6 +160,18 @@ static int deactivate_alone(const struct set *before)
 	return code;
 }
 
+/* What the system runs from stays; an initramfs can take it apart when nothing runs any more. */
+static bool is_system(const struct set *s)
+{
+	char *point = device_mount_point(s->dm.dev);
+	bool system = point && (!strcmp(point, "/") || !strcmp(point, "/usr"));
+
+	if (system)
+		say(s->ctx, "%s: stays active, as it is mounted on %s.", s->name, point);
+	free(point);
+	return system;
+}
+
 int cmd_deactivate(const struct args *args)
 {
 	struct set_list list;
@@ -190,7 +202,7 @@ int cmd_deactivate(const struct args *args)
 			code = worse_exit_code(code, s->active ? deactivate_alone(s) : is_inactive(s));
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)
-		if (list.set[i].active)
+		if (list.set[i].active && !is_system(&list.set[i]))
 			code = worse_exit_code(code, deactivate_alone(&list.set[i]));
 	sets_free(&list);
 	return code;

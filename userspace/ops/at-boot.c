@@ -18,7 +18,7 @@
 
 #define FOLDER	"/etc/dm-tier"
 #define ORDER	FOLDER "/at-boot"
-#define SCRIPT	TIERCTL_DATADIR "/tierctl/initramfs-convert"
+#define SCRIPT	TIERCTL_DATADIR "/tierctl/initramfs"
 #define TAG	LVM_TAG ".at-boot="
 
 /* "major:minor" of the swap device, or of the file system of a swap file; the caller frees. */
@@ -49,7 +49,11 @@ bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
 		possible = false;
 	}
 	for (i = 0; possible && i < sizeof(needed) / sizeof(*needed); i++) {
-		possible = access(needed[i], F_OK) || mounts_device_of(&mounts, needed[i]) != dev;
+		/* What is in the folder, on which another file system may be mounted */
+		char *inside = xasprintf("%s/.", needed[i]);
+
+		possible = access(inside, F_OK) || mounts_device_of(&mounts, inside) != dev;
+		free(inside);
 		if (!possible)
 			err(ctx, ERR_UNSUITABLE,
 			    "%s: %s lies on it, which has to be found before there is a set. Move it to a partition of its own first.",

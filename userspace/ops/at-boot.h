@@ -3,7 +3,7 @@
  * A volume that cannot be closed, such as that of the root file system, is converted by the
  * initramfs before it mounts anything. The order is a file that lies in each initramfs; it holds for
  * the volume of that UUID that has its tag, which the initramfs takes away before it begins. So it is
- * carried out once, and on no other volume. userspace/initramfs/convert.in carries it out.
+ * carried out once, and on no other volume. userspace/initramfs/initramfs.in carries it out.
  */
 #ifndef TIERCTL_AT_BOOT_H
 #define TIERCTL_AT_BOOT_H
