@@ -195,7 +195,7 @@ int at_boot_order(struct tier_context *ctx, const char *volume, const struct str
 		free(tag);
 		return EXIT_DONE;
 	}
-	if (!at_boot_forget(ctx, volume))
+	if (access(ORDER, F_OK) || !at_boot_forget(ctx, volume))
 		say(ctx, "%s: is as it was.", volume);
 	free(tag);
 	return EXIT_FAILED;
