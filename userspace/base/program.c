@@ -2,6 +2,8 @@
 #include "base/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,19 @@ const char *program_run(const char *const *argv)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : "failed";
 }
 
+/* A name in a folder is on disk when the folder is. */
+static bool sync_folder(const char *path)
+{
+	char *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = fd >= 0 && !fsync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return good;
+}
+
 bool file_write(struct tier_context *ctx, const char *path, const char *text)
 {
 	char *temporary;
@@ -47,7 +62,7 @@ bool file_write(struct tier_context *ctx, const char *path, const char *text)
 	good = f && fputs(text, f) >= 0 && !fflush(f) && !fsync(fileno(f));
 	if (f && fclose(f))
 		good = false;
-	good = good && !rename(temporary, path);
+	good = good && !rename(temporary, path) && sync_folder(path);
 	if (!good) {
 		err(ctx, error_from(errno), "%s: %s.", path, strerror(errno));
 		unlink(temporary);

@@ -761,7 +761,41 @@ static int convert_origin(struct request *q)
 	return r ? r : activate(q->args->ctx, q->c.hex, set);
 }
 
-/* This command, for the initramfs: the volume is found by its UUID. An exit code. */
+/*
+ * At boot nobody is there to ask, and the names of disks may be others: /dev/sdb may be another disk
+ * than today.
+ */
+static bool names_last(const struct request *q)
+{
+	const char *pv = q->args->value[OPT_FAST_PV];
+	unsigned int i;
+
+	for (i = 0; i <= q->nr_fast; i++) {
+		const struct part *p = i < q->nr_fast ? &q->fast[i] : &q->meta;
+
+		if (p->make)
+			continue;
+		if (p->c.carries) {
+			err(q->args->ctx, ERR_NEEDS_FORCE, "%s: carries %s, and nobody is asked at boot. First: wipefs -a %s",
+			    p->c.typed, p->c.carries, p->c.dev.path);
+			return false;
+		}
+		if (!p->volume && strncmp(p->c.typed, "/dev/disk/by-", 13)) {
+			err(q->args->ctx, ERR_UNSUITABLE,
+			    "%s: may be another disk when the machine boots. Name it by a link in /dev/disk/by-id.",
+			    p->c.typed);
+			return false;
+		}
+	}
+	if (pv && strncmp(pv, "/dev/disk/by-", 13) && strncmp(pv, "/dev/md", 7) && strncmp(pv, "/dev/mapper/", 12)) {
+		err(q->args->ctx, ERR_UNSUITABLE,
+		    "%s: may be another disk when the machine boots. Name it by a link in /dev/disk/by-id.", pv);
+		return false;
+	}
+	return true;
+}
+
+/* This command, for the initramfs, which finds the volume by its UUID. An exit code. */
 static int order(struct request *q)
 {
 	static const struct {
@@ -789,8 +823,6 @@ static int order(struct request *q)
 		strings_add(&words, word);
 		free(word);
 	}
-	if (args->ctx->force)
-		strings_add(&words, "--force");
 	code = at_boot_order(args->ctx, q->c.name, &words);
 	strings_free(&words);
 	return code;
@@ -818,10 +850,10 @@ static int convert(struct request *q)
 	uuid_to_hex(q->c.hex, q->c.uuid);
 	say_plan(q);
 	warn_of_loss(q);
+	if (q->args->given[OPT_AT_BOOT])
+		return names_last(q) ? order(q) : EXIT_FAILED;
 	if (!agree_to_wipe(q))
 		return EXIT_FAILED;
-	if (q->args->given[OPT_AT_BOOT])
-		return order(q);
 	if (!q->args->ctx->dry_run)
 		return convert_origin(q);
 	make_parts(q);

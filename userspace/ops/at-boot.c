@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "ops/at-boot.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -18,6 +19,10 @@
 
 #define FOLDER	"/etc/dm-tier"
 #define ORDER	FOLDER "/at-boot"
+/* Taken back, but perhaps still in an initramfs; the hooks do not take it. */
+#define DONE	ORDER ".done"
+/* Until the next boot there is nothing to report. */
+#define ORDERED	"/run/dm-tier/ordered"
 #define SCRIPT	TIERCTL_DATADIR "/tierctl/initramfs"
 #define TAG	LVM_TAG ".at-boot="
 
@@ -28,11 +33,50 @@ static char *hibernation_device(void)
 	char *line = NULL;
 	size_t room = 0;
 
-	if (f && getline(&line, &room, f) > 0)
+	if (f && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
+	} else {
+		free(line);
+		line = NULL;
+	}
 	if (f)
 		fclose(f);
 	return line;
+}
+
+/* Whether the kernel's command line has that word, which dracut would follow. */
+static bool command_line_has(const char *word)
+{
+	char line[4096] = " ", *end;
+	FILE *f = fopen("/proc/cmdline", "re");
+	char *wanted = xasprintf(" %s ", word);
+	bool has;
+
+	if (f && fgets(line + 1, sizeof(line) - 2, f)) {
+		end = line + strcspn(line, "\n");
+		strcpy(end, " ");
+	}
+	if (f)
+		fclose(f);
+	has = strstr(line, wanted);
+	free(wanted);
+	return has;
+}
+
+/* Whatever is made of the device will be there before the initramfs comes to the order. */
+static bool has_holders(dev_t dev)
+{
+	char *path = xasprintf("/sys/dev/block/%u:%u/holders", major(dev), minor(dev));
+	DIR *d = opendir(path);
+	bool has = false;
+	struct dirent *e;
+
+	while (d && !has && (e = readdir(d)))
+		has = e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	free(path);
+	return has;
 }
 
 bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
@@ -40,6 +84,7 @@ bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
 	/* The kernel, the boot loader's files, and the firmware's. */
 	static const char *const needed[] = { "/boot", "/boot/grub", "/boot/grub2", "/boot/efi", "/efi" };
 	char *resume = hibernation_device(), *number = xasprintf("%u:%u", major(dev), minor(dev));
+	char *word = xasprintf("rd.lvm.lv=%s", volume);
 	struct mounts mounts;
 	bool possible = true;
 	unsigned int i;
@@ -65,9 +110,22 @@ bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
 		    volume);
 		possible = false;
 	}
+	if (possible && has_holders(dev)) {
+		err(ctx, ERR_UNSUITABLE,
+		    "%s: another device is made of it, which the initramfs opens before it comes to the conversion. Only a volume that carries the file system itself can be converted at boot.",
+		    volume);
+		possible = false;
+	}
+	if (possible && command_line_has(word)) {
+		err(ctx, ERR_UNSUITABLE,
+		    "%s: the kernel's command line has %s, with which dracut would take the name that the set needs. Say rd.lvm.vg=%.*s there instead.",
+		    volume, word, (int)strcspn(volume, "/"), volume);
+		possible = false;
+	}
 	mounts_free(&mounts);
 	free(resume);
 	free(number);
+	free(word);
 	return possible;
 }
 
@@ -93,11 +151,16 @@ static bool write_order(struct tier_context *ctx, const char *volume, const char
 	const char *argv[] = { "lvs", "-o", "vg_uuid,lv_uuid", volume, NULL };
 	struct json_object *rows = lvm_report(ctx, argv, -1);
 	struct text t = { 0 };
-	bool good = rows;
+	bool good = true;
 	unsigned int i;
 
 	if (!rows)
 		return false;
+	if (!*lvm_field(rows, 0, "lv_uuid")) {
+		err(ctx, ERR_LVM_REFUSED, "%s: LVM does not know it.", volume);
+		json_object_put(rows);
+		return false;
+	}
 	text_add(&t, "%s\n%s\n%s\n%s\n", lvm_field(rows, 0, "vg_uuid"), lvm_field(rows, 0, "lv_uuid"), tag, volume);
 	for (i = 0; i < words->nr; i++)
 		text_add(&t, "%s\n", words->s[i]);
@@ -121,7 +184,7 @@ static int change_tag(struct tier_context *ctx, const char *option, const char *
 /* The tag and the volume's name in the order; false if there is none. The caller frees. */
 static bool read_order(char **tag, char **volume)
 {
-	FILE *f = fopen(ORDER, "re");
+	FILE *f = fopen(ORDER, "re") ? : fopen(DONE, "re");
 	char *line[4] = { NULL };
 	size_t room;
 	ssize_t len;
@@ -156,22 +219,43 @@ int at_boot_forget(struct tier_context *ctx, const char *volume)
 		say(ctx, "%s: nothing to undo.", volume);
 		return EXIT_DONE;
 	}
+	tagged = xasprintf("@%s", tag);
 	if (strcmp(name, volume)) {
 		err(ctx, ERR_NOT_FOUND, "%s: is not to be converted at boot, but %s is.", volume, name);
 		good = false;
 	} else {
-		tagged = xasprintf("@%s", tag);
-		good = !change_tag(ctx, "--deltag", tag, tagged) && file_remove(ctx, ORDER) && script(ctx, "rebuild");
-		free(tagged);
+		good = !change_tag(ctx, "--deltag", tag, tagged);
+		if (good && !ctx->dry_run && rename(ORDER, DONE) && errno != ENOENT) {
+			err(ctx, error_from(errno), ORDER ": %s.", strerror(errno));
+			good = false;
+		}
+		good = good && script(ctx, "rebuild") && file_remove(ctx, DONE);
+		if (good && !ctx->dry_run)
+			unlink(ORDERED);
+		if (good)
+			say(ctx, "%s: %s not be converted at boot.", volume, ctx->dry_run ? "would" : "will");
 	}
+	free(tagged);
 	free(tag);
 	free(name);
 	return good ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* The next boot reports; until then there is nothing to say. */
+static void wait_for_boot(void)
+{
+	FILE *f;
+
+	mkdir("/run/dm-tier", 0755);
+	f = fopen(ORDERED, "we");
+	if (f)
+		fclose(f);
+}
+
 int at_boot_order(struct tier_context *ctx, const char *volume, const struct strings *words)
 {
 	char *tag, *name, hex[UUID_STR_LEN];
+	int code = EXIT_FAILED;
 	uuid_t random;
 
 	/* The dry run is also done where there is one already: in the new initramfs. */
@@ -186,17 +270,21 @@ int at_boot_order(struct tier_context *ctx, const char *volume, const struct str
 	uuid_generate(random);
 	uuid_unparse_lower(random, hex);
 	tag = xasprintf(TAG "%s", hex);
-	ctx->changed = !ctx->dry_run;
-	if (write_order(ctx, volume, tag, words) && !change_tag(ctx, "--addtag", tag, volume) &&
-	    script(ctx, "rebuild") && script(ctx, "try")) {
-		say(ctx, "%s: %s be converted when the machine boots next, before anything is mounted.", volume,
-		    ctx->dry_run ? "would" : "will");
-		say(ctx, "To think better of it: tierctl convert --at-boot --abort %s", volume);
-		free(tag);
-		return EXIT_DONE;
+	if (!ctx->dry_run)
+		wait_for_boot();
+	/* Without the tag, which comes last, an initramfs does nothing. */
+	if (write_order(ctx, volume, tag, words)) {
+		ctx->changed = !ctx->dry_run;
+		if (script(ctx, "rebuild") && script(ctx, "try") && !change_tag(ctx, "--addtag", tag, volume)) {
+			say(ctx, "%s: %s be converted when the machine boots next, before anything is mounted.",
+			    volume, ctx->dry_run ? "would" : "will");
+			if (!ctx->dry_run)
+				say(ctx, "To think better of it: tierctl convert --at-boot --abort %s", volume);
+			code = EXIT_DONE;
+		} else {
+			at_boot_forget(ctx, volume);
+		}
 	}
-	if (access(ORDER, F_OK) || !at_boot_forget(ctx, volume))
-		say(ctx, "%s: is as it was.", volume);
 	free(tag);
-	return EXIT_FAILED;
+	return code;
 }
