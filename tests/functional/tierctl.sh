@@ -694,6 +694,8 @@ status_json()
 	make_disks
 	create_set
 	write_chunks 0 10 1
+	# On a slow machine the policy would have the time to take them back.
+	ctl set -q "$set" tier1.residence=3600
 	ctl migrate -q "$set" 0-2 --tier 1
 	ctl wait -q "$set"
 	udevadm settle
