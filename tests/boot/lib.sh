@@ -27,6 +27,7 @@ need_rounds()
 }
 limit=900	# seconds a boot may take: emulated, on a machine with other work
 
+mkdir -p "$cache/run"
 tmp=$(mktemp -d "$cache/run/boot.XXXXXX")
 qemu_pid=
 tidy()
@@ -144,6 +145,12 @@ stop()
 	rc=$?
 	qemu_pid=
 	return $rc
+}
+
+off()
+{
+	# Hides the shell's message about the kill.
+	{ kill -9 "$qemu_pid"; stop; } 2>/dev/null
 }
 
 looked() { [ -s "$share/result.$boot" ]; }

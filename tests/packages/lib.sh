@@ -29,6 +29,7 @@ bootstrap()
 locked "packages-$suite" bootstrap || exit
 
 if [ -z "${tmp:-}" ]; then
+	mkdir -p "$cache/run"
 	tmp=$(mktemp -d "$cache/run/packages.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
 fi

@@ -26,7 +26,7 @@ static char *sysfs_path(dev_t dev, const char *attribute)
 	return xasprintf("/sys/dev/block/%u:%u/%s", major(dev), minor(dev), attribute);
 }
 
-static char *read_line(const char *path)
+char *read_line(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;

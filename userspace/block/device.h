@@ -71,6 +71,9 @@ uint64_t device_attribute_number(dev_t dev, const char *attribute);
 /* Calls fn for every block device with a size; stops at the first non-zero answer. */
 int devices_for_each(int (*fn)(void *context, dev_t dev), void *context);
 
+/* The first line of a file, of sysfs for one, without its end; NULL if it cannot be read. The caller frees. */
+char *read_line(const char *path);
+
 /* Calls fn for every device that is made of this device. */
 int device_for_each_holder(dev_t dev, int (*fn)(void *context, dev_t holder), void *context);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "ops/at-boot.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/program.h"
 #include "base/util.h"
+#include "block/device.h"
 #include "block/mounts.h"
 #include "lvm/lvm.h"
 
@@ -26,67 +26,34 @@
 #define SCRIPT	TIERCTL_DATADIR "/tierctl/initramfs"
 #define TAG	LVM_TAG ".at-boot="
 
-/* "major:minor" of the swap device, or of the file system of a swap file; the caller frees. */
-static char *hibernation_device(void)
-{
-	FILE *f = fopen("/sys/power/resume", "re");
-	char *line = NULL;
-	size_t room = 0;
-
-	if (f && getline(&line, &room, f) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-	} else {
-		free(line);
-		line = NULL;
-	}
-	if (f)
-		fclose(f);
-	return line;
-}
-
 /* Whether the kernel's command line has that word, which dracut would follow. */
 static bool command_line_has(const char *word)
 {
-	char line[4096] = " ", *end;
-	FILE *f = fopen("/proc/cmdline", "re");
+	char *line = read_line("/proc/cmdline"), *words = xasprintf(" %s ", line ? line : "");
 	char *wanted = xasprintf(" %s ", word);
-	bool has;
+	bool has = strstr(words, wanted);
 
-	if (f && fgets(line + 1, sizeof(line) - 2, f)) {
-		end = line + strcspn(line, "\n");
-		strcpy(end, " ");
-	}
-	if (f)
-		fclose(f);
-	has = strstr(line, wanted);
+	free(line);
+	free(words);
 	free(wanted);
 	return has;
 }
 
-/* Whatever is made of the device will be there before the initramfs comes to the order. */
-static bool has_holders(dev_t dev)
+static int note_holder(void *context, dev_t holder)
 {
-	char *path = xasprintf("/sys/dev/block/%u:%u/holders", major(dev), minor(dev));
-	DIR *d = opendir(path);
-	bool has = false;
-	struct dirent *e;
-
-	while (d && !has && (e = readdir(d)))
-		has = e->d_name[0] != '.';
-	if (d)
-		closedir(d);
-	free(path);
-	return has;
+	*(dev_t *)context = holder;
+	return 1;
 }
 
 bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
 {
 	/* The kernel, the boot loader's files, and the firmware's. */
 	static const char *const needed[] = { "/boot", "/boot/grub", "/boot/grub2", "/boot/efi", "/efi" };
-	char *resume = hibernation_device(), *number = xasprintf("%u:%u", major(dev), minor(dev));
+	char *resume = read_line("/sys/power/resume"), *number = xasprintf("%u:%u", major(dev), minor(dev));
 	char *word = xasprintf("rd.lvm.lv=%s", volume);
 	struct mounts mounts;
 	bool possible = true;
+	dev_t holder;
 	unsigned int i;
 
 	if (mounts_read(&mounts)) {
@@ -110,7 +77,8 @@ bool at_boot_possible(struct tier_context *ctx, const char *volume, dev_t dev)
 		    volume);
 		possible = false;
 	}
-	if (possible && has_holders(dev)) {
+	/* Whatever is made of it will be there before the initramfs comes to the order. */
+	if (possible && device_for_each_holder(dev, note_holder, &holder)) {
 		err(ctx, ERR_UNSUITABLE,
 		    "%s: another device is made of it, which the initramfs opens before it comes to the conversion. Only a volume that carries the file system itself can be converted at boot.",
 		    volume);
