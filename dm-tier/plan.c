@@ -400,6 +400,20 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 	return 0;
 }
 
+/*
+ * Where the places of a tier that joins begin: where those of the tiers begin that are there. What
+ * lies in the room before them, a leg of the metadata for one, can then move to the new tier.
+ */
+static u64 first_place_of_set(const struct tier_target *tt, const struct tier_plan *plan)
+{
+	u64 first = tier_label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
+	unsigned int i;
+
+	for (i = 0; !plan->format && i < plan->found.nr; i++)
+		first = max(first, plan->found.tier[i].first_place);
+	return first;
+}
+
 /* A blank device becomes a new tier. */
 static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned int rank)
 {
@@ -412,18 +426,18 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	mine->id = TIER_MAX_ID + 1;	/* none yet */
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
-	mine->first_place = tier_label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
+	mine->first_place = first_place_of_set(tt, plan);
 	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
 	       size_tier(tt, plan, rank, mine);
 }
 
-/* A tier whose joining was cut short.  This version only lets tiers join that have no room. */
+/* A tier whose joining was cut short. */
 static int join_again(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
 		      const struct tier_label_info *label)
 {
-	if (label->places_at > tier_label_area(tt->chunk_sectors))
+	if (label->places_at > first_place_of_set(tt, plan) << ilog2(tt->chunk_sectors))
 		return refuse(plan, -EINVAL,
-			"Tier %u (%pg) has room before its places; another version has to add it",
+			"Tier %u (%pg) has more room before its places than the set gives it",
 			      rank, tt->devs[rank]->bdev);
 	return join_tier(tt, plan, rank);
 }

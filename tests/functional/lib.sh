@@ -734,7 +734,8 @@ find_ours()
 	for file in /sys/block/dm-*/dm/name; do
 		[ -e "$file" ] || continue
 		name=$(<"$file")
-		[[ $name != tt_* ]] || [ "$name" = "${1:-}" ] || ours=("$name" "${ours[@]}")
+		[[ $name != tt_* && $name != tier-*-@(meta|rmeta-*|rimage-*) ]] || [ "$name" = "${1:-}" ] ||
+			ours=("$name" "${ours[@]}")
 	done
 }
 

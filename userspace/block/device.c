@@ -20,6 +20,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "block/mounts.h"
+#include "dm/dm.h"
 
 static char *sysfs_path(dev_t dev, const char *attribute)
 {
@@ -517,6 +518,25 @@ char *device_opener(dev_t dev, bool writing)
 	return text;
 }
 
+static int is_another(void *context, dev_t holder)
+{
+	char *uuid = device_attribute(holder, "dm/uuid");
+	bool own = uuid && (!strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX)) ||
+			    !strncmp(uuid, MIRROR_UUID_PREFIX, strlen(MIRROR_UUID_PREFIX)));
+
+	free(uuid);
+	*(bool *)context |= own;
+	return !own;
+}
+
+/* A tier that nothing holds but the metadata on it, which the set has for itself. */
+static bool held_by_own_metadata(dev_t dev)
+{
+	bool held = false;
+
+	return !device_for_each_holder(dev, is_another, &held) && held;
+}
+
 char *device_held(const struct device *d)
 {
 	struct shown shown = { .dev = d->dev };
@@ -531,6 +551,8 @@ char *device_held(const struct device *d)
 	}
 	if (swap_is_on(d->dev))
 		return xstrdup("in use as swap");
+	if (held_by_own_metadata(d->dev))
+		return NULL;
 	if (holder_of_partition(&text, d->dev))
 		return text;
 	path = sysfs_path(d->dev, "");

@@ -10,14 +10,18 @@
 const struct command commands[] = {
 	{
 		.name = "create",
-		.synopsis = "NAME --metadata DEV [OPTION]... DEV...",
+		.synopsis = "NAME [OPTION]... DEV...",
 		.summary = "make a tiered device of several devices",
 		.help = "DEV... are the tiers, fastest first. Their contents and that of the metadata\n"
 			"device are lost; devices that carry something are refused without --force, those\n"
-			"in use always. Losing the metadata device loses the set: put it on a mirror.\n",
+			"in use always. The metadata is mirrored on two of the tiers, or lies on --metadata;\n"
+			"whoever loses the metadata loses the set, so that device has to be a mirror.\n",
 		.words = "@volume @file",
 		.options = {
-			O(METADATA),
+			O(METADATA, .more = ", a mirror. Without it the metadata is mirrored on the fastest tier and the "
+				"next one on another disk."),
+			O(MIRROR, .not_with = OPT_METADATA,
+			  .more = ": nothing is mirrored, and whoever loses that tier loses the set."),
 			O(CHUNKSIZE, .more = "A chunk moves as a whole."),
 			O(SIZE, .help = "size of the tiered device, a multiple of 4k (default: all that fits)"),
 			O(POLICY), O(FEATURE), O(SET),

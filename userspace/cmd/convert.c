@@ -375,7 +375,7 @@ static bool check_fast(struct request *q)
 		q->fast[i].c.typed = q->args->fast.s[i];
 		if (!check_part(q, &q->fast[i], false))
 			return false;
-		if (!geometry_places(q->fast[i].c.dev.size / SECTOR_SIZE, q->c.chunk_sectors)) {
+		if (!geometry_places(q->fast[i].c.dev.size / SECTOR_SIZE, q->c.chunk_sectors, 0)) {
 			err(q->args->ctx, ERR_UNSUITABLE,
 			    "%s: is too small (%s) for a chunk of %s beside the label.",
 			    q->fast[i].c.typed, format_size(a, q->fast[i].c.dev.size),
@@ -386,7 +386,7 @@ static bool check_fast(struct request *q)
 	if (!q->fast_size)
 		size = q->fast[0].c.dev.size;
 	/* Chunks that are copied in any case, and the set's reserve. */
-	places = geometry_places(size / SECTOR_SIZE, q->c.chunk_sectors);
+	places = geometry_places(size / SECTOR_SIZE, q->c.chunk_sectors, 0);
 	need = q->c.displaced + geometry_reserve(places + q->c.nr_chunks);
 	if (places >= need)
 		return true;
@@ -403,7 +403,7 @@ static uint64_t all_places(const struct request *q)
 
 	for (i = 0; i < q->nr_fast; i++)
 		places += geometry_places((q->fast[i].make ? q->fast_volume.size : q->fast[i].c.dev.size) / SECTOR_SIZE,
-				      q->c.chunk_sectors);
+				      q->c.chunk_sectors, 0);
 	return places;
 }
 

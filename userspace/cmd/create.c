@@ -22,6 +22,7 @@
 #include "dm/tunable.h"
 #include "format/build.h"
 #include "format/geometry.h"
+#include "ops/mirrored.h"
 #include "set/candidate.h"
 #include "set/lock.h"
 #include "set/member.h"
@@ -33,7 +34,9 @@
 struct creation {
 	struct tier_context *ctx;
 	const char *name;
-	struct candidate meta;
+	struct candidate meta;		/* unless the metadata lies on the tiers */
+	unsigned int legs;		/* then on so many, else 0 */
+	struct mirrored_set mirrored;
 	unsigned int nr_tiers;
 	struct candidate tier[TIER_MAX_TIERS];
 	uint64_t chunk_sectors;
@@ -132,21 +135,38 @@ static void choose_chunk_size(struct creation *c)
 	c->chunk_sectors = geometry_chunk_sectors(sectors);
 }
 
+static int parse_mirror(const struct args *args, struct creation *c)
+{
+	bool none = args->given[OPT_MIRROR];
+
+	if (none && strcmp(args->value[OPT_MIRROR], "none")) {
+		err(args->ctx, ERR_USAGE, "create: --mirror %s: only none can be said. Without it the metadata is mirrored on two tiers.",
+		    args->value[OPT_MIRROR]);
+		return EXIT_USAGE;
+	}
+	if (args->given[OPT_METADATA])
+		return 0;
+	c->legs = none ? 1 : LEGS_MAX;
+	if (c->legs <= c->nr_tiers)
+		return 0;
+	err(args->ctx, ERR_USAGE,
+	    "create: one tier alone has no mirror for its metadata. Name another one, or --metadata DEV; or --mirror none, and whoever loses the tier loses the set.");
+	return EXIT_USAGE;
+}
+
 static int parse_arguments(const struct args *args, struct creation *c)
 {
 	unsigned int i;
 	int code;
 
 	c->name = args->word[0];
-	if (!args->given[OPT_METADATA]) {
-		err(args->ctx, ERR_USAGE, "create: say where the metadata goes: --metadata DEV.");
-		return EXIT_USAGE;
-	}
 	c->meta.typed = args->value[OPT_METADATA];
 	for (i = 1; i < args->nr; i++)
 		c->tier[c->nr_tiers++].typed = args->word[i];
 
 	code = check_name(args->ctx, c->name, "create");
+	if (!code)
+		code = parse_mirror(args, c);
 	if (!code)
 		code = parse_chunk_size(args, "create", &c->chunk_sectors);
 	if (!code && !c->chunk_sectors)
@@ -164,9 +184,15 @@ static int parse_arguments(const struct args *args, struct creation *c)
 
 /* Devices: all refusals are said, and nothing is touched if there is one */
 
+/* The tiers, and behind them the metadata device, if there is one. */
 static struct candidate *nth(struct creation *c, unsigned int i)
 {
-	return i ? &c->tier[i - 1] : &c->meta;
+	return i < c->nr_tiers ? &c->tier[i] : &c->meta;
+}
+
+static unsigned int nr_devices(const struct creation *c)
+{
+	return c->nr_tiers + !c->legs;
 }
 
 static bool find_devices(struct creation *c)
@@ -174,11 +200,11 @@ static bool find_devices(struct creation *c)
 	unsigned int i, j;
 	bool good = true;
 
-	for (i = 0; i <= c->nr_tiers; i++)
+	for (i = 0; i < nr_devices(c); i++)
 		good &= candidate_find(c->ctx, nth(c, i));
 	if (!good)
 		return false;
-	for (i = 0; i <= c->nr_tiers; i++) {
+	for (i = 0; i < nr_devices(c); i++) {
 		for (j = 0; j < i; j++) {
 			const struct candidate *a = nth(c, i), *b = nth(c, j);
 
@@ -199,7 +225,7 @@ static bool is_overwritten(struct creation *c, const struct set *other)
 {
 	unsigned int i, n;
 
-	for (i = 0; i <= c->nr_tiers; i++) {
+	for (i = 0; i < nr_devices(c); i++) {
 		dev_t dev = nth(c, i)->dev.dev;
 
 		if ((other->have_meta && other->meta_dev.dev == dev) || set_rank_of_device(other, dev) >= 0)
@@ -236,8 +262,8 @@ static bool check_devices(struct creation *c)
 	unsigned int i;
 
 	sets_load(c->ctx, &sets, false);
-	for (i = 0; i <= c->nr_tiers; i++)
-		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(c->ctx, nth(c, i), !i);
+	for (i = 0; i < nr_devices(c); i++)
+		good &= candidate_usable(nth(c, i), &sets, 0) && candidate_look_inside(c->ctx, nth(c, i), i == c->nr_tiers);
 	sets_free(&sets);
 	return good;
 }
@@ -246,24 +272,34 @@ static bool check_devices(struct creation *c)
  * Sizes
  */
 
+static uint64_t sum_of_places(const struct creation *c)
+{
+	uint64_t places = 0;
+	unsigned int i;
+
+	for (i = 0; i < c->nr_tiers; i++)
+		places += geometry_places(c->tier[i].dev.size / SECTOR_SIZE, c->chunk_sectors, c->mirrored.first_place);
+	return places;
+}
+
 static bool check_tier_sizes(struct creation *c)
 {
-	char a[SIZE_TEXT], b[SIZE_TEXT];
+	char a[SIZE_TEXT], b[SIZE_TEXT], room[SIZE_TEXT];
 	bool good = true;
 	unsigned int i;
 
+	if (c->legs)
+		c->mirrored.first_place = geometry_first_place(sum_of_places(c), c->chunk_sectors);
 	for (i = 0; i < c->nr_tiers; i++) {
-		uint64_t places = geometry_places(c->tier[i].dev.size / SECTOR_SIZE, c->chunk_sectors);
-
-		if (!places) {
-			err(c->ctx, ERR_UNSUITABLE,
-			    "%s: is too small (%s) for a chunk of %s beside the label.",
-			    c->tier[i].typed, format_size(a, c->tier[i].dev.size),
-			    format_size(b, c->chunk_sectors * SECTOR_SIZE));
-			good = false;
-		}
-		c->places += places;
+		if (geometry_places(c->tier[i].dev.size / SECTOR_SIZE, c->chunk_sectors, c->mirrored.first_place))
+			continue;
+		err(c->ctx, ERR_UNSUITABLE, "%s: is too small (%s) for a chunk of %s beside the label%s%s.",
+		    c->tier[i].typed, format_size(a, c->tier[i].dev.size),
+		    format_size(b, c->chunk_sectors * SECTOR_SIZE), c->legs ? " and metadata, which take " : "",
+		    c->legs ? format_size(room, c->mirrored.first_place * c->chunk_sectors * SECTOR_SIZE) : "");
+		good = false;
 	}
+	c->places = sum_of_places(c);
 	return good;
 }
 
@@ -304,6 +340,8 @@ static bool check_metadata_size(const struct creation *c)
 	uint64_t min = geometry_metadata_min(chunks), good = geometry_metadata_good(chunks);
 	char a[SIZE_TEXT], b[SIZE_TEXT];
 
+	if (c->legs)
+		return true;
 	if (c->meta.dev.size < min) {
 		err(c->ctx, ERR_UNSUITABLE,
 		    "%s: is too small (%s) for the metadata of %llu chunks. Give it %s, or use a larger --chunksize.",
@@ -323,6 +361,25 @@ static bool plan(struct creation *c)
 	       check_metadata_size(c);
 }
 
+/* The same for metadata on the tiers. */
+static void arrange(struct creation *c)
+{
+	struct mirrored_set *m = &c->mirrored;
+	unsigned int i;
+
+	m->ctx = c->ctx;
+	m->name = c->name;
+	m->policy = c->table.policy;
+	uuid_generate(m->uuid);
+	uuid_to_hex(m->hex, m->uuid);
+	m->chunk_sectors = c->chunk_sectors;
+	m->length = c->length;
+	m->nr_tiers = c->nr_tiers;
+	for (i = 0; i < c->nr_tiers; i++)
+		m->tier[i] = &c->tier[i].dev;
+	mirrored_arrange(m, c->legs);
+}
+
 /* Carrying it out */
 
 static void say_plan(const struct args *args, const struct creation *c)
@@ -335,13 +392,41 @@ static void say_plan(const struct args *args, const struct creation *c)
 	for (i = 0; i < c->nr_tiers; i++)
 		say(c->ctx, "  tier %u  %s  %s%s", i, c->tier[i].dev.name, format_size(a, c->tier[i].dev.size),
 		    c->nr_tiers == 1 ? "" : !i ? "  (fastest)" : i + 1 == c->nr_tiers ? "  (slowest)" : "");
-	say(c->ctx, "  meta    %s  %s", c->meta.dev.name, format_size(a, c->meta.dev.size));
+	if (c->legs)
+		say(c->ctx, "  meta    on %s%s%s  %s%s", c->mirrored.mirror.leg[0].dev.name, c->legs > 1 ? " and " : "",
+		    c->legs > 1 ? c->mirrored.mirror.leg[1].dev.name : "",
+		    format_size(a, c->mirrored.mirror.size * SECTOR_SIZE), c->legs > 1 ? "  (mirrored)" : "");
+	else
+		say(c->ctx, "  meta    %s  %s", c->meta.dev.name, format_size(a, c->meta.dev.size));
+}
+
+/* The metadata on the tiers: what is lost with a device, and what it costs. */
+static void warn_of_legs(const struct creation *c)
+{
+	const struct mirror_leg *leg = c->mirrored.mirror.leg;
+	bool slow = c->legs > 1 && device_attribute_number(leg[1].dev.dev, "queue/rotational") &&
+		    !device_attribute_number(leg[0].dev.dev, "queue/rotational");
+
+	if (c->legs == 1)
+		warn(c->ctx, "if %s is lost, so is the whole set, as its metadata lies there alone. A dump of it: tierctl dump %s -o FILE",
+		     leg[0].dev.name, c->name);
+	else if (devices_share_disk(leg[0].dev.dev, leg[1].dev.dev))
+		warn(c->ctx, "%s and %s are on one disk: if it is lost, so is the whole set. A mirror on two disks: --metadata DEV",
+		     leg[0].dev.name, leg[1].dev.name);
+	else if (slow)
+		warn(c->ctx, "what changes the map, an fsync of new data for one, waits for the disk %s, too, as half of the mirror lies there. To wait for flash alone: --metadata DEV, a mirror on flash",
+		     leg[1].dev.name);
 }
 
 static void warn_of_loss(const struct creation *c)
 {
-	char *raid = device_attribute(c->meta.dev.dev, "md/level");
+	char *raid;
 
+	if (c->legs) {
+		warn_of_legs(c);
+		return;
+	}
+	raid = device_attribute(c->meta.dev.dev, "md/level");
 	if (!raid || !strcmp(raid, "raid0") || !strcmp(raid, "linear"))
 		warn(c->ctx,
 		     "if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
@@ -358,7 +443,7 @@ static char *build_table(struct creation *c)
 {
 	unsigned int i;
 
-	c->table.metadata = device_number(&c->meta.dev);
+	c->table.metadata = c->legs ? mirror_device_path(c->mirrored.hex) : device_number(&c->meta.dev);
 	c->table.chunk_sectors = c->chunk_sectors;
 	for (i = 0; i < c->nr_tiers; i++)
 		c->table.tier[c->table.nr_tiers++] = device_number(&c->tier[i].dev);
@@ -372,7 +457,7 @@ static bool agree_to_wipe(struct creation *c)
 	unsigned int i;
 	bool yes;
 
-	for (i = 0; i <= c->nr_tiers; i++) {
+	for (i = 0; i < nr_devices(c); i++) {
 		const struct candidate *d = nth(c, i);
 
 		if (d->carries)
@@ -394,8 +479,8 @@ static bool wipe(struct creation *c)
 {
 	unsigned int i;
 
-	for (i = 0; i <= c->nr_tiers; i++) {
-		if (wipe_candidate(c->ctx, nth(c, i), i ? c->chunk_sectors : 0)) {
+	for (i = 0; i < nr_devices(c); i++) {
+		if (wipe_candidate(c->ctx, nth(c, i), i < c->nr_tiers ? c->chunk_sectors : 0)) {
 			if (c->wiped)
 				err(c->ctx, ERR_UNFINISHED, "Devices that were wiped before stay wiped.");
 			return false;
@@ -420,17 +505,25 @@ static bool store_settings(const struct creation *c)
 
 static int create_device(struct creation *c, const char *params)
 {
-	char uuid[sizeof(DM_UUID_PREFIX) + UUID_HEX], hex[UUID_HEX], *reason;
-	int lock, r;
+	char uuid[sizeof(DM_UUID_PREFIX) + UUID_HEX], hex[UUID_HEX], *reason = NULL;
+	int lock, r = 0;
 	uuid_t random;
 
 	uuid_generate(random);
-	snprintf(uuid, sizeof(uuid), "%s%s", DM_UUID_PREFIX, uuid_to_hex(hex, random));
+	uuid_to_hex(hex, c->legs ? c->mirrored.uuid : random);
+	snprintf(uuid, sizeof(uuid), "%s%s", DM_UUID_PREFIX, hex);
 	verbose(c->ctx, "table: 0 %llu tier %s", (unsigned long long)c->length, params);
 	lock = set_lock(hex, LOCK_DEVICE, true);
-	r = dm_create(c->name, uuid, c->length, params, false, &reason);
+	if (c->legs)
+		r = mirrored_write(&c->mirrored);
+	if (!r)
+		r = dm_create(c->name, uuid, c->length, params, false, &reason);
 	if (lock >= 0)
 		close(lock);
+	if (r && c->legs)
+		mirrored_undo(&c->mirrored);
+	if (r && !reason)
+		return EXIT_FAILED;
 	if (r) {
 		err(c->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.%s", c->name, reason,
 		    c->wiped ? " What was wiped stays wiped." : "");
@@ -465,6 +558,8 @@ static int create(const struct args *args, struct creation *c)
 	free(version);
 	if (!plan(c))
 		return EXIT_FAILED;
+	if (c->legs)
+		arrange(c);
 
 	params = build_table(c);
 	say_plan(args, c);
@@ -491,8 +586,9 @@ int cmd_create(const struct args *args)
 
 	if (!code)
 		code = create(args, &c);
-	for (i = 0; i <= c.nr_tiers; i++)
+	for (i = 0; i < nr_devices(&c); i++)
 		candidate_free(nth(&c, i));
+	mirror_free(&c.mirrored.mirror);
 	for (i = 0; i < c.nr_tunables; i++)
 		tunable_free(&c.tunables[i]);
 	free(c.tunables);

@@ -21,6 +21,7 @@
 #include "set/find.h"
 #include "set/lock.h"
 #include "set/member.h"
+#include "set/mirror.h"
 #include "set/scan.h"
 #include "set/set.h"
 #include "set/twin.h"
@@ -98,9 +99,31 @@ static bool check_members(const struct set *s)
 	return good;
 }
 
+/*
+ * The device of metadata on the tiers keeps them from being wiped, so here the metadata goes first.
+ * What is left is found by the labels.
+ */
+static int wipe_mirror(const struct set *s)
+{
+	uint64_t room = tier_label_area(s->chunk_sectors);
+	unsigned int i;
+
+	if (wipe_superblock(s->ctx, &s->meta_dev, s->uuid) || mirror_release(s->ctx, s->hex, s->name))
+		return EXIT_FAILED;
+	step_reached("destroy", "mirror");
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && mirror_forget_leg(s->ctx, &s->tier[i].dev, room))
+			return EXIT_FAILED;
+	return EXIT_DONE;
+}
+
 static int wipe_set(const struct set *s)
 {
+	bool mirrored = set_mirror_assembled(s);
 	unsigned int i;
+
+	if (mirrored && wipe_mirror(s))
+		return EXIT_FAILED;
 
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
@@ -111,7 +134,7 @@ static int wipe_set(const struct set *s)
 	step_reached("destroy", "labels");
 	/* Without its metadata the schedule could not be found. */
 	schedule_forget(s->ctx, s->hex);
-	if (s->have_meta && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
+	if (s->have_meta && !mirrored && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
 		return EXIT_FAILED;
 	step_reached("destroy", "metadata");
 	return EXIT_DONE;
@@ -492,6 +515,10 @@ int cmd_destroy(const struct args *args)
 	if (!lock_named(args->ctx, args->word[0], true))
 		return EXIT_FAILED;
 	sets_load(args->ctx, &list, true);
+	if (activate_bring_metadata(&list, args->word[0], &(struct activation){ .automatic = true, .degraded = true })) {
+		sets_free(&list);
+		sets_load(args->ctx, &list, true);
+	}
 	s = sets_find(&list, args->word[0]);
 	if (s && args->nr > 1) {
 		err(args->ctx, ERR_USAGE, "destroy: one set at a time.");

@@ -19,11 +19,13 @@
 #include "dm/dm.h"
 #include "dm/status.h"
 #include "format/content.h"
+#include "ops/activate.h"
 #include "ops/relabel.h"
 #include "set/candidate.h"
 #include "set/lock.h"
 #include "set/member.h"
 #include "set/message.h"
+#include "set/mirror.h"
 #include "set/set.h"
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
@@ -88,6 +90,10 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 	t->lock = -1;
 	if (!dm_ask(&reason)) {
 		sets_load(ctx, &t->list, true);
+		if (activate_bring_metadata(&t->list, name, &(struct activation){ .automatic = true, .degraded = true, .read_only = true })) {
+			sets_free(&t->list);
+			sets_load(ctx, &t->list, true);
+		}
 	} else {
 		/*
 		 * A file is read without device-mapper; a file of a loop device is refused
@@ -516,9 +522,30 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 	return may;
 }
 
+/*
+ * The path of the metadata of an inactive set of that name, if it lies on the set's tiers; NULL if
+ * there is no such set. The caller frees.
+ */
+static char *path_on_tiers(struct tier_context *ctx, const char *name)
+{
+	struct set_list list;
+	const struct set *s;
+	char *path = NULL;
+
+	sets_load(ctx, &list, true);
+	s = sets_find(&list, name);
+	if (s && !s->active && s->mirror.nr) {
+		activate_bring_metadata(&list, name, &(struct activation){ 0 });
+		path = mirror_device_path(s->hex);
+	}
+	sets_free(&list);
+	return path;
+}
+
 int cmd_restore(const struct args *args)
 {
-	const char *input = args->word[0], *output = args->word[1];
+	char *on_tiers = access(args->word[1], F_OK) ? path_on_tiers(args->ctx, args->word[1]) : NULL;
+	const char *input = args->word[0], *output = on_tiers ? on_tiers : args->word[1];
 	struct origin from = { .name = input };
 	struct md_content content;
 	struct device d;
@@ -543,6 +570,7 @@ int cmd_restore(const struct args *args)
 	}
 	if (is_device)
 		device_free(&d);
+	free(on_tiers);
 	return code;
 }
 

@@ -82,6 +82,7 @@ const struct option_def option_defs[NR_OPTIONS] = {
 	[OPT_DIR]	 = { "dir", 0, "DIR", "where to keep them (default /var/lib/dm-tier/backup)", "@file" },
 	[OPT_KEEP]	 = { "keep", 0, "N", "how many of each set to keep (default 7)" },
 	[OPT_AT_BOOT]	 = { "at-boot", 0, NULL, "let the initramfs do it at the next boot, before anything is mounted" },
+	[OPT_MIRROR]	 = { "mirror", 0, "none", "keep the metadata on the fastest tier alone", "none" },
 	[OPT_FORMAT]	 = { "format", 0, "FORMAT", "how to write it: xml (default) or json", "xml json" },
 };
 

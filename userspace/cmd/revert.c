@@ -207,7 +207,7 @@ static bool adopt_room(struct reversion *v)
 	if (r)
 		return false;
 	if (v->s->ctx->dry_run) {
-		set_own_places(v, v->own_places.first, geometry_places(v->s->length, v->s->chunk_sectors));
+		set_own_places(v, v->own_places.first, geometry_places(v->s->length, v->s->chunk_sectors, 0));
 		return true;
 	}
 	if (!read_own_places(v))

@@ -43,6 +43,7 @@ command|replace|@set,@rank @file,@file|put another device in the place of a tier
 command|resize|@set|make a set larger, or smaller
 command|rename|@set|give an active set another name
 option|-m --metadata|create convert|@volume @file|the device for the metadata
+option|--mirror|create|none|keep the metadata on the fastest tier alone
 option|-c --chunksize|create convert|-|size of a chunk, a power of two from 64k to 1g (default 1m; more above 384t)
 option|-L --size|create|-|size of the tiered device, a multiple of 4k (default: all that fits)
 option|--policy|create convert|heat static|what decides on moves: heat, static (default heat)

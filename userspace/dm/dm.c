@@ -126,17 +126,29 @@ static void wait_for_udev(uint32_t cookie)
 		verbose(dm_context, "waiting for udev failed");
 }
 
-/* Runs a task that ends in a uevent, and waits for udev, if there is one. */
-static int run_with_udev(struct dm_task *task)
+static int run_with_cookie(struct dm_task *task, uint16_t flags)
 {
 	uint32_t cookie = 0;
 	int r;
 
-	if (!dm_task_set_cookie(task, &cookie, 0))
+	if (!dm_task_set_cookie(task, &cookie, flags))
 		return -EIO;
 	r = run(task);
 	wait_for_udev(cookie);
 	return r;
+}
+
+/* Runs a task that ends in a uevent, and waits for udev, if there is one. */
+static int run_with_udev(struct dm_task *task)
+{
+	return run_with_cookie(task, 0);
+}
+
+/* The same for a device that concerns nobody else. */
+static int run_hidden(struct dm_task *task)
+{
+	return run_with_cookie(task, DM_UDEV_DISABLE_SUBSYSTEM_RULES_FLAG | DM_UDEV_DISABLE_DISK_RULES_FLAG |
+				     DM_UDEV_DISABLE_OTHER_RULES_FLAG);
 }
 
 /* Runs a task and, if the kernel refuses it, finds out why. */
@@ -325,19 +337,29 @@ int dm_tier_target(char **version, char **reason)
 	return v ? 0 : r ? r : -EINVAL;
 }
 
-int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
-	      bool read_only, char **reason)
+static int create(const char *name, const char *uuid, uint64_t length, const char *type, const char *params,
+		  bool read_only, int (*run)(struct dm_task *), char **reason)
 {
 	struct dm_task *task = new_task(DM_DEVICE_CREATE, name);
 	int r = -ENOMEM;
 
 	*reason = NULL;
-	if (task && dm_task_set_uuid(task, uuid) &&
-	    dm_task_add_target(task, 0, length, "tier", params) &&
-	    dm_task_set_add_node(task, DM_ADD_NODE_ON_RESUME) &&
-	    (!read_only || dm_task_set_ro(task)))
-		r = run_explained(task, run_with_udev, reason);
+	if (task && dm_task_set_uuid(task, uuid) && dm_task_add_target(task, 0, length, type, params) &&
+	    dm_task_set_add_node(task, DM_ADD_NODE_ON_RESUME) && (!read_only || dm_task_set_ro(task)))
+		r = run_explained(task, run, reason);
 	return finish_change(task, r, reason);
+}
+
+int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
+	      bool read_only, char **reason)
+{
+	return create(name, uuid, length, "tier", params, read_only, run_with_udev, reason);
+}
+
+int dm_create_hidden(const char *name, const char *uuid, uint64_t length, const char *type, const char *params,
+		     bool read_only, char **reason)
+{
+	return create(name, uuid, length, type, params, read_only, run_hidden, reason);
 }
 
 /* Runs a task with one option that changes a device. */
@@ -391,6 +413,11 @@ static int load(const char *name, uint64_t length, const char *type, const char 
 int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason)
 {
 	return load(name, length, "tier", params, read_only, reason);
+}
+
+int dm_load_target(const char *name, uint64_t length, const char *type, const char *params, char **reason)
+{
+	return load(name, length, type, params, false, reason);
 }
 
 int dm_load_linear(const char *name, uint64_t length, dev_t dev, char **reason)

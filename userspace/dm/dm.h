@@ -8,6 +8,9 @@
 #include <sys/types.h>
 
 #define DM_UUID_PREFIX	"TIER-"
+/* Of metadata that lies on a set's tiers, and of the slices that it is made of (set/mirror.h). */
+#define MIRROR_UUID_PREFIX	"TIERMETA-"
+#define SLICE_UUID_PREFIX	"TIERSLICE-"
 
 /* A mapped device with a tier target, or the rest of one; dm_device_free() frees it. */
 struct dm_device {
@@ -55,10 +58,15 @@ int dm_tier_target(char **version, char **reason);
 /* Makes the device, or leaves nothing behind. */
 int dm_create(const char *name, const char *uuid, uint64_t length, const char *params,
 	      bool read_only, char **reason);
+/* The same for any target, hidden from udev's other rules, and so from everything but device-mapper. */
+int dm_create_hidden(const char *name, const char *uuid, uint64_t length, const char *type, const char *params,
+		     bool read_only, char **reason);
 int dm_remove(const char *name, char **reason);
 
 /* Loads a table, which the target only checks. */
 int dm_load(const char *name, uint64_t length, const char *params, bool read_only, char **reason);
+/* The same for any target. */
+int dm_load_target(const char *name, uint64_t length, const char *type, const char *params, char **reason);
 /* Loads a table that passes all I/O through to one device. */
 int dm_load_linear(const char *name, uint64_t length, dev_t dev, char **reason);
 /* I/O waits until dm_resume(); file systems are not frozen. */

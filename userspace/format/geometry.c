@@ -3,15 +3,19 @@
 
 #include "base/size.h"
 #include "dm-tier/format-code.h"
+#include "format/leg.h"
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
 
 #define MOST_CHUNKS	(3ULL << 27)
 
-uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors)
+#define ROOM_TO_GROW	4
+
+uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors, uint64_t first_place)
 {
-	uint64_t all = sectors / chunk_sectors, first = tier_label_area(chunk_sectors) / chunk_sectors;
+	uint64_t all = sectors / chunk_sectors, least = tier_label_area(chunk_sectors) / chunk_sectors;
+	uint64_t first = first_place > least ? first_place : least;
 
 	return all > first ? all - first : 0;
 }
@@ -46,4 +50,12 @@ uint64_t geometry_metadata_min(uint64_t chunks)
 uint64_t geometry_metadata_good(uint64_t chunks)
 {
 	return 4 * MIB + 32 * chunks;
+}
+
+uint64_t geometry_first_place(uint64_t chunks, uint64_t chunk_sectors)
+{
+	uint64_t sectors = tier_label_area(chunk_sectors) + LEG_DATA_AT +
+			   geometry_metadata_good(ROOM_TO_GROW * chunks) / SECTOR_SIZE;
+
+	return (sectors + chunk_sectors - 1) / chunk_sectors;
 }

@@ -9,7 +9,7 @@
 #include "format/pd.h"
 
 /*
- * All functions read from fd, a block device or a file. They return 0, or a negative errno with
+ * All functions read from fd, a block device or a file, from where it stands (lseek) on. They return 0, or a negative errno with
  * *reason set, in words without the device's name: -EIO unreadable, -EILSEQ damaged;
  * md_read_superblock() also returns the errors of tier_superblock_unpack().
  */

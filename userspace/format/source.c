@@ -14,14 +14,15 @@
 
 int md_source_init(struct md_source *src, int fd)
 {
-	off_t size = lseek(fd, 0, SEEK_END);
+	off_t base = lseek(fd, 0, SEEK_CUR), size = lseek(fd, 0, SEEK_END);
 	size_t blocks;
 
 	memset(src, 0, sizeof(*src));
 	src->fd = fd;
-	if (size < 0)
+	if (base < 0 || size < base || lseek(fd, base, SEEK_SET) < 0)
 		return -EIO;
-	src->nr_blocks = (u64)size / MD_BLOCK;
+	src->base = base;
+	src->nr_blocks = (u64)(size - base) / MD_BLOCK;
 	blocks = src->nr_blocks < PIECE_BLOCKS ? src->nr_blocks + 1 : PIECE_BLOCKS;
 	if (posix_memalign((void **)&src->piece, MD_BLOCK, blocks * MD_BLOCK))
 		return -ENOMEM;
@@ -60,7 +61,7 @@ int md_source_read(struct md_source *src, u64 block, void *data)
 		memcpy(data, src->superblock, MD_BLOCK);
 		return 0;
 	}
-	return read_fully(src->fd, data, MD_BLOCK, block * MD_BLOCK);
+	return read_fully(src->fd, data, MD_BLOCK, src->base + block * MD_BLOCK);
 }
 
 void md_refs_add(struct md_refs *refs, const struct md_ref *ref)
@@ -121,7 +122,7 @@ void md_source_read_all(struct md_source *src, struct md_refs *refs,
 		}
 		nr = group(src, ref, refs->nr - i);
 		together = !read_fully(src->fd, src->piece, (ref[nr - 1].block - start + 1) * MD_BLOCK,
-				       start * MD_BLOCK);
+				       src->base + start * MD_BLOCK);
 		for (j = 0; j < nr; j++) {
 			const u8 *data = src->piece + (ref[j].block - start) * MD_BLOCK;
 

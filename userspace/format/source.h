@@ -7,12 +7,13 @@
 
 struct md_source {
 	int fd;			/* may be O_DIRECT; belongs to the caller */
+	u64 base;		/* bytes before the first block */
 	u64 nr_blocks;
 	const void *superblock;	/* used in place of block 0, unless NULL */
 	u8 *piece;
 };
 
-/* 0 or -errno: -EIO if the size is unknown. */
+/* The metadata begins where the file stands. 0 or -errno: -EIO if the size is unknown. */
 int md_source_init(struct md_source *src, int fd);
 void md_source_free(struct md_source *src);
 

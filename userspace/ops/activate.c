@@ -21,7 +21,46 @@
 #include "set/fit.h"
 #include "set/hint.h"
 #include "set/lock.h"
+#include "set/mirror.h"
 #include "set/wipe.h"
+
+/*
+ * Metadata that lies on the tiers of an inactive set gets its device; then the sets have to be
+ * loaded again. Silent about legs that are missing where nobody asked for the set.
+ */
+static bool bring_metadata(struct set *s, const struct activation *options)
+{
+	const struct mirror *m = &s->mirror;
+
+	if (s->active || s->have_meta || !m->nr || s->ctx->dry_run)
+		return false;
+	if (options->automatic && mirror_legs(m) < m->nr && !options->degraded)
+		return false;
+	return !mirror_assemble(s->ctx, s->hex, s->name, m, options->degraded, options->read_only);
+}
+
+bool activate_bring_metadata(struct set_list *list, const char *name, const struct activation *options)
+{
+	bool brought = false;
+	unsigned int i;
+
+	for (i = 0; i < list->nr; i++) {
+		struct set *s = &list->set[i];
+
+		if (!name || s == sets_find(list, name))
+			brought |= bring_metadata(s, options);
+	}
+	return brought;
+}
+
+static void load(struct tier_context *ctx, struct set_list *list, const char *name, const struct activation *options)
+{
+	sets_load(ctx, list, true);
+	if (!activate_bring_metadata(list, name, options))
+		return;
+	sets_free(list);
+	sets_load(ctx, list, true);
+}
 
 static void say_lacking(struct set *s)
 {
@@ -306,6 +345,13 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    s->name, s->lv ? "" : "DEV --name ", s->name);
 		return false;
 	}
+	/* What it lacks has been said, or this is a dry run. */
+	if (!s->have_meta && s->mirror.nr) {
+		if (s->ctx->dry_run)
+			say(s->ctx, "Would make the device of its metadata of %u of %u legs, and activate %s.",
+			    mirror_legs(&s->mirror), s->mirror.nr, s->name);
+		return false;
+	}
 	if (s->problem) {
 		bool finish = options->read_only && interrupted_set(s, options);
 
@@ -541,7 +587,7 @@ int activate_without_remains(const struct set *before, const char *command,
 	}
 	if (!remove_remains(before, command))
 		return EXIT_FAILED;
-	sets_load(before->ctx, &list, true);
+	load(before->ctx, &list, before->hex, &(struct activation){ 0 });
 	s = sets_find_hex(&list, before->hex);
 	if (s)
 		code = fn(context, s);
@@ -568,7 +614,7 @@ int activate_uuid(struct tier_context *ctx, const char *set_hex)
 	int code = EXIT_FAILED;
 	struct set *s;
 
-	sets_load(ctx, &list, true);
+	load(ctx, &list, set_hex, &options);
 	s = sets_find_hex(&list, set_hex);
 	if (s)
 		code = activate_has_remains(s) ? activate_afresh(s, &options) : activate(s, &options);
@@ -579,6 +625,9 @@ int activate_uuid(struct tier_context *ctx, const char *set_hex)
 static bool complete(const struct set *s)
 {
 	unsigned int i;
+
+	if (!s->have_meta)
+		return false;
 
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].foreign)
@@ -695,7 +744,7 @@ static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct 
 	s = sets_find(&list, hex);
 	if (!s || !complete(s)) {
 		sets_free(&list);
-		sets_load(ctx, &list, true);
+		load(ctx, &list, hex, options);
 		s = sets_find(&list, hex);
 	}
 	if (s)

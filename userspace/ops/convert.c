@@ -52,7 +52,7 @@ static void fill_tier(struct tier_meta_tier *t, const struct conversion *c, unsi
 	uuid_generate(t->uuid);
 	t->size = d->size / SECTOR_SIZE;
 	t->first_place = c->first_place;
-	t->places = geometry_places(t->size, c->chunk_sectors);
+	t->places = geometry_places(t->size, c->chunk_sectors, 0);
 	t->generation = GENERATION;
 	t->landing = 1;
 	copy_string(t->last_seen, sizeof(t->last_seen), d->path + strlen("/dev/"));

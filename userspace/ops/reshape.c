@@ -18,6 +18,7 @@
 #include "format/metadata.h"
 #include "lvm/lvm-check.h"
 #include "lvm/lvm-part.h"
+#include "ops/mirrored.h"
 #include "ops/parts.h"
 #include "ops/wait.h"
 #include "set/candidate.h"
@@ -513,6 +514,8 @@ int reshape_take_out(struct tier_context *ctx, const char *set_name, dev_t dev, 
 		goto out;
 	device_copy(&d, &s->tier[rank].dev);
 	if (!reshape_may_release(s, &d))
+		goto out;
+	if (mirrored_leave(s, rank))
 		goto out;
 	if (s->status.pinned)
 		warn(ctx, "%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,

@@ -224,6 +224,10 @@ static void judge_raid(struct look *l, const struct device *d, const char *param
 		add(l, PROBLEM_DEGRADED, d->name,
 		    "%s has lost %u of %u legs. When the disk is back: lvchange --refresh %s, or to go on with another one: lvconvert --repair %s",
 		    name, lost, nr, d->name, d->name);
+	else if (mirror_is_device(d->dev))
+		add(l, PROBLEM_DEGRADED, d->name,
+		    "the metadata on its tiers has lost %u of %u legs. Once the cause is gone: tierctl deactivate %s && tierctl activate %s, or take out that tier; the kernel log tells which",
+		    lost, nr, l->s->name, l->s->name);
 	else
 		add(l, PROBLEM_DEGRADED, d->name, "%s has lost %u of %u legs: dmsetup status %s tells which", name, lost, nr,
 		    d->name);
@@ -385,7 +389,8 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 		for (i = 0; i < nr; i++)
 			if (records[i].id == t->id)
 				return records[i].size * SECTOR_SIZE;
-	return (t->places + tier_label_area(s->chunk_sectors) / s->chunk_sectors) * s->chunk_sectors * SECTOR_SIZE;
+	return (t->places * s->chunk_sectors + (s->first_place ? s->first_place * s->chunk_sectors :
+		tier_label_area(s->chunk_sectors))) * SECTOR_SIZE;
 }
 
 /* The same for the metadata device; 0 if unknown. */
@@ -410,7 +415,7 @@ static void look_at_size(struct look *l)
 	char a[SIZE_TEXT], b[SIZE_TEXT], *how;
 	uint64_t need = t ? 0 : metadata_needs(s);
 
-	if (t && t->places && (geometry_places(d->size / SECTOR_SIZE, s->chunk_sectors) < t->places ||
+	if (t && t->places && (set_places(s, d->size) < t->places ||
 			       (!s->active && d->size < t->size)))
 		need = tier_needs(s, l->rank);
 	if (d->size >= need)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "base/util.h"
 
 const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid)
@@ -121,6 +122,30 @@ void member_judge(int fd, struct member *m)
 	free(head);
 }
 
+/* The leg of a tier that lies behind its label area; the metadata in it may be damaged. */
+static void look_at_leg(int fd, struct member *m)
+{
+	uint64_t room = tier_label_area(m->label.chunk_sectors);
+	void *block = block_buffer(LEG_HEADER_SIZE);
+	struct member_leg *leg = &m->leg;
+	const char *reason;
+
+	if (m->label.places_at >= room + LEG_DATA_AT &&
+	    !read_blocks(fd, room * SECTOR_SIZE, block, LEG_HEADER_SIZE) && leg_unpack(block, &leg->info))
+		leg->there = !memcmp(leg->info.set_uuid, m->label.set_uuid, TIER_UUID_SIZE) &&
+			     !memcmp(leg->info.tier_uuid, m->label.tier_uuid, TIER_UUID_SIZE) &&
+			     leg->info.size <= m->label.places_at - room - LEG_DATA_AT;
+	if (leg->there && !read_blocks(fd, (room + LEG_RAID_AT) * SECTOR_SIZE, block, LEG_HEADER_SIZE))
+		leg->in_raid = leg_raid_unpack(block, &leg->raid);
+	if (leg->there && !read_blocks(fd, (room + LEG_DATA_AT) * SECTOR_SIZE, block, TIER_METADATA_BLOCK_SIZE))
+		leg->readable = !tier_superblock_unpack(block, &leg->meta, &reason);
+	if (leg->readable) {
+		tier_superblock_unpack_roots(block, &leg->roots);
+		make_printable(leg->meta.name);
+	}
+	free(block);
+}
+
 void member_look(const struct device *dev, struct member *m)
 {
 	int fd = device_open(dev, O_RDONLY);
@@ -134,8 +159,10 @@ void member_look(const struct device *dev, struct member *m)
 	/* The name in a damaged label may lack its terminating NUL. */
 	if (m->kind == MEMBER_METADATA)
 		make_printable(m->meta.name);
-	if (m->kind == MEMBER_TIER)
+	if (m->kind == MEMBER_TIER) {
 		make_printable(m->label.name);
+		look_at_leg(fd, m);
+	}
 	close(fd);
 }
 

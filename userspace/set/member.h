@@ -5,6 +5,7 @@
 
 #include "dm-tier/format-code.h"
 #include "block/device.h"
+#include "format/leg.h"
 
 enum member_kind {
 	MEMBER_NONE,		/* no member; see blank */
@@ -12,6 +13,17 @@ enum member_kind {
 	MEMBER_TIER,
 	MEMBER_DAMAGED,		/* a member once, see reason */
 	MEMBER_UNREADABLE,	/* see reason */
+};
+
+/* A leg of the set's metadata in the room of a tier. */
+struct member_leg {
+	bool there;
+	struct leg_info info;
+	bool in_raid;			/* raid is set */
+	struct leg_raid raid;
+	bool readable;			/* meta and roots are set */
+	struct tier_meta_info meta;
+	struct tier_meta_roots roots;
 };
 
 struct member {
@@ -28,6 +40,7 @@ struct member {
 	struct tier_meta_info meta;	/* MEMBER_METADATA */
 	struct tier_meta_roots roots;
 	struct tier_label_info label;	/* MEMBER_TIER */
+	struct member_leg leg;
 };
 
 /* The bytes at the beginning that hold a label's slots, or a superblock. */
@@ -36,7 +49,7 @@ struct member {
 /* Reads an open device or file; sets all but dev. */
 void member_judge(int fd, struct member *m);
 
-/* The same for a device, with names that can be printed. */
+/* The same for a device, and its leg, with names that can be printed. */
 void member_look(const struct device *dev, struct member *m);
 
 /* The same, and sets all of *m. Takes a copy of dev, which member_free() frees. */

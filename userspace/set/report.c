@@ -89,7 +89,7 @@ static void find_extended(struct report *r)
 		const struct set_tier *t = &s->tier[i];
 
 		if (s->active && t->present && t->places &&
-		    geometry_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors) > t->places)
+		    set_places(s, t->dev.size) > t->places)
 			add_attention(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
 				      i, t->dev.name, format_size(size, t->dev.size), s->name);
 	}

@@ -11,6 +11,7 @@
 #include "block/aside.h"
 #include "block/filter.h"
 #include "block/signature.h"
+#include "dm/dm.h"
 
 /* "LVM-", and the UUIDs of the volume group and of the volume without their hyphens */
 #define VOLUME_UUID_LEN	(4 + 32 + 32)
@@ -51,8 +52,9 @@ static bool worth_reading(dev_t dev)
 	/* Reading it would make us wait, and a set that was left suspended waits for us. */
 	if (device_waits(dev))
 		worth = false;
-	/* A set cannot be a member of a set. */
-	if (uuid && !strncmp(uuid, "TIER-", 5))
+	/* A set cannot be a member of a set; a slice shows the same as the metadata made of it. */
+	if (uuid && (!strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)) ||
+		     !strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX))))
 		worth = false;
 	if (is_part_of_volume(dev, uuid))
 		worth = false;
@@ -232,13 +234,14 @@ static bool shown_above(const struct member_list *list, const struct member *m)
 static int is_unreadable(void *context, dev_t holder)
 {
 	char *uuid = device_attribute(holder, "dm/uuid");
-	bool set = uuid && !strncmp(uuid, "TIER-", 5);
+	bool other = uuid && (!strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)) ||
+			      !strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX)));
 	struct same_above *s = context;
 	unsigned int i;
 
 	free(uuid);
-	/* A device that lies on a set carries no parts of that set. */
-	if (set)
+	/* A device that lies on a set carries no parts of that set, and the set's metadata no tier. */
+	if (other)
 		return 0;
 	for (i = 0; i < s->list->nr; i++) {
 		if (s->list->member[i].dev.dev == holder && s->list->member[i].kind == MEMBER_UNREADABLE) {

@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "base/within.h"
 #include "block/signature.h"
+#include "format/geometry.h"
 #include "format/metadata.h"
 #include "format/rules.h"
 #include "lvm/lvm-part.h"
@@ -53,6 +54,7 @@ static void set_free(struct set *s)
 	free(s->meta_back);
 	free(s->meta_hidden);
 	free(s->problem);
+	mirror_free(&s->mirror);
 }
 
 void sets_free(struct set_list *list)
@@ -104,12 +106,22 @@ static bool find_held(struct set *s, const char *name, struct device *d)
 	return false;
 }
 
+static void note_places(struct set *s, uint64_t at)
+{
+	uint64_t first = (at + s->chunk_sectors - 1) / s->chunk_sectors;
+
+	if (first > s->first_place)
+		s->first_place = first;
+}
+
 /* An active set's devices, from its table. */
 static void tiers_from_table(struct set *s)
 {
 	unsigned int i;
 
 	s->have_meta = find_held(s, s->table.metadata, &s->meta_dev);
+	if (s->have_meta)
+		note_places(s, mirror_places_at(s->meta_dev.dev));
 	for (i = 0; i < s->table.nr_tiers; i++) {
 		struct set_tier *t = new_tier(s);
 
@@ -460,13 +472,49 @@ static void use_metadata(struct set *s, const struct member *m)
 		add_problem(s, "%s", problem);
 }
 
+/* Metadata without a device: what the newest of its legs says. */
+static void use_leg(struct set *s)
+{
+	const struct member_leg *leg = &s->mirror.leg[mirror_newest(&s->mirror)].look;
+	const char *problem = leg->readable ? state_problem(leg->meta.state) : "the metadata on its tiers is damaged";
+
+	if (mirror_legs(&s->mirror) < s->mirror.nr)
+		add_problem(s, "a leg of its metadata is missing");
+	if (problem)
+		add_problem(s, "%s", problem);
+	if (!leg->readable)
+		return;
+	s->info = leg->meta;
+	s->roots = leg->roots;
+	s->length = leg->meta.length;
+	s->chunk_sectors = leg->meta.chunk_sectors;
+	free(s->dm_name);
+	s->dm_name = xstrdup(leg->meta.name);
+}
+
+/* Opens the metadata of an inactive set for reading, and goes to where it begins. */
+static int open_metadata(const struct set *s, const struct device **d)
+{
+	const struct mirror_leg *leg = s->have_meta || !s->mirror.nr ? NULL : &s->mirror.leg[mirror_newest(&s->mirror)];
+	int fd;
+
+	*d = leg ? &leg->dev : &s->meta_dev;
+	fd = device_open(*d, O_RDONLY);
+	if (fd >= 0 && leg && lseek(fd, (leg->at + LEG_DATA_AT) * SECTOR_SIZE, SEEK_SET) < 0) {
+		close(fd);
+		fd = -errno;
+	}
+	return fd;
+}
+
 /* The tiers in the metadata's records, by rank. */
 static void read_records(struct set *s)
 {
 	struct tier_meta_tier records[TIER_MAX_TIERS];
 	const char *reason = "cannot be opened";
+	const struct device *d;
 	unsigned int i, nr = 0;
-	int fd = device_open(&s->meta_dev, O_RDONLY);
+	int fd = open_metadata(s, &d);
 	int r = fd;
 
 	if (fd >= 0) {
@@ -474,7 +522,7 @@ static void read_records(struct set *s)
 		close(fd);
 	}
 	if (r) {
-		add_problem(s, "%s: %s", s->meta_dev.name, reason);
+		add_problem(s, "%s: %s", d->name, reason);
 		return;
 	}
 	for (i = 0; i < nr; i++)
@@ -483,11 +531,11 @@ static void read_records(struct set *s)
 		struct set_tier *t = &s->tier[records[i].rank];
 
 		if (records[i].rank >= nr || t->id >= 0) {
-			add_problem(s, "%s: metadata is damaged (ranks of tiers)", s->meta_dev.name);
+			add_problem(s, "%s: metadata is damaged (ranks of tiers)", d->name);
 			return;
 		}
 		if (!tier_first_place_valid(&s->info, records[i].first_place)) {
-			add_problem(s, "%s: metadata is damaged (places of tiers)", s->meta_dev.name);
+			add_problem(s, "%s: metadata is damaged (places of tiers)", d->name);
 			return;
 		}
 		t->id = records[i].id;
@@ -496,6 +544,7 @@ static void read_records(struct set *s)
 		make_printable(t->last_seen);
 		t->size = records[i].size * SECTOR_SIZE;
 		t->first_place = records[i].first_place;
+		note_places(s, t->first_place * s->chunk_sectors);
 		t->places = records[i].places;
 		t->endurance = records[i].endurance;
 		t->generation = records[i].generation;
@@ -729,7 +778,7 @@ static void finish_inactive(struct set *s)
 		if (!s->tier[i].present)
 			s->tier[i].state = '-';
 	name_after_volume(s);
-	if (!s->have_meta)
+	if (!s->have_meta && !s->mirror.nr)
 		add_problem(s, "its metadata device is missing, or its superblock was overwritten");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
 		name_after_unlabelled(s);
@@ -770,10 +819,15 @@ int sets_load_members(struct tier_context *ctx, struct set_list *list, const str
 			use_metadata(s, m);
 		else if (!s->chunk_sectors)
 			s->chunk_sectors = m->label.chunk_sectors;
+		if (m->kind == MEMBER_TIER)
+			mirror_add(&s->mirror, m);
 	}
-	for (i = active; i < list->nr; i++)
-		if (list->set[i].have_meta)
+	for (i = active; i < list->nr; i++) {
+		if (!list->set[i].have_meta && list->set[i].mirror.nr)
+			use_leg(&list->set[i]);
+		if (list->set[i].have_meta || list->set[i].info.chunk_sectors)
 			read_records(&list->set[i]);
+	}
 	for (i = 0; i < members->nr; i++) {
 		const struct member *m = &members->member[i];
 
@@ -1067,6 +1121,35 @@ int set_origin(const struct set *s)
 	return rank < 0 ? tagged_origin(s) : rank;
 }
 
+uint64_t set_places(const struct set *s, uint64_t bytes)
+{
+	return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors, s->first_place);
+}
+
+bool set_is_mirrored(const struct set *s)
+{
+	return s->mirror.nr || set_mirror_assembled(s);
+}
+
+bool set_mirror_assembled(const struct set *s)
+{
+	return s->have_meta && mirror_is_device(s->meta_dev.dev);
+}
+
+unsigned int set_legs(const struct set *s, const struct device *legs[LEGS_MAX])
+{
+	bool assembled = set_mirror_assembled(s);
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < s->mirror.nr && !assembled; i++)
+		if (s->mirror.leg[i].there)
+			legs[nr++] = &s->mirror.leg[i].dev;
+	for (i = 0; i < s->nr_tiers && assembled && nr < LEGS_MAX; i++)
+		if (s->tier[i].present && mirror_lies_on(s->tier[i].dev.dev))
+			legs[nr++] = &s->tier[i].dev;
+	return nr;
+}
+
 unsigned int set_missing(const struct set *s)
 {
 	unsigned int i, missing = 0;
@@ -1107,13 +1190,14 @@ static int count_chunk(void *context, u64 chunk, u64 entry)
 bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *mapped, uint64_t *pinned)
 {
 	struct chunk_count count = { 0 };
+	const struct device *d;
 	const char *reason;
 	unsigned int i;
 	int fd, r;
 
 	if (!s->have_records)
 		return false;
-	fd = device_open(&s->meta_dev, O_RDONLY);
+	fd = open_metadata(s, &d);
 	if (fd < 0)
 		return false;
 	r = md_read_map(fd, &s->roots, s->info.nr_chunks, count_chunk, &count, &reason);

@@ -7,6 +7,7 @@
 #include "block/device.h"
 #include "dm/dm.h"
 #include "format/rules.h"
+#include "set/legs.h"
 #include "set/scan.h"
 #include "dm/status.h"
 #include "dm/table.h"
@@ -67,6 +68,9 @@ struct set {
 
 	unsigned int nr_tiers;
 	struct set_tier tier[TIER_MAX_TIERS];	/* by rank */
+
+	uint64_t first_place;	/* of its tiers, chunks; 0: unknown, or behind the label area */
+	struct mirror mirror;	/* an inactive set: the legs of its metadata, if these lie on its tiers */
 
 	/* An inactive set: labels on former tiers, and second copies of parts. */
 	unsigned int nr_stray;
@@ -145,6 +149,14 @@ static inline bool set_metadata_low(const struct set *s)
 {
 	return s->have_table && status_metadata_low(&s->status);
 }
+
+/* Places of a tier of that set on a device of so many bytes. */
+uint64_t set_places(const struct set *s, uint64_t bytes);
+/* Whether the metadata lies on the tiers, as far as is known; and whether it has its device. */
+bool set_is_mirrored(const struct set *s);
+bool set_mirror_assembled(const struct set *s);
+/* The tiers' devices with a leg of the metadata that are there; their number. */
+unsigned int set_legs(const struct set *s, const struct device *legs[LEGS_MAX]);
 
 /* Number of tiers that are missing now. */
 unsigned int set_missing(const struct set *s);

@@ -167,13 +167,20 @@ static void show_metadata(const struct report *r)
 {
 	const struct set *s = r->set;
 	const struct status *st = &s->status;
+	const struct device *leg[LEGS_MAX];
 	char size[SIZE_TEXT];
+	unsigned int legs;
 
-	if (!s->have_meta) {
+	legs = set_legs(s, leg);
+	if (!s->have_meta && !legs) {
 		printf("meta  missing\n");
 		return;
 	}
-	printf("meta  %s  %s", s->meta_dev.name, format_size(size, s->meta_dev.size));
+	if (legs)
+		printf("meta  on %s%s%s", leg[0]->name, legs > 1 ? " and " : "", legs > 1 ? leg[1]->name : "");
+	else
+		printf("meta  %s", s->meta_dev.name);
+	printf("  %s", format_size(size, s->have_meta ? s->meta_dev.size : s->mirror.size * SECTOR_SIZE));
 	if (s->active && r->have_chunks)
 		printf("  %u%% used", percent(st->metadata_used, st->metadata_total));
 	if (r->meta_health.nr)

@@ -182,11 +182,16 @@ static json_object *metadata_object(const struct report *r)
 {
 	const struct set *s = r->set;
 	const struct status *st = &s->status;
-	json_object *o = json_object_new_object();
+	json_object *o = json_object_new_object(), *on = json_object_new_array();
 	bool live = s->active && r->have_chunks;
+	const struct device *leg[LEGS_MAX];
+	unsigned int i, legs = set_legs(s, leg);
 
+	for (i = 0; i < legs; i++)
+		json_object_array_add(on, json_object_new_string(leg[i]->name));
 	put_string(o, "device", s->have_meta ? s->meta_dev.name : NULL);
-	put_size(o, "size", s->have_meta ? s->meta_dev.size : 0);
+	json_object_object_add(o, "on_tiers", on);
+	put_size(o, "size", s->have_meta ? s->meta_dev.size : s->mirror.size * SECTOR_SIZE);
 	json_object_object_add(o, "problems", problems_array(&r->meta_health));
 	json_object_object_add(o, "used", live ?
 		json_object_new_uint64(st->metadata_used * st->metadata_block * SECTOR_SIZE) : NULL);

@@ -232,11 +232,14 @@ static void tunables(void)
 
 static void plans(void)
 {
-	ok(geometry_places(4096 + 2047, 2048) == 1, "1 MiB chunks: one for the label");
-	ok(geometry_places(4095, 2048) == 0, "no room beside the label");
-	ok(geometry_places(0, 2048) == 0, "nothing at all");
-	ok(geometry_places(4096, 128) == 32 - 16, "64 KiB chunks: 16 for the label");
-	ok(geometry_places(3 * 2097152, 2097152) == 2, "1 GiB chunks: one for the label");
+	ok(geometry_places(4096 + 2047, 2048, 0) == 1, "1 MiB chunks: one for the label");
+	ok(geometry_places(4095, 2048, 0) == 0, "no room beside the label");
+	ok(geometry_places(0, 2048, 0) == 0, "nothing at all");
+	ok(geometry_places(4096, 128, 0) == 32 - 16, "64 KiB chunks: 16 for the label");
+	ok(geometry_places(3 * 2097152, 2097152, 0) == 2, "1 GiB chunks: one for the label");
+	ok(geometry_places(4096, 128, 24) == 32 - 24, "more room before the places");
+	ok(geometry_first_place(1 << 20, 2048) == 1 + 1 + 4 + 128, "metadata of four times a million chunks, in chunks");
+	ok(geometry_first_place(1, 2097152) == 2, "chunks of 1 GiB: one for the metadata");
 	ok(geometry_reserve(1) == 2 && geometry_reserve(384) == 3 && geometry_reserve(1 << 20) == 64, "reserve");
 	ok(geometry_metadata_min(1000000) < geometry_metadata_good(1000000), "metadata");
 }

@@ -1,0 +1,260 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=400
+#
+# Metadata that lies on the tiers, mirrored by dm-raid on two of them: made, lost by halves,
+# moved with the tiers, taken apart.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+# How many devices the mirror has.
+mirror_devices() { dmsetup info -c --noheadings -o name | grep -c '^tier-.*-\(meta\|rmeta-.*\|rimage-.*\)$' || true; }
+the_mirror() { dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$'; }
+# The health of its legs: AA, AD, ...
+legs() { dmsetup status "$(the_mirror)" | cut -d' ' -f6; }
+legs_are() { [ "$(legs)" = "$1" ]; }
+synced() { [[ $(dmsetup status "$(the_mirror)") =~ \ AA\ ([0-9]+)/([0-9]+)\ idle ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]; }
+
+# made [OPTION...]: a set without a metadata device
+# shellcheck disable=SC2120
+made()
+{
+	disk fast 32
+	disk slow 64
+	ctl create "$set" -q -c 64k --policy static "$@" "$fast" "$slow"
+}
+
+# in_order [FIRST COUNT SEED]: the metadata is in order and the data is there
+in_order()
+{
+	ctl_code 0 check "$set"
+	[ $# = 0 ] || check_chunks "$@"
+}
+
+both_legs()
+{
+	local count
+	disk fast 32
+	disk slow 64
+	unchanged "$fast" "$slow" -- ctl_code 0 create --dry-run "$set" -c 64k "$fast" "$slow"
+	matches "meta    on $fast and $slow  [0-9.]+ MiB  \(mirrored\)" "$output"
+	ctl_code 0 create "$set" -c 64k --policy static "$fast" "$slow"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	same AA "$(legs)"
+	# Every place holds data, and the metadata is not under it.
+	count=$(($(blockdev --getsz "$dev") / chunk))
+	write_chunks 0 "$count" 1
+	in_order 0 "$count" 1
+	ctl_code 0 status "$set"
+	ctl_code 0 deactivate "$set"
+	same 0 "$(mirror_devices)" "devices of the mirror, inactive"
+	ctl_code 0 list
+	matches "$set +[0-9.]+ MiB +inactive" "$output"
+	same "[\"$fast\",\"$slow\"]" "$(json '.sets[0].metadata.on_tiers | tojson' status "$set")" "tiers of the legs"
+	same 0 "$(mirror_devices)" "devices of the mirror, listed"
+	in_order
+	ctl_code 0 dump "$set" -o "$tmp/dump"
+	same 0 "$(mirror_devices)" "devices of the mirror, dumped"
+	ctl_code 0 activate "$set"
+	check_chunks 0 "$count" 1
+	ctl deactivate -q "$set"
+	ctl_code 0 activate --read-only "$set"
+	check_chunks 0 "$count" 1
+	ctl deactivate -q "$set"
+}
+test_case "metadata on both tiers: made, full, inactive, active" both_legs
+
+by_itself()
+{
+	made
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	ctl_code 0 activate --auto "$slow"
+	check_chunks 0 20 1
+	same AA "$(legs)"
+}
+test_case "the set of two members is activated by itself" by_itself
+
+# The leg on the fast tier stops at a write error; its tier goes on.
+leg_lost()
+{
+	local room=2048 n
+	made
+	write_chunks 0 20 1
+	# All of its metadata from here on.
+	for n in {0..15}; do bad_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	write_chunks 20 20 1
+	io sync "$dev"
+	wait_for 20 legs_are DA
+	ctl_code 3 status "$set"
+	matches "lost 1 of 2 legs" "$output"
+	check_chunks 0 40 1
+	in_order
+	for n in {0..15}; do good_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	wait_for 30 synced
+	check_chunks 0 40 1
+	in_order
+}
+test_case "a leg that stops comes back when the set is activated again" leg_lost
+
+other_lost()
+{
+	local room=2048 n
+	made
+	write_chunks 0 20 1
+	io sync "$dev"
+	for n in {0..15}; do bad_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	write_chunks 20 20 1
+	io sync "$dev"
+	wait_for 20 legs_are DA
+	for n in {0..15}; do good_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	ctl deactivate -q "$set"
+	disk_gone slow
+	ctl_code 1 activate "$set"
+	one_line "a leg of its metadata is missing.*on $fast \(transaction [0-9]+ of generation [0-9]+, last assembled [0-9-]+ [0-9:]+\)"
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	ctl_code 3 activate --degraded "$set"
+	matches "goes on with the leg of its metadata on $fast alone: transaction [0-9]+ of generation" "$errors"
+	check_chunks 0 10 1
+	same A- "$(legs)" "health"
+}
+test_case "a leg stops while its tier stays, then the other device is lost" other_lost
+
+both_alone()
+{
+	local kept=$tmp/kept
+	made
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	# Unplugged: the label is not there.
+	dd if="$slow" of="$kept" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$slow" bs=16k count=1 oflag=direct status=none
+	ctl_code 3 activate --degraded "$set"
+	ctl deactivate -q "$set"
+	dd if="$kept" of="$slow" bs=16k count=1 oflag=direct status=none
+	dd if="$fast" of="$kept" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	ctl_code 3 activate --degraded "$set"
+	ctl deactivate -q "$set"
+	dd if="$kept" of="$fast" bs=16k count=1 oflag=direct status=none
+	ctl_code 1 activate "$set"
+	one_line "were each used without the other"
+	same 0 "$(mirror_devices)" "devices of the mirror"
+}
+test_case "two legs that were each used alone are not put together" both_alone
+
+one_leg_back()
+{
+	made
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	dd if="$slow" of="$tmp/kept" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$slow" bs=16k count=1 oflag=direct status=none
+	ctl_code 1 activate "$set"
+	ctl_code 3 activate --degraded "$set"
+	write_chunks 20 20 1
+	ctl deactivate -q "$set"
+	dd if="$tmp/kept" of="$slow" bs=16k count=1 oflag=direct status=none
+	ctl_code 0 activate "$set"
+	wait_for 30 synced
+	check_chunks 0 40 1
+	in_order
+	# The leg that was filled is as good as the other.
+	ctl deactivate -q "$set"
+	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	ctl_code 3 activate --degraded "$set"
+	in_order
+}
+test_case "a leg that was away is filled when it is back, and good for itself then" one_leg_back
+
+moves()
+{
+	made -L 10m
+	disk third 64
+	write_chunks 0 40 1
+	ctl_code 1 remove -y "$set" "$slow"
+	matches "a half of its metadata lies on tier 1 \($slow\), and no other tier can take it" "$errors"
+	ctl_code 0 add -y "$set" "$third"
+	ctl_code 0 remove --dry-run "$set" "$slow"
+	matches "Would move the metadata on tier 1 \($slow\) to tier 2 \($third\)" "$output"
+	ctl_code 0 remove -y "$set" "$slow"
+	matches "the metadata on $slow has moved to $third" "$output"
+	same AA "$(legs)"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	check_chunks 0 40 1
+	in_order
+	ctl_code 0 replace -y "$set" "$fast" "$slow"
+	same AA "$(legs)"
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 40 1
+	in_order
+	same "[\"$slow\",\"$third\"]" "$(json '.sets[0].metadata.on_tiers | tojson' status "$set")" "tiers of the legs"
+}
+test_case "a leg moves when its tier is removed, or replaced" moves
+
+not_mirrored()
+{
+	disk fast 32
+	disk slow 64
+	ctl_code 0 create "$set" -c 64k -L 10m --policy static --mirror none "$fast" "$slow"
+	matches "if $fast is lost, so is the whole set" "$errors"
+	same 1 "$(mirror_devices)" "devices of the metadata"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	same 0 "$(mirror_devices)" "devices of the metadata, inactive"
+	ctl_code 0 activate "$set"
+	check_chunks 0 20 1
+	ctl_code 0 remove -y "$set" "$fast"
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 20 1
+	in_order
+}
+test_case "metadata on one tier alone: made, moved" not_mirrored
+
+refused_and_gone()
+{
+	made
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	# Plain dmsetup does not make another set of them.
+	disk meta 4
+	tiers=("$fast" "$slow")
+	refused "is a tier of set" activate
+	ctl_code 0 destroy -y "$set"
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	same "" "$(wipefs --noheadings "$fast" "$slow")" "signatures"
+	ctl_code 0 scan
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	# They are as good as new; and a set that is active goes, too.
+	ctl_code 0 create "$set" -q -c 64k "$fast" "$slow"
+	ctl_code 0 destroy -y "$set"
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	ctl_code 2 create "$set" --mirror two "$fast" "$slow"
+	ctl_code 2 create "$set" "$fast"
+	one_line "one tier alone has no mirror"
+	ctl_code 2 create "$set" --mirror none -m "$meta" "$fast"
+}
+test_case "no plain table over it; destroyed, inactive and active; what is refused" refused_and_gone
+
+restored()
+{
+	made
+	write_chunks 0 40 1
+	ctl_code 0 dump "$set" -o "$tmp/dump"
+	ctl deactivate -q "$set"
+	ctl_code 0 restore -y -f "$tmp/dump" "$set"
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	ctl_code 0 activate "$set"
+	check_chunks 0 40 1
+	in_order
+}
+test_case "a dump is restored to both legs" restored
+
+run_tests

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Headers of legs (format/leg.h), and which legs a mirror is made of (set/legs.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/leg.h"
+#include "set/legs.h"
+#include "../tap.h"
+
+static u64 block[LEG_HEADER_SIZE / sizeof(u64)];
+
+static struct leg_info info = {
+	.set_uuid = "set", .tier_uuid = "tier", .index = 1, .nr = 2, .flags = LEG_SLOW, .generation = 3, .size = 8192,
+	.used = 1700000000,
+};
+
+static void headers(void)
+{
+	struct leg_info found;
+	unsigned int i, taken = 0;
+
+	memset(&found, 0, sizeof(found));
+	leg_pack(block, &info);
+	ok(leg_unpack(block, &found) && !memcmp(&found, &info, sizeof(info)), "a header says what was packed");
+	/* What is damaged is no header; the rest of the block does not count, as it may be torn. */
+	for (i = 0; i < 512; i++) {
+		((u8 *)block)[i] ^= 4;
+		taken += leg_unpack(block, &found);
+		((u8 *)block)[i] ^= 4;
+	}
+	ok(!taken, "each changed byte of the sector is noticed");
+	((u8 *)block)[512] ^= 4;
+	ok(leg_unpack(block, &found), "what lies behind the sector does not count");
+	memset(block, 0, sizeof(block));
+	ok(!leg_unpack(block, &found), "zeroes are no header");
+
+	info.index = 2;
+	leg_pack(block, &info);
+	ok(!leg_unpack(block, &found), "no third leg of two");
+	info.index = 1;
+	info.nr = LEGS_MAX + 1;
+	leg_pack(block, &info);
+	ok(!leg_unpack(block, &found), "not more legs than there can be");
+	info.nr = 2;
+	info.size = 8191;
+	leg_pack(block, &info);
+	ok(!leg_unpack(block, &found), "metadata has whole blocks");
+	info.size = 8192;
+}
+
+/* As the kernel writes it. */
+static void raid_superblock(u32 magic, u64 events, u64 failed, u64 filled)
+{
+	__le32 *word = (void *)block;
+
+	memset(block, 0, sizeof(block));
+	word[0] = cpu_to_le32(magic);
+	block[2] = cpu_to_le64(events);
+	block[3] = cpu_to_le64(failed);
+	block[4] = cpu_to_le64(filled);
+}
+
+static void superblocks(void)
+{
+	struct leg_raid raid;
+
+	raid_superblock(0x64526d44, 17, 2, UINT64_MAX);
+	ok(leg_raid_unpack(block, &raid) && raid.events == 17 && raid.failed == 2 && raid.whole, "dm-raid's superblock");
+	raid_superblock(0x64526d44, 17, 0, 4096);
+	ok(leg_raid_unpack(block, &raid) && !raid.whole, "a leg that is being filled");
+	raid_superblock(0x64526d45, 17, 0, UINT64_MAX);
+	ok(!leg_raid_unpack(block, &raid), "another magic");
+}
+
+/* A tier with a leg. */
+static struct member tier(unsigned int index, u64 generation, u64 events, bool whole)
+{
+	struct member m = { .kind = MEMBER_TIER, .label = { .chunk_sectors = 2048, .places_at = 65536, .id = index } };
+
+	m.dev.path = m.dev.name = "";
+	m.leg.there = m.leg.in_raid = true;
+	m.leg.info = info;
+	m.leg.info.index = index;
+	m.leg.info.generation = generation;
+	m.leg.raid.events = events;
+	m.leg.raid.whole = whole;
+	return m;
+}
+
+static void mirrors(void)
+{
+	struct member legs[] = { tier(0, 3, 10, true), tier(1, 3, 12, true), tier(0, 2, 20, true), tier(1, 4, 1, true) };
+	struct mirror m = { 0 };
+
+	ok(!mirror_legs(&m), "no leg");
+	mirror_add(&m, &legs[0]);
+	ok(m.nr == 2 && mirror_legs(&m) == 1 && mirror_newest(&m) == 0, "one of two legs");
+	mirror_add(&m, &legs[2]);
+	ok(mirror_legs(&m) == 1 && !m.doubled, "a leg of a lower generation is out");
+	mirror_add(&m, &legs[1]);
+	ok(mirror_legs(&m) == 2 && mirror_newest(&m) == 1, "the leg with more events is newer");
+	m.leg[1].look.raid.whole = false;
+	ok(mirror_newest(&m) == 0, "but not if it is being filled");
+	mirror_add(&m, &legs[1]);
+	ok(m.doubled, "the same leg twice");
+	mirror_add(&m, &legs[3]);
+	ok(mirror_legs(&m) == 1 && m.generation == 4 && m.leg[1].there && !m.doubled, "a leg of a higher generation counts alone");
+	legs[0].hidden = "a path";
+	legs[0].leg.info.generation = 5;
+	mirror_add(&m, &legs[0]);
+	ok(m.generation == 4, "a leg on a hidden device does not count");
+	mirror_free(&m);
+}
+
+int main(void)
+{
+	headers();
+	superblocks();
+	mirrors();
+	return tap_done();
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "ops/mirrored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "base/context.h"
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "format/build.h"
+#include "format/geometry.h"
+#include "ops/label-area.h"
+#include "set/tier.h"
+#include "set/twin.h"
+#include "set/wipe.h"
+
+#define GENERATION	1
+
+/* The first tier that shares no disk with the fastest; the next one if all do. */
+static unsigned int other_tier(const struct mirrored_set *m)
+{
+	unsigned int i;
+
+	for (i = 1; i < m->nr_tiers; i++)
+		if (!devices_share_disk(m->tier[0]->dev, m->tier[i]->dev))
+			return i;
+	return 1;
+}
+
+void mirrored_arrange(struct mirrored_set *m, unsigned int nr)
+{
+	uint64_t at = tier_label_area(m->chunk_sectors), end = m->first_place * m->chunk_sectors;
+	unsigned int i;
+
+	m->mirror.nr = nr;
+	m->mirror.generation = GENERATION;
+	m->mirror.size = (end - at - LEG_DATA_AT) / TIER_METADATA_BLOCK_SECTORS * TIER_METADATA_BLOCK_SECTORS;
+	for (i = 0; i < nr; i++) {
+		struct mirror_leg *leg = &m->mirror.leg[i];
+
+		leg->there = true;
+		leg->id = i ? other_tier(m) : 0;
+		leg->at = at;
+		leg->places_at = end;
+		device_copy(&leg->dev, m->tier[leg->id]);
+	}
+}
+
+static void fill_tier(const struct mirrored_set *m, struct tier_meta_tier *t, unsigned int rank)
+{
+	const struct device *d = m->tier[rank];
+
+	t->id = t->rank = rank;
+	uuid_generate(t->uuid);
+	t->size = d->size / SECTOR_SIZE;
+	t->first_place = m->first_place;
+	t->places = geometry_places(t->size, m->chunk_sectors, m->first_place);
+	t->generation = GENERATION;
+	t->landing = TIER_LANDS_ALL;
+	copy_string(t->last_seen, sizeof(t->last_seen), d->path + strlen("/dev/"));
+}
+
+static void fill_content(const struct mirrored_set *m, struct md_content *content)
+{
+	struct tier_meta_info info = {
+		.state = TIER_STATE_LIVE,
+		.flags = TIER_SB_CLEAN,
+		.incompat_flags = TIER_INCOMPAT_ROOM,
+		.chunk_sectors = m->chunk_sectors,
+		.nr_chunks = (m->length + m->chunk_sectors - 1) / m->chunk_sectors,
+		.length = m->length,
+		.generation = GENERATION,
+		.next_generation = GENERATION,
+		.trans_id = 1,
+	};
+	uint64_t places = 0;
+	unsigned int i;
+
+	memcpy(info.uuid, m->uuid, sizeof(info.uuid));
+	copy_string(info.name, sizeof(info.name), m->name);
+	copy_string(info.policy, sizeof(info.policy), m->policy);
+	for (i = 0; i < m->nr_tiers; i++)
+		if (m->tier[i]->logical_block > info.logical_block_size)
+			info.logical_block_size = m->tier[i]->logical_block;
+	md_content_init(content, &info);
+	content->tiers.nr = m->nr_tiers;
+	for (i = 0; i < m->nr_tiers; i++) {
+		fill_tier(m, &content->tiers.tier[i], i);
+		places += content->tiers.tier[i].places;
+	}
+	content->info.reserve = geometry_reserve(places);
+}
+
+static int write_label(const struct mirrored_set *m, const struct tier_meta_tier *t)
+{
+	struct tier_label_info label = {
+		.id = t->id, .size = t->size, .places_at = m->first_place * m->chunk_sectors,
+		.chunk_sectors = m->chunk_sectors, .generation = GENERATION,
+	};
+	const struct device *d = m->tier[t->rank];
+	void *slot = block_buffer(TIER_LABEL_SLOT_SIZE);
+	int fd, r;
+
+	memcpy(label.set_uuid, m->uuid, sizeof(label.set_uuid));
+	memcpy(label.tier_uuid, t->uuid, sizeof(label.tier_uuid));
+	copy_string(label.name, sizeof(label.name), m->name);
+	tier_label_pack(slot, &label);
+	r = label_area_clear(m->ctx, d, m->chunk_sectors, 0);
+	if (!r) {
+		fd = device_open(d, O_RDWR);
+		r = fd < 0 ? fd : write_durably(fd, 0, slot, TIER_LABEL_SLOT_SIZE);
+		if (fd >= 0)
+			close(fd);
+		if (r)
+			err(m->ctx, error_from(-r), "%s: cannot be labelled: %s.", d->name, strerror(-r));
+	}
+	free(slot);
+	return r;
+}
+
+static int write_metadata(const struct mirrored_set *m, const struct md_content *content)
+{
+	char *path = mirror_device_path(m->hex);
+	int fd = open(path, O_RDWR | O_EXCL | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+	if (fd >= 0) {
+		r = md_build(fd, m->mirror.size / TIER_METADATA_BLOCK_SECTORS, content);
+		close(fd);
+	}
+	if (r < 0)
+		err(m->ctx, error_from(-r), "%s: the metadata cannot be written: %s.", m->name, strerror(-r));
+	free(path);
+	return r < 0 ? r : 0;
+}
+
+/* With two names for one disk, data written by one name would be lost by the other. */
+static int check_twins(const struct mirrored_set *m)
+{
+	unsigned int i, k;
+	int r;
+
+	for (i = 0; i < m->nr_tiers; i++)
+		for (k = 0; k < i; k++) {
+			r = twins(m->ctx, m->tier[i], m->tier[k]);
+			if (r > 0)
+				err(m->ctx, ERR_UNSUITABLE, "%s: is the same disk as %s. Name it once.",
+				    m->tier[i]->name, m->tier[k]->name);
+			else if (r)
+				err(m->ctx, error_from(-r), "%s, %s: cannot be compared: %s.", m->tier[i]->name,
+				    m->tier[k]->name, strerror(-r));
+			if (r)
+				return -1;
+		}
+	return 0;
+}
+
+int mirrored_write(const struct mirrored_set *m)
+{
+	struct mirror legs = m->mirror;
+	struct md_content content;
+	unsigned int i;
+	int r;
+
+	fill_content(m, &content);
+	for (i = 0; i < legs.nr; i++)
+		mirror_set_leg(&legs, i, m->uuid, content.tiers.tier[legs.leg[i].id].uuid, i);
+	r = check_twins(m) ? : mirror_format(m->ctx, &legs);
+	step_reached("create", "legs");
+	/* The metadata comes last: labels without it are no set. */
+	for (i = 0; !r && i < m->nr_tiers; i++)
+		r = write_label(m, &content.tiers.tier[i]);
+	if (!r)
+		r = mirror_assemble_new(m->ctx, m->hex, m->name, &legs);
+	step_reached("create", "assembled");
+	if (!r)
+		r = write_metadata(m, &content);
+	step_reached("create", "metadata");
+	md_content_free(&content);
+	return r ? -1 : 0;
+}
+
+void mirrored_undo(const struct mirrored_set *m)
+{
+	unsigned int i;
+
+	mirror_release(m->ctx, m->hex, m->name);
+	for (i = 0; i < m->mirror.nr; i++)
+		mirror_forget_leg(m->ctx, &m->mirror.leg[i].dev, m->mirror.leg[i].at);
+	for (i = 0; i < m->nr_tiers; i++)
+		wipe_labels(m->ctx, m->tier[i], m->uuid);
+}
+
+/* A tier that leaves */
+
+static bool has_room(const struct set *s, unsigned int rank, const struct mirror *m, struct member *tier)
+{
+	uint64_t at = tier_label_area(s->chunk_sectors);
+
+	if (!s->tier[rank].present || s->tier[rank].state != 'A' || mirror_lies_on(s->tier[rank].dev.dev))
+		return false;
+	member_read(&s->tier[rank].dev, tier);
+	if (tier->kind == MEMBER_TIER && tier->label.places_at >= at + LEG_DATA_AT + m->size)
+		return true;
+	member_free(tier);
+	return false;
+}
+
+/* The fastest tier that can take the leg; one on another disk than the other leg is better. */
+static int find_destination(const struct set *s, unsigned int leaving, const struct mirror *m, const struct device *other,
+			    struct member *tier)
+{
+	int apart;
+	unsigned int i;
+
+	for (apart = 1; apart >= 0; apart--)
+		for (i = 0; i < s->nr_tiers; i++) {
+			if (i == leaving ||
+			    (apart && other && devices_share_disk(s->tier[i].dev.dev, other->dev)))
+				continue;
+			if (has_room(s, i, m, tier))
+				return i;
+		}
+	return -1;
+}
+
+/* The legs of an active set, from the headers on its tiers. */
+static void read_legs(const struct set *s, struct mirror *m)
+{
+	unsigned int i;
+
+	memset(m, 0, sizeof(*m));
+	for (i = 0; i < s->nr_tiers; i++) {
+		struct member tier;
+
+		if (!s->tier[i].present || !mirror_lies_on(s->tier[i].dev.dev))
+			continue;
+		member_read(&s->tier[i].dev, &tier);
+		if (tier.kind == MEMBER_TIER)
+			mirror_add(m, &tier);
+		member_free(&tier);
+	}
+}
+
+static int leg_on(const struct mirror *m, dev_t dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->leg[i].there && m->leg[i].dev.dev == dev)
+			return i;
+	return -1;
+}
+
+static int leave(const struct set *s, struct mirror *m, unsigned int rank)
+{
+	int i = leg_on(m, s->tier[rank].dev.dev), to, other_rank, r;
+	const struct device *other;
+	struct mirror_leg leg;
+	struct member tier;
+
+	if (i < 0) {
+		err(s->ctx, ERR_IO, "%s: the legs of its metadata cannot be read.", s->name);
+		return -1;
+	}
+	other = m->nr > 1 && m->leg[!i].there ? &m->leg[!i].dev : NULL;
+	to = find_destination(s, rank, m, other, &tier);
+	if (to < 0) {
+		err(s->ctx, ERR_NO_SPACE,
+		    "%s: %s of its metadata lies on tier %u (%s), and no other tier can take it. Add one first: tierctl add %s DEV",
+		    s->name, m->nr > 1 ? "a half" : "all", rank, s->tier[rank].dev.name, s->name);
+		return -1;
+	}
+	if (s->ctx->dry_run) {
+		say(s->ctx, "Would move the metadata on tier %u (%s) to tier %d (%s).", rank, s->tier[rank].dev.name, to,
+		    s->tier[to].dev.name);
+		member_free(&tier);
+		return 0;
+	}
+	leg = (struct mirror_leg){
+		.there = true, .id = tier.label.id, .at = tier_label_area(s->chunk_sectors),
+		.places_at = tier.label.places_at,
+	};
+	device_copy(&leg.dev, &tier.dev);
+	other_rank = other ? set_rank_of_device(s, other->dev) : -1;
+	leg.look.info = m->leg[i].look.info;
+	leg.look.info.flags = other && other_rank < to ? LEG_SLOW : 0;
+	memcpy(leg.look.info.tier_uuid, tier.label.tier_uuid, TIER_UUID_SIZE);
+	r = mirror_move_leg(s->ctx, s->hex, s->name, m, i, &leg);
+	if (!r)
+		say(s->ctx, "%s: the metadata on %s has moved to %s.", s->name, s->tier[rank].dev.name, s->tier[to].dev.name);
+	device_free(&leg.dev);
+	member_free(&tier);
+	return r;
+}
+
+int mirrored_leave(const struct set *s, unsigned int rank)
+{
+	struct mirror m;
+	int r;
+
+	if (!set_mirror_assembled(s) || !mirror_lies_on(s->tier[rank].dev.dev))
+		return 0;
+	read_legs(s, &m);
+	r = leave(s, &m, rank);
+	mirror_free(&m);
+	return r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The legs of a set's metadata on its tiers, as far as they are there; see mirror.h. */
+#ifndef TIERCTL_LEGS_H
+#define TIERCTL_LEGS_H
+
+#include "block/device.h"
+#include "format/leg.h"
+#include "set/member.h"
+
+struct mirror_leg {
+	bool there;
+	struct device dev;	/* the tier's */
+	unsigned int id;	/* of the tier */
+	uint64_t at;		/* where its room begins, sectors */
+	uint64_t places_at;	/* where its room ends */
+	struct member_leg look;
+};
+
+/* All zero: the set has no such metadata, or none of its legs is there. */
+struct mirror {
+	unsigned int nr;	/* legs */
+	uint64_t generation;
+	uint64_t size;		/* sectors */
+	bool doubled;		/* two devices say that they are the same leg */
+	struct mirror_leg leg[LEGS_MAX];
+};
+
+/* Adds the leg of a tier, if it has one, to the mirror of its set. */
+void mirror_add(struct mirror *m, const struct member *tier);
+void mirror_free(struct mirror *m);
+/* How many legs are there. */
+unsigned int mirror_legs(const struct mirror *m);
+/* The leg with the latest metadata, among those that are there; the mirror has one. */
+unsigned int mirror_newest(const struct mirror *m);
+
+/* Whether a device is such a metadata device, or a slice. */
+bool mirror_is_device(dev_t dev);
+/* Whether a leg of an assembled mirror lies on the device. */
+bool mirror_lies_on(dev_t tier);
+
+/* Sectors where the places of an assembled mirror's tiers begin at least; 0 if dev is none. */
+uint64_t mirror_places_at(dev_t metadata);
+
+#endif

@@ -1,0 +1,667 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "set/mirror.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/step.h"
+#include "base/util.h"
+#include "dm/dm.h"
+#include "set/lock.h"
+
+/* The two slices of a tier; the first is dm-raid's own. */
+enum slice { SLICE_RAID, SLICE_DATA, NR_SLICES };
+static const char *const slice_word[NR_SLICES] = { "rmeta", "rimage" };
+
+/* One process at a time makes or removes the devices of a set's mirror. */
+#define LOCK_MIRROR	"mirror"
+#define LOCK_MS		60000
+
+/* udev opens a device that was just made. */
+#define CLOSE_TRIES	30
+#define CLOSE_MS	100
+
+/* dm-raid notes in a bitmap which regions are being written to, and after a crash syncs these. */
+#define LEAST_REGION	1024ULL
+#define REGIONS		64
+
+#define COPY_BYTES	(1ULL << 20)
+
+/* Sets whose mirror this process has assembled. */
+static unsigned int nr_assembled;
+static char (*assembled)[UUID_HEX];
+
+char *mirror_leg_age(const struct mirror_leg *leg)
+{
+	const struct tier_meta_info *meta = &leg->look.meta;
+	time_t used = leg->look.info.used;
+	char when[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&used, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	if (!leg->look.readable)
+		return xasprintf("cannot be read, and was last assembled %s", when);
+	return xasprintf("transaction %llu of generation %llu, last assembled %s", (unsigned long long)meta->trans_id,
+			 (unsigned long long)meta->generation, when);
+}
+
+char *mirror_device_name(const char *set_hex)
+{
+	return xasprintf("tier-%s-meta", set_hex);
+}
+
+char *mirror_device_path(const char *set_hex)
+{
+	return xasprintf("/dev/mapper/tier-%s-meta", set_hex);
+}
+
+static char *device_uuid(const char *set_hex)
+{
+	return xasprintf(MIRROR_UUID_PREFIX "%s", set_hex);
+}
+
+static char *slice_name(const char *set_hex, enum slice slice, unsigned int id)
+{
+	return xasprintf("tier-%s-%s-%u", set_hex, slice_word[slice], id);
+}
+
+static char *slice_uuid(const char *set_hex, enum slice slice, unsigned int id)
+{
+	return xasprintf(SLICE_UUID_PREFIX "%s-%s-%u", set_hex, slice_word[slice], id);
+}
+
+bool mirror_is_assembled(const char *set_hex)
+{
+	char *uuid = device_uuid(set_hex), *name = dm_name_of_uuid(uuid);
+	bool is = name;
+
+	free(name);
+	free(uuid);
+	return is;
+}
+
+static dev_t number_of(const char *name)
+{
+	char *path = xasprintf("/dev/mapper/%s", name);
+	struct device d = { 0 };
+	dev_t dev = 0;
+
+	if (!device_from_name(path, &d))
+		dev = d.dev;
+	device_free(&d);
+	free(path);
+	return dev;
+}
+
+/* 0, or -errno with *reason set. */
+static int make_slice(const char *set_hex, const struct mirror *m, const struct mirror_leg *leg, enum slice slice,
+		      char **reason)
+{
+	uint64_t at = leg->at + (slice == SLICE_RAID ? LEG_RAID_AT : LEG_DATA_AT);
+	uint64_t length = slice == SLICE_RAID ? LEG_RAID_SECTORS : m->size;
+	char *name = slice_name(set_hex, slice, leg->id), *uuid = slice_uuid(set_hex, slice, leg->id);
+	char *params = xasprintf("%u:%u %llu", major(leg->dev.dev), minor(leg->dev.dev), (unsigned long long)at);
+	char *there = dm_name_of_uuid(uuid);
+	int r = 0;
+
+	/* Left by a call that was killed. */
+	if (there)
+		r = dm_remove(there, reason);
+	if (!r)
+		r = dm_create_hidden(name, uuid, length, "linear", params, false, reason);
+	free(there);
+	free(params);
+	free(uuid);
+	free(name);
+	return r;
+}
+
+static uint64_t region_size(uint64_t size)
+{
+	uint64_t region = LEAST_REGION;
+
+	while (region * REGIONS < size)
+		region *= 2;
+	return region;
+}
+
+/* The table of dm-raid; a leg with rebuild[] is filled from the other. */
+static char *raid_params(const char *set_hex, const struct mirror *m, bool in_sync, const bool rebuild[LEGS_MAX])
+{
+	struct text options = { 0 }, legs = { 0 };
+	unsigned int i, words = 3;
+	char *params;
+
+	text_add(&options, "0 region_size %llu", (unsigned long long)region_size(m->size));
+	if (in_sync) {
+		text_add(&options, " nosync");
+		words++;
+	}
+	for (i = 0; i < m->nr; i++) {
+		const struct mirror_leg *leg = &m->leg[i];
+		enum slice slice;
+
+		if (leg->there && leg->look.info.flags & LEG_SLOW) {
+			text_add(&options, " write_mostly %u", i);
+			words += 2;
+		}
+		if (leg->there && rebuild[i]) {
+			text_add(&options, " rebuild %u", i);
+			words += 2;
+		}
+		for (slice = 0; slice < NR_SLICES; slice++) {
+			char *name = slice_name(set_hex, slice, leg->id);
+			dev_t dev = leg->there ? number_of(name) : 0;
+
+			if (leg->there)
+				text_add(&legs, " %u:%u", major(dev), minor(dev));
+			else
+				text_add(&legs, " -");
+			free(name);
+		}
+	}
+	params = xasprintf("raid1 %u %s %u%s", words, options.s, m->nr, legs.s);
+	text_free(&options);
+	text_free(&legs);
+	return params;
+}
+
+static int make_raid(struct tier_context *ctx, const char *set_hex, const struct mirror *m, bool new_legs, char **reason)
+{
+	char *name = mirror_device_name(set_hex), *uuid = device_uuid(set_hex), *params;
+	unsigned int i, newest = mirror_newest(m);
+	bool rebuild[LEGS_MAX] = { false };
+	enum slice slice;
+	int r = 0;
+
+	for (i = 0; i < m->nr; i++)
+		for (slice = 0; m->leg[i].there && slice < NR_SLICES && !r; slice++)
+			r = make_slice(set_hex, m, &m->leg[i], slice, reason);
+	if (!r) {
+		/* dm-raid knows by itself which leg dropped out; a leg without its superblock is new to it. */
+		for (i = 0; i < m->nr && !new_legs; i++)
+			rebuild[i] = i != newest && !m->leg[i].look.in_raid;
+		params = raid_params(set_hex, m, new_legs, rebuild);
+		verbose(ctx, "table: 0 %llu raid %s", (unsigned long long)m->size, params);
+		r = dm_create_hidden(name, uuid, m->size, "raid", params, false, reason);
+		free(params);
+	}
+	free(uuid);
+	free(name);
+	return r;
+}
+
+static int make_linear(const char *set_hex, const struct mirror *m, unsigned int i, bool read_only, char **reason)
+{
+	const struct device *d = &m->leg[i].dev;
+	char *name = mirror_device_name(set_hex), *uuid = device_uuid(set_hex);
+	char *params = xasprintf("%u:%u %llu", major(d->dev), minor(d->dev),
+				 (unsigned long long)(m->leg[i].at + LEG_DATA_AT));
+	int r = dm_create_hidden(name, uuid, m->size, "linear", params, read_only, reason);
+
+	free(params);
+	free(uuid);
+	free(name);
+	return r;
+}
+
+static void remember(const char *set_hex)
+{
+	assembled = xrealloc(assembled, nr_assembled + 1, sizeof(*assembled));
+	copy_string(assembled[nr_assembled++], UUID_HEX, set_hex);
+}
+
+/* A slice whose tier is unknown by now. */
+static int remove_slices(const char *set_hex, char **reason)
+{
+	enum slice slice;
+	unsigned int id;
+	int r = 0;
+
+	for (id = 0; id <= TIER_MAX_ID && !r; id++)
+		for (slice = 0; slice < NR_SLICES && !r; slice++) {
+			char *name = slice_name(set_hex, slice, id);
+
+			if (dm_name_exists(name))
+				r = dm_remove(name, reason);
+			free(name);
+		}
+	return r;
+}
+
+/* Each leg says that the other dropped out: both were used alone, and neither has all. */
+static bool both_used_alone(const struct mirror *m)
+{
+	const struct member_leg *a = &m->leg[0].look, *b = &m->leg[1].look;
+
+	return mirror_legs(m) == 2 && a->in_raid && b->in_raid && a->raid.failed & 2 && b->raid.failed & 1;
+}
+
+static bool may_assemble(struct tier_context *ctx, const char *name, const struct mirror *m, bool degraded)
+{
+	unsigned int i = mirror_newest(m);
+	const struct mirror_leg *leg = &m->leg[i];
+	char *age = mirror_leg_age(leg), *other;
+	bool may = false;
+
+	if (m->doubled) {
+		err(ctx, ERR_AMBIGUOUS, "%s: two devices say that they have the same leg of its metadata. Take the copy away.",
+		    name);
+	} else if (both_used_alone(m)) {
+		other = mirror_leg_age(&m->leg[!i]);
+		err(ctx, ERR_AMBIGUOUS,
+		    "%s: the legs of its metadata on %s (%s) and on %s (%s) were each used without the other. Disconnect the one that is not to count, and: tierctl activate --degraded %s",
+		    name, leg->dev.name, age, m->leg[!i].dev.name, other, name);
+		free(other);
+	} else if (m->nr > 1 && mirror_legs(m) < m->nr && !(leg->look.in_raid && leg->look.raid.whole)) {
+		err(ctx, ERR_DEGRADED,
+		    "%s: a leg of its metadata is missing, and the one on %s is not whole. Connect the other.", name,
+		    leg->dev.name);
+	} else if (mirror_legs(m) == m->nr) {
+		may = true;
+	} else if (!degraded) {
+		err(ctx, ERR_DEGRADED,
+		    "%s: a leg of its metadata is missing. Connect its device, or go on with the one on %s (%s): tierctl activate --degraded %s",
+		    name, leg->dev.name, age, name);
+	} else {
+		warn(ctx, "%s: goes on with the leg of its metadata on %s alone: %s.", name, leg->dev.name, age);
+		may = true;
+	}
+	free(age);
+	return may;
+}
+
+/* Notes when the leg was last assembled; it is right without. */
+static void note_use(struct tier_context *ctx, const struct mirror_leg *leg)
+{
+	int fd = device_open(&leg->dev, O_RDWR);
+	void *block = block_buffer(LEG_HEADER_SIZE);
+	struct leg_info info = leg->look.info;
+
+	info.used = time(NULL);
+	leg_pack(block, &info);
+	if (fd < 0 || write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE))
+		verbose(ctx, "%s: the time cannot be noted in the leg's header", leg->dev.name);
+	if (fd >= 0)
+		close(fd);
+	free(block);
+}
+
+static int assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
+		    bool new_legs, bool read_only)
+{
+	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r = 0;
+	char *reason = NULL, *more = NULL;
+	unsigned int i;
+
+	if (!mirror_is_assembled(set_hex)) {
+		if (read_only || m->nr == 1)
+			r = make_linear(set_hex, m, mirror_newest(m), read_only, &reason);
+		else
+			r = make_raid(ctx, set_hex, m, new_legs, &reason);
+		if (r) {
+			err(ctx, ERR_KERNEL_REFUSED, "%s: the metadata on its tiers cannot be assembled: %s.", name, reason);
+			free(reason);
+			if (remove_slices(set_hex, &more))
+				free(more);
+		} else {
+			remember(set_hex);
+		}
+		for (i = 0; i < m->nr && !r && !read_only; i++)
+			if (m->leg[i].there)
+				note_use(ctx, &m->leg[i]);
+	}
+	if (lock >= 0)
+		close(lock);
+	return r ? -1 : 0;
+}
+
+int mirror_assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
+		    bool degraded, bool read_only)
+{
+	if (!may_assemble(ctx, name, m, degraded))
+		return -1;
+	return assemble(ctx, set_hex, name, m, false, read_only);
+}
+
+int mirror_assemble_new(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m)
+{
+	return assemble(ctx, set_hex, name, m, true, false);
+}
+
+static int is_holder(void *unused, dev_t holder)
+{
+	(void)unused;
+	(void)holder;
+	return 1;
+}
+
+/* udev may have the device open for a moment; a set, or a user, keeps it open. */
+static bool is_open(const char *name)
+{
+	int tries;
+
+	for (tries = 0; dm_open_count(name) > 0; tries++) {
+		if (tries == CLOSE_TRIES || device_for_each_holder(number_of(name), is_holder, NULL))
+			return true;
+		sleep_ms(CLOSE_MS);
+	}
+	return false;
+}
+
+int mirror_release(struct tier_context *ctx, const char *set_hex, const char *name)
+{
+	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r = 0;
+	char *device = mirror_device_name(set_hex), *reason = NULL;
+
+	if (dm_name_exists(device)) {
+		if (is_open(device))
+			goto out;
+		r = dm_remove(device, &reason);
+	}
+	if (!r)
+		r = remove_slices(set_hex, &reason);
+	if (r) {
+		err(ctx, ERR_KERNEL_REFUSED, "%s: the device of the metadata on its tiers cannot be removed: %s.", name, reason);
+		free(reason);
+	}
+out:
+	free(device);
+	if (lock >= 0)
+		close(lock);
+	return r ? -1 : 0;
+}
+
+void mirrors_release(struct tier_context *ctx)
+{
+	while (nr_assembled) {
+		nr_assembled--;
+		mirror_release(ctx, assembled[nr_assembled], assembled[nr_assembled]);
+	}
+	free(assembled);
+	assembled = NULL;
+}
+
+/* What is on the tiers */
+
+void mirror_set_leg(struct mirror *m, unsigned int i, const u8 *set_uuid, const u8 *tier_uuid, bool slow)
+{
+	struct leg_info *info = &m->leg[i].look.info;
+
+	memcpy(info->set_uuid, set_uuid, sizeof(info->set_uuid));
+	memcpy(info->tier_uuid, tier_uuid, sizeof(info->tier_uuid));
+	info->index = i;
+	info->nr = m->nr;
+	info->flags = slow ? LEG_SLOW : 0;
+	info->generation = m->generation;
+	info->size = m->size;
+}
+
+static int format_leg(const struct mirror *m, unsigned int i)
+{
+	const struct mirror_leg *leg = &m->leg[i];
+	void *block = block_buffer(LEG_HEADER_SIZE);
+	int fd = device_open(&leg->dev, O_RDWR | O_EXCL), r = fd < 0 ? fd : 0;
+
+	leg_pack(block, &leg->look.info);
+	if (!r)
+		r = zero_blocks(fd, leg->at * SECTOR_SIZE, (LEG_DATA_AT + m->size) * SECTOR_SIZE);
+	if (!r)
+		r = write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE);
+	if (fd >= 0)
+		close(fd);
+	free(block);
+	return r;
+}
+
+int mirror_format(struct tier_context *ctx, const struct mirror *m)
+{
+	unsigned int i;
+	int r = 0;
+
+	ctx->changed = true;
+	for (i = 0; i < m->nr && !r; i++) {
+		r = format_leg(m, i);
+		if (r)
+			err(ctx, error_from(-r), "%s: room for the metadata cannot be made: %s.", m->leg[i].dev.name,
+			    strerror(-r));
+	}
+	return r ? -1 : 0;
+}
+
+int mirror_forget_leg(struct tier_context *ctx, const struct device *tier, uint64_t at)
+{
+	int fd = device_open(tier, O_RDWR), r = fd < 0 ? fd : 0;
+
+	ctx->changed = true;
+	if (!r)
+		r = zero_blocks(fd, at * SECTOR_SIZE, LEG_HEADER_SIZE);
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err(ctx, error_from(-r), "%s: the leg of the metadata on it cannot be wiped: %s.", tier->name, strerror(-r));
+	return r;
+}
+
+static int write_header(struct tier_context *ctx, const struct mirror_leg *leg)
+{
+	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
+	void *block = block_buffer(LEG_HEADER_SIZE);
+
+	leg_pack(block, &leg->look.info);
+	if (!r)
+		r = write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE);
+	if (fd >= 0)
+		close(fd);
+	free(block);
+	if (r)
+		err(ctx, error_from(-r), "%s: the header of the leg on it cannot be written: %s.", leg->dev.name, strerror(-r));
+	return r;
+}
+
+/* dm-raid would take what it finds there. */
+static int forget_raid(struct tier_context *ctx, const struct mirror_leg *leg)
+{
+	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
+
+	if (!r)
+		r = zero_blocks(fd, leg->at * SECTOR_SIZE, LEG_DATA_AT * SECTOR_SIZE);
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err(ctx, error_from(-r), "%s: room for the metadata cannot be made: %s.", leg->dev.name, strerror(-r));
+	return r;
+}
+
+/* 1: all legs are whole; 0: not yet; -1: one has dropped out. */
+static int is_whole(const char *device)
+{
+	char letters[16] = "", ratio[48] = "", action[32] = "";
+	struct dm_line *lines;
+	unsigned int nr;
+	int whole = -1;
+
+	if (dm_status_lines(number_of(device), &lines, &nr))
+		return -1;
+	if (nr && sscanf(lines[0].params, "%*s %*u %15s %47s %31s", letters, ratio, action) == 3 && !strchr(letters, 'D'))
+		whole = letters[strspn(letters, "A")] == '\0' && !strcmp(action, "idle");
+	dm_lines_free(lines, nr);
+	return whole;
+}
+
+static int wait_until_whole(struct tier_context *ctx, const char *device, const char *name)
+{
+	int whole;
+
+	for (;;) {
+		whole = is_whole(device);
+		if (whole > 0)
+			return 0;
+		if (whole < 0)
+			break;
+		sleep_ms(CLOSE_MS);
+	}
+	err(ctx, ERR_IO, "%s: the new leg of its metadata has errors. The metadata goes on with one leg; the kernel log says why.",
+	    name);
+	return -1;
+}
+
+/* Loads a table of the metadata device and makes it the live one. */
+static int change_table(const char *device, const struct mirror *m, const char *type, const char *params, char **reason)
+{
+	char *worse;
+	int r = dm_load_target(device, m->size, type, params, reason);
+
+	if (!r)
+		r = dm_resume(device, reason);
+	if (r && dm_resume(device, &worse))
+		free(worse);
+	return r;
+}
+
+/*
+ * From the moment that the other leg has its new header, the old leg is out: what it has will soon
+ * be old. The new leg has no superblock of dm-raid at first, so whoever assembles fills it.
+ */
+static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i)
+{
+	char *device = mirror_device_name(set_hex), *reason = NULL, *params;
+	bool rebuild[LEGS_MAX] = { false };
+	enum slice slice;
+	int r = forget_raid(ctx, &m->leg[i]);
+
+	if (!r)
+		r = write_header(ctx, &m->leg[!i]);
+	step_reached("leg", "other");
+	if (!r)
+		r = write_header(ctx, &m->leg[i]);
+	step_reached("leg", "header");
+	if (r)
+		goto out;
+	for (slice = 0; slice < NR_SLICES && !r; slice++)
+		r = make_slice(set_hex, m, &m->leg[i], slice, &reason);
+	if (!r) {
+		rebuild[i] = true;
+		params = raid_params(set_hex, m, false, rebuild);
+		verbose(ctx, "table: 0 %llu raid %s", (unsigned long long)m->size, params);
+		r = change_table(device, m, "raid", params, &reason);
+		free(params);
+	}
+	if (r) {
+		err(ctx, ERR_KERNEL_REFUSED,
+		    "%s: the leg of its metadata cannot move to %s: %s. When the set is activated again, the leg is there.",
+		    name, m->leg[i].dev.name, reason);
+		free(reason);
+	} else {
+		step_reached("leg", "loaded");
+		r = wait_until_whole(ctx, device, name);
+	}
+out:
+	free(device);
+	return r;
+}
+
+static int copy_leg(const struct mirror_leg *from, const struct mirror_leg *to, uint64_t sectors)
+{
+	int in = device_open(&from->dev, O_RDONLY), out = device_open(&to->dev, O_RDWR), r = in < 0 ? in : out < 0 ? out : 0;
+	uint64_t bytes = sectors * SECTOR_SIZE, done;
+	void *piece = block_buffer(COPY_BYTES);
+
+	for (done = 0; done < bytes && !r; done += COPY_BYTES) {
+		size_t len = bytes - done < COPY_BYTES ? bytes - done : COPY_BYTES;
+
+		r = read_blocks(in, (from->at + LEG_DATA_AT) * SECTOR_SIZE + done, piece, len) ? :
+		    write_fully(out, (to->at + LEG_DATA_AT) * SECTOR_SIZE + done, piece, len);
+	}
+	if (!r && fsync(out))
+		r = -errno;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	free(piece);
+	return r;
+}
+
+/* What changes the metadata waits meanwhile. */
+static int move_single(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror_leg *from,
+		       struct mirror *m)
+{
+	char *device = mirror_device_name(set_hex), *reason = NULL, *worse, *params;
+	const struct mirror_leg *to = &m->leg[0];
+	sigset_t before;
+	int r;
+
+	hold_signals(&before);
+	r = dm_suspend(device, &reason);
+	if (!r) {
+		r = copy_leg(from, to, m->size);
+		if (r)
+			reason = xstrdup(strerror(-r));
+		else
+			r = write_header(ctx, to);
+		params = xasprintf("%u:%u %llu", major(to->dev.dev), minor(to->dev.dev),
+				   (unsigned long long)(to->at + LEG_DATA_AT));
+		if (!r)
+			r = dm_load_target(device, m->size, "linear", params, &reason);
+		/* The new one must not count if the old one goes on. */
+		if (r && mirror_forget_leg(ctx, &to->dev, to->at))
+			warn(ctx, "%s: has a leg that is out of date. Wipe it before the set is activated again.", to->dev.name);
+		free(params);
+		if (dm_resume(device, &worse)) {
+			err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s.", name, device, worse);
+			free(worse);
+			r = -EIO;
+		}
+	}
+	release_signals(&before);
+	if (r && reason)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot move to %s: %s.", name, to->dev.name, reason);
+	free(reason);
+	free(device);
+	return r;
+}
+
+int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i,
+		    const struct mirror_leg *to)
+{
+	struct mirror_leg from = m->leg[i], *other = m->nr > 1 ? &m->leg[!i] : NULL;
+	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r;
+	char *reason = NULL;
+	enum slice slice;
+
+	ctx->changed = true;
+	m->generation++;
+	m->leg[i] = *to;
+	m->leg[i].look.info.generation = m->generation;
+	if (other) {
+		other->look.info.generation = m->generation;
+		other->look.info.flags = to->look.info.flags & LEG_SLOW ? 0 : LEG_SLOW;
+		r = move_mirrored(ctx, set_hex, name, m, i);
+	} else {
+		r = move_single(ctx, set_hex, name, &from, m);
+	}
+	if (!r && from.there)
+		r = mirror_forget_leg(ctx, &from.dev, from.at);
+	for (slice = 0; slice < NR_SLICES && !r && other; slice++) {
+		char *old = slice_name(set_hex, slice, from.id);
+
+		if (dm_name_exists(old) && dm_remove(old, &reason)) {
+			warn(ctx, "%s: %s cannot be removed: %s.", name, old, reason);
+			free(reason);
+		}
+		free(old);
+	}
+	m->leg[i] = from;
+	if (lock >= 0)
+		close(lock);
+	return r ? -1 : 0;
+}
