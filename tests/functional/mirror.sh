@@ -247,6 +247,7 @@ restored()
 {
 	made
 	write_chunks 0 40 1
+	io sync "$dev"
 	ctl_code 0 dump "$set" -o "$tmp/dump"
 	ctl deactivate -q "$set"
 	ctl_code 0 restore -y -f "$tmp/dump" "$set"

@@ -97,7 +97,7 @@ row $usage 'metadata' $new $third
 row $usage '-m|metadata' $new $third -m
 row $usage '--mirror two: only none' $new --mirror two $third $meta2
 row $usage '--mirror and --metadata' $new --mirror none -m $meta2 $third
-row $failed 'small' $new -c 8m $third $meta2
+row $failed 'small.*metadata' $new --mirror none -c 8m $third
 row $usage 'few|missing|chunksize' $new -m $meta2 -c $third
 row $usage 'chunksize|100k' $new -m $meta2 -c 100k $third
 row $usage 'chunksize|32k' $new -m $meta2 -c 32k $third

@@ -143,6 +143,34 @@ last_assembles()
 }
 test_case "the last member that appears assembles the set" last_assembles
 
+mirrored_last()
+{
+	local mirror
+	disk fast 32
+	disk slow 64
+	ctl create "$set" -q -c 64k "$fast" "$slow"
+	settle
+	shown is_hidden "$fast" "$slow"
+	mirror=$(json '.sets[0].metadata.device' status "$set")
+	# Hidden from all others, as the legs of a mirrored volume are.
+	same 1 "$(property "$mirror" DM_UDEV_DISABLE_OTHER_RULES_FLAG)"
+	same "" "$(property "$mirror" ID_FS_TYPE)"
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	settle
+	fails active
+	# The device that the metadata gets for a while activates nothing.
+	ctl check -q "$set"
+	settle
+	fails active
+	fails test -e "$mirror"
+	away "$slow"
+	back "$slow"
+	wait_for 20 active
+	check_chunks 0 20 1
+}
+test_case "the last member assembles metadata that lies on the tiers, too" mirrored_last
+
 dm_last()
 {
 	make_disks

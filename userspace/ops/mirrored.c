@@ -46,7 +46,6 @@ void mirrored_arrange(struct mirrored_set *m, unsigned int nr)
 		leg->there = true;
 		leg->id = i ? other_tier(m) : 0;
 		leg->at = at;
-		leg->places_at = end;
 		device_copy(&leg->dev, m->tier[leg->id]);
 	}
 }
@@ -283,7 +282,6 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank)
 	}
 	leg = (struct mirror_leg){
 		.there = true, .id = tier.label.id, .at = tier_label_area(s->chunk_sectors),
-		.places_at = tier.label.places_at,
 	};
 	device_copy(&leg.dev, &tier.dev);
 	other_rank = other ? set_rank_of_device(s, other->dev) : -1;

@@ -27,7 +27,6 @@ void mirror_add(struct mirror *m, const struct member *tier)
 	device_copy(&leg->dev, &tier->dev);
 	leg->id = tier->label.id;
 	leg->at = tier_label_area(tier->label.chunk_sectors);
-	leg->places_at = tier->label.places_at;
 	leg->look = tier->leg;
 }
 

@@ -12,7 +12,6 @@ struct mirror_leg {
 	struct device dev;	/* the tier's */
 	unsigned int id;	/* of the tier */
 	uint64_t at;		/* where its room begins, sectors */
-	uint64_t places_at;	/* where its room ends */
 	struct member_leg look;
 };
 

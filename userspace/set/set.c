@@ -1126,11 +1126,6 @@ uint64_t set_places(const struct set *s, uint64_t bytes)
 	return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors, s->first_place);
 }
 
-bool set_is_mirrored(const struct set *s)
-{
-	return s->mirror.nr || set_mirror_assembled(s);
-}
-
 bool set_mirror_assembled(const struct set *s)
 {
 	return s->have_meta && mirror_is_device(s->meta_dev.dev);

@@ -152,8 +152,7 @@ static inline bool set_metadata_low(const struct set *s)
 
 /* Places of a tier of that set on a device of so many bytes. */
 uint64_t set_places(const struct set *s, uint64_t bytes);
-/* Whether the metadata lies on the tiers, as far as is known; and whether it has its device. */
-bool set_is_mirrored(const struct set *s);
+/* Whether the metadata lies on the tiers and has its device. */
 bool set_mirror_assembled(const struct set *s);
 /* The tiers' devices with a leg of the metadata that are there; their number. */
 unsigned int set_legs(const struct set *s, const struct device *legs[LEGS_MAX]);
