@@ -19,6 +19,7 @@ import time
 TOP = os.path.realpath(os.path.dirname(__file__) + "/../..")
 # An emulated processor loads dmsetup's libraries for as long as a set moves 100 MiB.
 QUICKDM = f"{TOP}/tests/functional/quickdm"
+TIERCTL = f"{TOP}/userspace/tierctl"
 CONFIGFS = "/sys/kernel/config/nullb"
 MIB = 1 << 20
 
@@ -151,6 +152,17 @@ def tier_wb(d):
     return writecache(tier(d, 2048, linear(d["fast"].dev, "rest", quarter)), stage)
 
 
+def tier_mirror(d):
+    """The metadata on both tiers, not on a device of its own"""
+    run(TIERCTL, "create", "-q", "-y", "tier", d["fast"].dev, d["slow"].dev)
+    names = [line.split()[0] for line in run("dmsetup", "ls").splitlines()]
+    # In this order; the last is removed first.
+    DM.extend(sorted((name for name in names if name.startswith("tier-")),
+                     key=lambda name: name.endswith("-meta")))
+    DM.append("tier")
+    return "/dev/mapper/tier"
+
+
 def bcache(d):
     run("make-bcache", "--writeback", "--wipe-bcache", "-C", d["fast"].dev, "-B", d["slow"].dev)
     for disk in ("fast", "slow"):
@@ -178,10 +190,11 @@ TARGETS = {
     "tier": lambda d: tier(d, 2048),
     "tier-64k": lambda d: tier(d, 128),
     "tier-wb": tier_wb,
+    "tier-mirror": tier_mirror,
 }
 LIMITS = {"fast", "slow"}
 TIERS = {"tier", "tier-64k"}		# their status and messages are a set's
-BOTH = set(TARGETS) - LIMITS - {"dm-thin"}
+BOTH = set(TARGETS) - LIMITS - {"dm-thin", "tier-mirror"}
 
 # ---------------------------------------------------------------- measuring
 
@@ -384,6 +397,16 @@ def fsync(b):
     b.fio("mapped", **options)
 
 
+def mirror(b):
+    """What the leg on the disk costs, where metadata changes"""
+    b.make(latency_us=80)
+    options = {"rw": "randwrite", "iodepth": 1, "fsync": 1, "size": "64m", "runtime": LONG}
+    b.fio("fsync new", **options)
+    b.fill(64)
+    b.fio("fsync mapped", **options)
+    b.fio("first writes 1m", rw="write", bs="1m", iodepth=4, offset="200m", size="100m", end_fsync=1)
+
+
 def empty(b):
     mib = 320
     # The set has to fit the slow disk.
@@ -474,6 +497,7 @@ JOBS = {
     "first": (first, {*BOTH, "fast", "dm-thin"}),
     "empty": (empty, {*TIERS, "fast"}),
     "hot": (hot, TIERS),
+    "mirror": (mirror, {"tier", "tier-mirror"}),
 }
 
 # ---------------------------------------------------------------- rounds

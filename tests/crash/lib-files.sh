@@ -22,6 +22,12 @@ activate_on()
 	activate
 }
 
+# off: deactivates the set, and the metadata on its tiers, with mirrored
+off()
+{
+	if [ -n "${mirrored:-}" ]; then ctl deactivate -q "$set"; else deactivate; fi
+}
+
 # Files that were fsynced are in $tmp/list, a line each.
 listed() { [ "$(wc -l <"$tmp/list")" -ge "$1" ]; }
 
@@ -39,9 +45,14 @@ look()
 	for name in "${names[@]}"; do
 		wrap "${name}_s" "0 $((mib[$name] * 2048)) snapshot /dev/tt_$name$2 /dev/tt_${name}_cow N 8"
 	done
-	metadata=/dev/mapper/tt_meta_s tiers=(/dev/mapper/tt_fast_s /dev/mapper/tt_slow_s)
-	"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
-	activate
+	if [ -n "${mirrored:-}" ]; then
+		ctl activate -q "$set"
+		ctl check -q "$set"
+	else
+		metadata=/dev/mapper/tt_meta_s tiers=(/dev/mapper/tt_fast_s /dev/mapper/tt_slow_s)
+		"$checker" -q -i "$metadata" --tiers "${tiers[@]}"
+		activate
+	fi
 	status
 	same "rw -" "${S[mode]} ${S[check]}" "mode"
 	mount "$dev" "$tmp/mnt"
@@ -51,6 +62,6 @@ look()
 	ext4) e2fsck -fn "$dev" ;;
 	xfs) xfs_repair -n "$dev" ;;
 	esac
-	deactivate
+	off
 	for name in "${names[@]}"; do remove "tt_${name}_s"; done
 }

@@ -17,6 +17,8 @@
 . "$(dirname "$0")/../functional/lib.sh"
 # shellcheck source=lib-files.sh
 . "$(dirname "$0")/lib-files.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$(dirname "$0")/../functional/lib-tierctl.sh"
 [ -x "$crash/files" ] || skip_all "make -C tests/crash first"
 modprobe dm-log-writes || skip_all "no dm-log-writes"
 
@@ -34,7 +36,11 @@ make_logged()
 		wrap "${name}_w" "0 $((mib[$name] * 2048)) log-writes /dev/tt_$name /dev/tt_${name}_log"
 		at[$name]=1
 	done
-	activate_on /dev/mapper/tt_meta_w /dev/mapper/tt_fast_w /dev/mapper/tt_slow_w
+	if [ -n "$mirrored" ]; then
+		ctl create "$set" -q -c 64k -L 340m --set migration_bandwidth=0 /dev/mapper/tt_fast_w /dev/mapper/tt_slow_w
+	else
+		activate_on /dev/mapper/tt_meta_w /dev/mapper/tt_fast_w /dev/mapper/tt_slow_w
+	fi
 }
 
 # mark N: all disks are suspended while the mark is made.
@@ -70,7 +76,8 @@ look_at()
 replay()
 {
 	local pids=() n
-	fs=$1
+	fs=$1 mirrored=${2:-}
+	[ -z "$mirrored" ] || names=(fast slow)
 	make_logged
 	mkdir -p "$tmp/mnt"
 	case $fs in
@@ -96,12 +103,15 @@ replay()
 	umount "$tmp/mnt"
 	status
 	note "$fs: ${S[promotions]} promotions and ${S[demotions]} demotions meanwhile"
-	deactivate
+	off
 	# The logs are complete once their devices are removed.
 	for n in "${names[@]}"; do remove "tt_${n}_w"; done
+	# They have the same labels as the states.
+	[ -z "$mirrored" ] || for n in "${names[@]}"; do disk_gone "$n"; done
 	for ((n = 1; n <= points; n++)); do look_at "$n"; done
 }
 test_case "ext4 at $points marks of the log" replay ext4
 test_case "xfs at $points marks of the log" replay xfs
+test_case "ext4 at $points marks of the log, the metadata mirrored on the tiers" replay ext4 mirrored
 
 run_tests
