@@ -477,7 +477,7 @@ const struct command commands[] = {
 		.min_words = 0, .max_words = MANY, .run = cmd_backup,
 	}, {
 		.name = "restore",
-		.synopsis = "[OPTION]... FILE DEV|NEWFILE",
+		.synopsis = "[OPTION]... FILE DEV|SET|NEWFILE",
 		.summary = "make metadata of a dump",
 		.help = "Only a dump of the set as it is now will do: one from before the last activation makes\n"
 			"metadata that is refused as stale, and chunks that were moved, first written or\n"
