@@ -145,6 +145,18 @@ both_alone()
 	ctl_code 1 activate "$set"
 	one_line "were each used without the other"
 	same 0 "$(mirror_devices)" "devices of the mirror"
+	# What the message says ends it.
+	dd if="$fast" of="$kept" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	ctl_code 3 activate --degraded "$set"
+	ctl deactivate -q "$set"
+	dd if="$kept" of="$fast" bs=16k count=1 oflag=direct status=none
+	# Both tiers were used since, so this one is stale, and its leg does not count.
+	ctl_code 1 activate "$set"
+	one_line "tier 0 \($fast\) stale"
+	ctl_code 3 activate --degraded "$set"
+	same -A "$(legs)" "health"
+	in_order
 }
 test_case "two legs that were each used alone are not put together" both_alone
 
@@ -198,6 +210,78 @@ moves()
 }
 test_case "a leg moves when its tier is removed, or replaced" moves
 
+# A tier with the only good leg does not go.
+only_good()
+{
+	local n
+	made -L 10m
+	disk third 64
+	write_chunks 0 40 1
+	ctl_code 0 add -y "$set" "$third"
+	for n in {0..15}; do bad_sectors "$fast" $((4096 + n * 512)) 512; done
+	write_chunks 40 20 1
+	io sync "$dev"
+	wait_for 20 legs_are DA
+	ctl_code 1 remove -y "$set" "$slow"
+	one_line "the other leg of its metadata, on $fast, has dropped out, so this is the only good one"
+	for n in {0..15}; do good_sectors "$fast" $((4096 + n * 512)) 512; done
+	ctl_code 0 remove -y "$set" "$fast"
+	same AA "$(legs)"
+	check_chunks 0 60 1
+	in_order
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 60 1
+}
+test_case "a tier with the only good leg stays, and the other one's leg moves" only_good
+
+# killed STEP: a removal ends there, and then the power goes
+killed()
+{
+	made -L 10m
+	disk third 64
+	write_chunks 0 40 1
+	ctl_code 0 add -y "$set" "$third"
+	! TIERCTL_DIE_AT=$1 "$steps" remove -y "$set" "$slow" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1: $(<"$tmp/said")"
+	# As after a power cut: all devices are gone, no unit has put anything away.
+	dmsetup remove --retry "$set"
+	ctl_code 0 activate "$set"
+	wait_for 30 synced
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	check_chunks 0 40 1
+	in_order
+	ctl_code 0 remove -y "$set" "$slow"
+	same AA "$(legs)"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 40 1
+	in_order
+}
+steps=$here/../../userspace/tierctl.steps
+for step in leg-other leg-header leg-loaded; do
+	test_case "killed at $step, and put in order by the next activation" killed "$step"
+done
+
+# killed_create STEP: nothing is left that does not go away
+killed_create()
+{
+	disk fast 32
+	disk slow 64
+	! TIERCTL_DIE_AT=$1 "$steps" create -q "$set" -c 64k "$fast" "$slow" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1"
+	if [ "$1" = create-legs ]; then
+		same "" "$(json '.sets[].name' list)" "sets"
+	else
+		ctl_code 1 activate "$set"
+		ctl_code 0 destroy -y "$set"
+	fi
+	same 0 "$(mirror_devices)" "devices of the mirror"
+	ctl_code 0 create -q "$set" -c 64k "$fast" "$slow"
+}
+for step in create-legs create-assembled; do
+	test_case "killed at $step" killed_create "$step"
+done
+
 not_mirrored()
 {
 	disk fast 32
@@ -227,6 +311,9 @@ refused_and_gone()
 	disk meta 4
 	tiers=("$fast" "$slow")
 	refused "is a tier of set" activate
+	# Nor is one of them taken for remains.
+	ctl_code 1 destroy -y "$slow"
+	one_line "is tier 1 of $set"
 	ctl_code 0 destroy -y "$set"
 	same 0 "$(mirror_devices)" "devices of the mirror"
 	same "" "$(wipefs --noheadings "$fast" "$slow")" "signatures"

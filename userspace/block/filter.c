@@ -8,7 +8,6 @@
 
 #include "base/util.h"
 #include "block/device.h"
-#include "dm/dm.h"
 
 /* A part of another kind of device; our rules for udev have the same names. */
 static bool is_member_type(const char *type, const char *usage)
@@ -58,9 +57,6 @@ static char *reason_by_udev(struct udev_device *d, bool *by_type)
 		*by_type = true;
 		return xasprintf("part of something else (ID_FS_TYPE=%s)", type);
 	}
-	/* Metadata that lies on the set's tiers is hidden from all others. */
-	if (uuid && !strncmp(uuid, MIRROR_UUID_PREFIX, strlen(MIRROR_UUID_PREFIX)))
-		return NULL;
 	/* Not while LVM makes a volume, or has it suspended. */
 	if (!ours && is_set(d, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1") && !is_set(d, "DM_NOSCAN", "1") &&
 	    !is_set(d, "DM_SUSPENDED", "1"))

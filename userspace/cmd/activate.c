@@ -65,18 +65,9 @@ static int activate_by_user(const struct args *args, const struct activation *op
 {
 	struct set_list list;
 	int code = EXIT_DONE;
-	bool brought = false;
 	unsigned int i;
 
 	sets_load(args->ctx, &list, true);
-	for (i = 0; i < args->nr; i++)
-		brought |= activate_bring_metadata(&list, args->word[i], options);
-	if (!args->nr)
-		brought = activate_bring_metadata(&list, NULL, options);
-	if (brought) {
-		sets_free(&list);
-		sets_load(args->ctx, &list, true);
-	}
 	for (i = 0; i < args->nr; i++) {
 		struct set *s = sets_need(&list, args->word[i]);
 
@@ -128,7 +119,7 @@ static int deactivate(const struct set *s)
 		free(reason);
 		return EXIT_FAILED;
 	}
-	if (set_mirror_assembled(s) && mirror_release(s->ctx, s->hex, s->name))
+	if (set_mirror_assembled(s) && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	say(s->ctx, "%s: inactive.", s->name);
 	return EXIT_DONE;
@@ -149,7 +140,7 @@ static const struct set *find_again(const struct set_list *active, const struct 
 static int is_inactive(const struct set *s)
 {
 	/* A call that was killed may have left the device of its metadata. */
-	if (set_mirror_assembled(s) && !s->ctx->dry_run && mirror_release(s->ctx, s->hex, s->name))
+	if (s->mirror.nr && !s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	say(s->ctx, "%s: is inactive already.", s->name);
 	return EXIT_DONE;

@@ -105,7 +105,7 @@ static void remove_old(struct tier_context *ctx, const char *folder, const char 
 /* What stands in the way of a dump of a set that nobody named; NULL: nothing. */
 static const char *reason_to_skip(const struct set *s)
 {
-	if (!s->have_meta)
+	if (!set_has_metadata(s))
 		return "its metadata device is missing";
 	if (!s->active && s->meta_doubled)
 		return "two devices have its metadata";

@@ -51,7 +51,9 @@ static void say_what_goes(const struct set *s)
 			say(s->ctx, "%s what is left of it on %s", would, s->stray[i].name);
 		free(what);
 	}
-	if (s->have_meta)
+	if (s->mirror.nr || set_mirror_assembled(s))
+		say(s->ctx, "%s the metadata on the tiers", would);
+	else if (s->have_meta)
 		say(s->ctx, "%s the metadata on %s", would, s->meta_dev.name);
 }
 
@@ -99,32 +101,22 @@ static bool check_members(const struct set *s)
 	return good;
 }
 
-/*
- * The device of metadata on the tiers keeps them from being wiped, so here the metadata goes first.
- * What is left is found by the labels.
- */
-static int wipe_mirror(const struct set *s)
-{
-	uint64_t room = tier_label_area(s->chunk_sectors);
-	unsigned int i;
-
-	if (wipe_superblock(s->ctx, &s->meta_dev, s->uuid) || mirror_release(s->ctx, s->hex, s->name))
-		return EXIT_FAILED;
-	step_reached("destroy", "mirror");
-	for (i = 0; i < s->nr_tiers; i++)
-		if (s->tier[i].present && mirror_forget_leg(s->ctx, &s->tier[i].dev, room))
-			return EXIT_FAILED;
-	return EXIT_DONE;
-}
-
 static int wipe_set(const struct set *s)
 {
-	bool mirrored = set_mirror_assembled(s);
+	bool mirrored = s->mirror.nr || set_mirror_assembled(s);
 	unsigned int i;
 
-	if (mirrored && wipe_mirror(s))
+	/* Its device keeps the tiers from being wiped. */
+	if (mirrored && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
-
+	/* A leg is found by the label of its tier, so it goes before. */
+	for (i = 0; i < s->nr_tiers && mirrored; i++)
+		if (s->tier[i].present && mirror_wipe_leg(s->ctx, &s->tier[i].dev, s->uuid))
+			return EXIT_FAILED;
+	for (i = 0; i < s->nr_stray && mirrored; i++)
+		if (mirror_wipe_leg(s->ctx, &s->stray[i], s->uuid))
+			return EXIT_FAILED;
+	step_reached("destroy", "legs");
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
 			return EXIT_FAILED;
@@ -198,6 +190,9 @@ static int destroy_set(void *unused, struct set *s)
 	if (activate_has_remains(s))
 		return activate_without_remains(s, "destroy", destroy_set, unused);
 	if (s->active && !check_closed(s, "destroy"))
+		return EXIT_FAILED;
+	/* A device of its metadata that a killed call left would count as a user of the tiers. */
+	if (!s->active && s->mirror.nr && !s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	volumes = s->lv || was_volume(s);
 	origin = s->lv ? set_origin(s) : -1;
@@ -335,9 +330,9 @@ static char *what_needs_it(const struct set *s, const struct role *role, const s
 	char *damaged, *text;
 
 	*whole = false;
-	if (!s->have_meta && s->active)
+	if (!set_has_metadata(s) && s->active)
 		return xasprintf("may be a part of %s, which is active", s->name);
-	if (!s->have_meta) {
+	if (!set_has_metadata(s)) {
 		damaged = damaged_metadata(s->ctx);
 		text = damaged ? xasprintf("is a tier of %s, whose metadata may be %s: tierctl repair needs both",
 					   s->name, damaged) : NULL;
@@ -515,10 +510,6 @@ int cmd_destroy(const struct args *args)
 	if (!lock_named(args->ctx, args->word[0], true))
 		return EXIT_FAILED;
 	sets_load(args->ctx, &list, true);
-	if (activate_bring_metadata(&list, args->word[0], &(struct activation){ .automatic = true, .degraded = true })) {
-		sets_free(&list);
-		sets_load(args->ctx, &list, true);
-	}
 	s = sets_find(&list, args->word[0]);
 	if (s && args->nr > 1) {
 		err(args->ctx, ERR_USAGE, "destroy: one set at a time.");

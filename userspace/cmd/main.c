@@ -12,7 +12,6 @@
 #include "cmd/options.h"
 #include "dm/dm.h"
 #include "set/lock.h"
-#include "set/mirror.h"
 #include "tools/terminal.h"
 #include "view/render.h"
 
@@ -65,7 +64,6 @@ static int run(struct tier_context *ctx, const struct command *c, int argc, char
 	}
 	if (code == EXIT_DONE && dm_failed())
 		code = EXIT_FAILED;
-	mirrors_release(ctx);
 	dm_stop();
 report:
 	if (terminal_of(ctx)->json && only_changes(c))

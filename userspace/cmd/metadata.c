@@ -19,7 +19,6 @@
 #include "dm/dm.h"
 #include "dm/status.h"
 #include "format/content.h"
-#include "ops/activate.h"
 #include "ops/relabel.h"
 #include "set/candidate.h"
 #include "set/lock.h"
@@ -40,6 +39,7 @@ struct target {
 	struct set *set;		/* NULL: only path counts */
 	struct device dev;		/* the named device, if it is one */
 	const char *path;
+	uint64_t at;			/* byte of it where the metadata begins */
 	int lock;			/* no other process reserves a metadata snapshot; -1 */
 	bool reserved;			/* we have a snapshot and must release it */
 	bool left;			/* the snapshot could not be released */
@@ -90,10 +90,6 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 	t->lock = -1;
 	if (!dm_ask(&reason)) {
 		sets_load(ctx, &t->list, true);
-		if (activate_bring_metadata(&t->list, name, &(struct activation){ .automatic = true, .degraded = true, .read_only = true })) {
-			sets_free(&t->list);
-			sets_load(ctx, &t->list, true);
-		}
 	} else {
 		/*
 		 * A file is read without device-mapper; a file of a loop device is refused
@@ -114,7 +110,8 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 		return false;
 	if (t->set)
 		context_set(ctx, t->set->hex, t->set->name);
-	if (t->set && !t->set->have_meta) {
+	dev = t->set ? (struct device *)set_metadata(t->set, &t->at) : is_device ? &t->dev : NULL;
+	if (t->set && !dev) {
 		err(ctx, ERR_DEGRADED, "%s: its metadata device is missing.", t->set->name);
 		return false;
 	}
@@ -123,7 +120,6 @@ static bool find_target(struct tier_context *ctx, struct target *t, const char *
 		    t->set->problem);
 		return false;
 	}
-	dev = t->set ? &t->set->meta_dev : is_device ? &t->dev : NULL;
 	if (dev)
 		call_by_name(dev);
 	t->path = dev ? dev->path : name;
@@ -252,6 +248,7 @@ static int run_check(struct target *t)
 	struct check_run run = {
 		.ctx = t->list.ctx,
 		.input = t->path,
+		.at = t->at,
 		.clear_needs_check = true,
 		.tiers = paths,
 		.was_read = release,
@@ -259,7 +256,8 @@ static int run_check(struct target *t)
 	};
 	bool live = t->set && t->set->active, fine;
 
-	if (t->list.ctx->dry_run || live || !may_write(t->path))
+	/* A leg is not written without the other. */
+	if (t->list.ctx->dry_run || live || t->at || !may_write(t->path))
 		run.clear_needs_check = false;
 	run.snapshot = live;
 	if (!live)
@@ -301,6 +299,7 @@ static bool dump_target(struct dump_run *run, const char *name)
 
 	if (find_target(ctx, &t, name) && reserve(&t, ctx->force)) {
 		run->input = t.path;
+		run->at = t.at;
 		run->snapshot = t.set && t.set->active;
 		run->was_read = release;
 		run->context = &t;
@@ -512,6 +511,10 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 		err(ctx, ERR_ACTIVE,
 		    "%s: is active, and knows better than any dump. Type: tierctl deactivate %s",
 		    s->name, s->name);
+	else if (s && !s->have_meta && s->mirror.nr && !ctx->force && !mirror_is_device(d->dev))
+		err(ctx, ERR_NEEDS_FORCE,
+		    "%s: its metadata lies on its tiers; with that and %s it cannot be activated. Restore to %s, or repeat with --force.",
+		    s->name, d->name, s->name);
 	else if (s && s->have_meta && s->meta_dev.dev != d->dev && !ctx->force)
 		err(ctx, ERR_NEEDS_FORCE,
 		    "%s: its metadata is on %s; with two of them it cannot be activated. Restore to %s, or repeat with --force and take that one away.",
@@ -522,30 +525,52 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 	return may;
 }
 
-/*
- * The path of the metadata of an inactive set of that name, if it lies on the set's tiers; NULL if
- * there is no such set. The caller frees.
- */
-static char *path_on_tiers(struct tier_context *ctx, const char *name)
+/* The metadata on the tiers of an inactive set, to be written. */
+struct on_tiers {
+	char hex[UUID_HEX];
+	char *name;		/* NULL: the output is no such set */
+	char *path;
+	int lock;
+};
+
+/* False with the error said. */
+static bool bring_metadata(struct tier_context *ctx, const char *name, struct on_tiers *t)
 {
 	struct set_list list;
 	const struct set *s;
-	char *path = NULL;
+	bool good = true;
 
+	memset(t, 0, sizeof(*t));
+	t->lock = -1;
+	if (!access(name, F_OK))
+		return true;
 	sets_load(ctx, &list, true);
 	s = sets_find(&list, name);
 	if (s && !s->active && s->mirror.nr) {
-		activate_bring_metadata(&list, name, &(struct activation){ 0 });
-		path = mirror_device_path(s->hex);
+		copy_string(t->hex, sizeof(t->hex), s->hex);
+		t->name = xstrdup(s->name);
+		t->path = mirror_device_path(s->hex);
+		t->lock = set_lock(s->hex, LOCK_DEVICE, true);
+		good = mirror_may_assemble(ctx, s->name, &s->mirror, false) &&
+		       (ctx->dry_run || !mirror_assemble(ctx, s->hex, s->name, &s->mirror, false));
 	}
 	sets_free(&list);
-	return path;
+	return good;
 }
 
-int cmd_restore(const struct args *args)
+static int put_back_metadata(struct tier_context *ctx, struct on_tiers *t, int code)
 {
-	char *on_tiers = access(args->word[1], F_OK) ? path_on_tiers(args->ctx, args->word[1]) : NULL;
-	const char *input = args->word[0], *output = on_tiers ? on_tiers : args->word[1];
+	if (t->name && !ctx->dry_run && mirror_release(ctx, t->hex, t->name))
+		code = EXIT_FAILED;
+	if (t->lock >= 0)
+		close(t->lock);
+	free(t->name);
+	free(t->path);
+	return code;
+}
+
+static int restore(const struct args *args, const char *input, const char *output, const struct on_tiers *t)
+{
 	struct origin from = { .name = input };
 	struct md_content content;
 	struct device d;
@@ -557,9 +582,16 @@ int cmd_restore(const struct args *args)
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
 		context_set(args->ctx, from.hex, content.info.name);
-		/* A file does not prevent an activation. */
-		may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d, output, &from) :
-		      may_overwrite_file(args->ctx, output, &from);
+		if (t->name && strcmp(t->hex, from.hex)) {
+			err(args->ctx, ERR_UNSUITABLE, "%s: is a dump of another set than %s.", input, t->name);
+			may = false;
+		} else if (t->name && args->ctx->dry_run) {
+			may = true;
+		} else {
+			/* A file does not prevent an activation. */
+			may = is_device ? may_restore(args->ctx, &from, &d) && may_overwrite(args->ctx, &d, output, &from) :
+			      may_overwrite_file(args->ctx, output, &from);
+		}
 		if (may && args->ctx->dry_run)
 			say(args->ctx, "Would restore %s to %s.", input, output);
 		if (may && (args->ctx->dry_run || output_metadata(args->ctx, path, input, &content)))
@@ -570,8 +602,17 @@ int cmd_restore(const struct args *args)
 	}
 	if (is_device)
 		device_free(&d);
-	free(on_tiers);
 	return code;
+}
+
+int cmd_restore(const struct args *args)
+{
+	struct on_tiers t;
+	int code = EXIT_FAILED;
+
+	if (bring_metadata(args->ctx, args->word[1], &t))
+		code = restore(args, args->word[0], t.path && !args->ctx->dry_run ? t.path : args->word[1], &t);
+	return put_back_metadata(args->ctx, &t, code);
 }
 
 /* Volumes may be named as VG/LV. */
@@ -623,6 +664,7 @@ int cmd_repair(const struct args *args)
 	}
 	if (find_target(args->ctx, &t, args->word[0])) {
 		run.input = from.name = t.path;
+		run.at = t.at;
 		if (t.set) {
 			copy_string(from.hex, sizeof(from.hex), t.set->hex);
 			if (t.set->have_info)

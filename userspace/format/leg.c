@@ -38,6 +38,7 @@ void leg_pack(void *block, const struct leg_info *info)
 	h->generation = cpu_to_le64(info->generation);
 	h->size = cpu_to_le64(info->size);
 	h->used = cpu_to_le64(info->used);
+	h->tag = cpu_to_le64(info->tag);
 	h->csum = cpu_to_le32(checksum(block));
 }
 
@@ -56,6 +57,7 @@ bool leg_unpack(const void *block, struct leg_info *info)
 	info->generation = le64_to_cpu(h->generation);
 	info->size = le64_to_cpu(h->size);
 	info->used = le64_to_cpu(h->used);
+	info->tag = le64_to_cpu(h->tag);
 	return info->nr && info->nr <= LEGS_MAX && info->index < info->nr && info->size &&
 	       info->size % TIER_METADATA_BLOCK_SECTORS == 0;
 }

@@ -37,16 +37,17 @@ struct leg_header {
 	__le32 nr;			/* legs */
 	__le32 flags;
 	__le32 unused;
-	__le64 generation;		/* legs of a lower one than others are out of it */
+	__le64 generation;		/* legs of a lower one than others are out of date */
 	__le64 size;			/* of the metadata, sectors */
 	__le64 used;			/* when it was last assembled, seconds since 1970 */
+	__le64 tag;			/* random, the same in legs that belong together */
 };
 
 struct leg_info {
 	u8 set_uuid[TIER_UUID_SIZE], tier_uuid[TIER_UUID_SIZE];
 	u32 index, nr, flags;
 	u64 generation;
-	u64 size, used;
+	u64 size, used, tag;
 };
 
 /* block has LEG_HEADER_SIZE bytes. */

@@ -24,44 +24,6 @@
 #include "set/mirror.h"
 #include "set/wipe.h"
 
-/*
- * Metadata that lies on the tiers of an inactive set gets its device; then the sets have to be
- * loaded again. Silent about legs that are missing where nobody asked for the set.
- */
-static bool bring_metadata(struct set *s, const struct activation *options)
-{
-	const struct mirror *m = &s->mirror;
-
-	if (s->active || s->have_meta || !m->nr || s->ctx->dry_run)
-		return false;
-	if (options->automatic && mirror_legs(m) < m->nr && !options->degraded)
-		return false;
-	return !mirror_assemble(s->ctx, s->hex, s->name, m, options->degraded, options->read_only);
-}
-
-bool activate_bring_metadata(struct set_list *list, const char *name, const struct activation *options)
-{
-	bool brought = false;
-	unsigned int i;
-
-	for (i = 0; i < list->nr; i++) {
-		struct set *s = &list->set[i];
-
-		if (!name || s == sets_find(list, name))
-			brought |= bring_metadata(s, options);
-	}
-	return brought;
-}
-
-static void load(struct tier_context *ctx, struct set_list *list, const char *name, const struct activation *options)
-{
-	sets_load(ctx, list, true);
-	if (!activate_bring_metadata(list, name, options))
-		return;
-	sets_free(list);
-	sets_load(ctx, list, true);
-}
-
 static void say_lacking(struct set *s)
 {
 	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
@@ -250,7 +212,7 @@ static uint64_t metadata_size(const struct set *s)
 /* --force does not help here: I/O would go wrong. */
 static bool fits(struct set *s, bool writes, bool degraded)
 {
-	char *text = fit_kind(&s->meta_dev, writes) ?: fit_size(&s->meta_dev, metadata_size(s));
+	char *text = s->mirror.nr ? NULL : fit_kind(&s->meta_dev, writes) ?: fit_size(&s->meta_dev, metadata_size(s));
 	unsigned int i;
 	bool protected;
 
@@ -319,7 +281,7 @@ static bool members_unused(const struct set *s, bool read_only)
 	unsigned int i;
 	char *usage;
 
-	for (i = 0; i <= s->nr_tiers; i++) {
+	for (i = s->mirror.nr ? 1 : 0; i <= s->nr_tiers; i++) {
 		const struct device *d = i ? &s->tier[i - 1].dev : &s->meta_dev;
 
 		if (i && !s->tier[i - 1].present)
@@ -345,13 +307,6 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    s->name, s->lv ? "" : "DEV --name ", s->name);
 		return false;
 	}
-	/* What it lacks has been said, or this is a dry run. */
-	if (!s->have_meta && s->mirror.nr) {
-		if (s->ctx->dry_run)
-			say(s->ctx, "Would make the device of its metadata of %u of %u legs, and activate %s.",
-			    mirror_legs(&s->mirror), s->mirror.nr, s->name);
-		return false;
-	}
 	if (s->problem) {
 		bool finish = options->read_only && interrupted_set(s, options);
 
@@ -363,6 +318,10 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
+	/* A leg on a stale tier does not count, and the tier is what matters then. */
+	if (s->mirror.nr && (options->degraded || !set_stale(s)) &&
+	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, options->degraded))
+		return false;
 	if (activate_metadata_stale(s) || !fits(s, writes, options->degraded))
 		return false;
 	if (writes && !s->ctx->force && !keep_off(s, options->degraded))
@@ -382,7 +341,8 @@ static char *build_table(const struct set *s, const struct strings *features)
 	char *params;
 	unsigned int i;
 
-	t.metadata = xasprintf("%u:%u", major(s->meta_dev.dev), minor(s->meta_dev.dev));
+	t.metadata = s->have_meta ? xasprintf("%u:%u", major(s->meta_dev.dev), minor(s->meta_dev.dev)) :
+		     mirror_device_path(s->hex);
 	for (i = 0; i < s->nr_tiers; i++)
 		t.tier[i] = s->tier[i].present ?
 			xasprintf("%u:%u", major(s->tier[i].dev.dev), minor(s->tier[i].dev.dev)) : xstrdup("-");
@@ -445,8 +405,28 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 	return code;
 }
 
+/* Metadata that lies on the tiers gets its device. */
+static bool bring_metadata(struct set *s, const struct activation *options)
+{
+	char *path;
+	int r;
+
+	if (!s->mirror.nr || s->ctx->dry_run)
+		return true;
+	if (mirror_assemble(s->ctx, s->hex, s->name, &s->mirror, options->read_only))
+		return false;
+	path = mirror_device_path(s->hex);
+	r = device_from_name(path, &s->meta_dev);
+	if (r)
+		device_not_found(s->ctx, path, r);
+	else
+		s->have_meta = true;
+	free(path);
+	return !r;
+}
+
 /* No other tierctl activates the set meanwhile; one that udev started may have been faster. */
-static int activate_alone(const struct set *s, const char *name, const struct activation *options)
+static int activate_alone(struct set *s, const char *name, const struct activation *options)
 {
 	char *uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
 	char *there = dm_name_of_uuid(uuid), *version = NULL, *reason;
@@ -466,12 +446,16 @@ static int activate_alone(const struct set *s, const char *name, const struct ac
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
 		free(reason);
 		code = EXIT_FAILED;
+	} else if (!bring_metadata(s, options)) {
+		code = EXIT_FAILED;
 	} else if (!options->read_only && !options->unchecked && !s->ctx->dry_run &&
 		   !check_before_activation(s)) {
 		code = EXIT_FAILED;
 	} else {
 		code = make_device(s, name, uuid, options);
 	}
+	if (code == EXIT_FAILED && set_mirror_assembled(s))
+		mirror_release(s->ctx, s->hex, s->name);
 	free(version);
 	free(there);
 	free(uuid);
@@ -587,7 +571,7 @@ int activate_without_remains(const struct set *before, const char *command,
 	}
 	if (!remove_remains(before, command))
 		return EXIT_FAILED;
-	load(before->ctx, &list, before->hex, &(struct activation){ 0 });
+	sets_load(before->ctx, &list, true);
 	s = sets_find_hex(&list, before->hex);
 	if (s)
 		code = fn(context, s);
@@ -614,7 +598,7 @@ int activate_uuid(struct tier_context *ctx, const char *set_hex)
 	int code = EXIT_FAILED;
 	struct set *s;
 
-	load(ctx, &list, set_hex, &options);
+	sets_load(ctx, &list, true);
 	s = sets_find_hex(&list, set_hex);
 	if (s)
 		code = activate_has_remains(s) ? activate_afresh(s, &options) : activate(s, &options);
@@ -626,13 +610,10 @@ static bool complete(const struct set *s)
 {
 	unsigned int i;
 
-	if (!s->have_meta)
-		return false;
-
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].foreign)
 			return false;
-	return !s->problem && !set_missing(s) && !set_stale(s);
+	return !s->problem && !set_missing(s) && !set_stale(s) && mirror_legs(&s->mirror) == s->mirror.nr;
 }
 
 static bool has_hidden(const struct set *s)
@@ -744,7 +725,7 @@ static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct 
 	s = sets_find(&list, hex);
 	if (!s || !complete(s)) {
 		sets_free(&list);
-		load(ctx, &list, hex, options);
+		sets_load(ctx, &list, true);
 		s = sets_find(&list, hex);
 	}
 	if (s)

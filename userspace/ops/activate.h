@@ -27,12 +27,6 @@ int activate_auto_all(struct tier_context *ctx, const struct activation *options
 /* The worse of two exit codes: failed, then degraded, then done. */
 int worse_exit_code(int a, int b);
 
-/*
- * Makes the devices of metadata that lies on the tiers of inactive sets, or of the one of that
- * name: true if one was made, and the sets have to be loaded again.
- */
-bool activate_bring_metadata(struct set_list *list, const char *name, const struct activation *options);
-
 /* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
 int activate_uuid(struct tier_context *ctx, const char *set_hex);
 

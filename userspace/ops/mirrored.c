@@ -189,7 +189,7 @@ void mirrored_undo(const struct mirrored_set *m)
 
 	mirror_release(m->ctx, m->hex, m->name);
 	for (i = 0; i < m->mirror.nr; i++)
-		mirror_forget_leg(m->ctx, &m->mirror.leg[i].dev, m->mirror.leg[i].at);
+		mirror_wipe_leg(m->ctx, &m->mirror.leg[i].dev, m->uuid);
 	for (i = 0; i < m->nr_tiers; i++)
 		wipe_labels(m->ctx, m->tier[i], m->uuid);
 }
@@ -227,7 +227,7 @@ static int find_destination(const struct set *s, unsigned int leaving, const str
 	return -1;
 }
 
-/* The legs of an active set, from the headers on its tiers. */
+/* The legs of an active set: those that its metadata device is made of, whatever their headers say. */
 static void read_legs(const struct set *s, struct mirror *m)
 {
 	unsigned int i;
@@ -239,8 +239,8 @@ static void read_legs(const struct set *s, struct mirror *m)
 		if (!s->tier[i].present || !mirror_lies_on(s->tier[i].dev.dev))
 			continue;
 		member_read(&s->tier[i].dev, &tier);
-		if (tier.kind == MEMBER_TIER)
-			mirror_add(m, &tier);
+		if (tier.kind == MEMBER_TIER && tier.leg.there)
+			mirror_put(m, &tier);
 		member_free(&tier);
 	}
 }
@@ -266,6 +266,8 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank)
 		err(s->ctx, ERR_IO, "%s: the legs of its metadata cannot be read.", s->name);
 		return -1;
 	}
+	if (!mirror_may_move(s->ctx, s->hex, s->name, m, i))
+		return -1;
 	other = m->nr > 1 && m->leg[!i].there ? &m->leg[!i].dev : NULL;
 	to = find_destination(s, rank, m, other, &tier);
 	if (to < 0) {

@@ -101,7 +101,8 @@ static bool open_view(struct view *v)
 {
 	const struct set *s = v->s;
 	const char *reason = "cannot be opened";
-	int fd = device_open(&s->meta_dev, O_RDONLY), r = fd;
+	const struct device *d;
+	int fd = set_open_metadata(s, &d), r = fd;
 	unsigned int i;
 
 	v->block = block_buffer(BLOCK);
@@ -114,7 +115,7 @@ static bool open_view(struct view *v)
 		close(fd);
 	}
 	if (r)
-		err(v->s->ctx, ERR_DAMAGED, "%s: %s: %s.", s->name, s->meta_dev.name, reason);
+		err(v->s->ctx, ERR_DAMAGED, "%s: %s: %s.", s->name, d ? d->name : "metadata", reason);
 	else if (v->fd[v->rank] < 0)
 		err(v->s->ctx, error_from(-v->fd[v->rank]), "%s: cannot be opened: %s.", v->dev->name,
 		    strerror(-v->fd[v->rank]));

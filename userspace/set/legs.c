@@ -7,22 +7,15 @@
 
 #include "dm/dm.h"
 
-void mirror_add(struct mirror *m, const struct member *tier)
+static void drop(struct mirror_leg *leg)
 {
-	const struct leg_info *info = &tier->leg.info;
-	struct mirror_leg *leg = &m->leg[info->index];
+	device_free(&leg->dev);
+	memset(leg, 0, sizeof(*leg));
+}
 
-	if (!tier->leg.there || tier->hidden || info->generation < m->generation)
-		return;
-	if (info->generation > m->generation)
-		mirror_free(m);
-	if (leg->there) {
-		m->doubled = true;
-		return;
-	}
-	m->nr = info->nr;
-	m->generation = info->generation;
-	m->size = info->size;
+static void fill(struct mirror_leg *leg, const struct member *tier)
+{
+	drop(leg);
 	leg->there = true;
 	device_copy(&leg->dev, &tier->dev);
 	leg->id = tier->label.id;
@@ -30,12 +23,87 @@ void mirror_add(struct mirror *m, const struct member *tier)
 	leg->look = tier->leg;
 }
 
+void mirror_put(struct mirror *m, const struct member *tier)
+{
+	const struct leg_info *info = &tier->leg.info;
+
+	m->nr = info->nr;
+	m->size = info->size;
+	if (info->generation > m->generation) {
+		m->generation = info->generation;
+		m->tag = info->tag;
+	}
+	fill(&m->leg[info->index], tier);
+}
+
+/* Legs of a generation that is not the last one. */
+static void keep_older(struct mirror *m, unsigned int i, const struct mirror_leg *leg)
+{
+	struct mirror_leg *older = &m->older[i];
+
+	if (older->there && older->look.info.generation >= leg->look.info.generation)
+		return;
+	drop(older);
+	*older = *leg;
+	device_copy(&older->dev, &leg->dev);
+}
+
+void mirror_add(struct mirror *m, const struct member *tier)
+{
+	const struct leg_info *info = &tier->leg.info;
+	struct mirror_leg leg = { 0 };
+	unsigned int i;
+
+	if (!tier->leg.there || tier->hidden)
+		return;
+	if (m->nr && info->generation < m->generation) {
+		fill(&leg, tier);
+		keep_older(m, info->index, &leg);
+		drop(&leg);
+		return;
+	}
+	if (info->generation > m->generation) {
+		for (i = 0; i < m->nr; i++) {
+			if (m->leg[i].there)
+				keep_older(m, i, &m->leg[i]);
+			drop(&m->leg[i]);
+		}
+		m->doubled = m->split = false;
+		m->nr = info->nr;
+		m->generation = info->generation;
+		m->tag = info->tag;
+		m->size = info->size;
+	}
+	m->split |= info->tag != m->tag;
+	if (m->leg[info->index].there)
+		m->doubled = true;
+	else
+		fill(&m->leg[info->index], tier);
+}
+
+void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct mirror_leg *leg), void *context)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++) {
+		if (m->leg[i].there && !usable(context, &m->leg[i]))
+			drop(&m->leg[i]);
+		if (m->leg[i].there || !m->older[i].there || !usable(context, &m->older[i]))
+			continue;
+		m->leg[i] = m->older[i];
+		m->leg[i].out = true;
+		memset(&m->older[i], 0, sizeof(m->older[i]));
+	}
+}
+
 void mirror_free(struct mirror *m)
 {
 	unsigned int i;
 
-	for (i = 0; i < LEGS_MAX; i++)
-		device_free(&m->leg[i].dev);
+	for (i = 0; i < LEGS_MAX; i++) {
+		drop(&m->leg[i]);
+		drop(&m->older[i]);
+	}
 	memset(m, 0, sizeof(*m));
 }
 
@@ -48,12 +116,39 @@ unsigned int mirror_legs(const struct mirror *m)
 	return nr;
 }
 
-/* A leg that is whole is better, then one with more events, which dm-raid takes as the one that is right. */
-static bool is_better(const struct member_leg *a, const struct member_leg *b)
+static bool is_whole(const struct member_leg *leg)
 {
-	bool a_whole = a->in_raid && a->raid.whole, b_whole = b->in_raid && b->raid.whole;
+	return leg->in_raid && leg->raid.whole && leg->readable;
+}
 
-	return a_whole != b_whole ? a_whole : a_whole && a->raid.events > b->raid.events;
+static int compare_numbers(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_metadata(const struct tier_meta_info *a, const struct tier_meta_info *b)
+{
+	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
+}
+
+/*
+ * A leg that is whole is better, then one that the other knows nothing bad of, then later metadata.
+ * dm-raid does not compare: what is in its table and is not filled, it takes as right.
+ */
+static bool is_better(const struct mirror *m, unsigned int i, unsigned int than)
+{
+	const struct member_leg *a = &m->leg[i].look, *b = &m->leg[than].look;
+	bool a_failed = b->in_raid && b->raid.failed & (1ULL << i), b_failed = a->in_raid && a->raid.failed & (1ULL << than);
+	int later;
+
+	if (m->leg[i].out != m->leg[than].out)
+		return !m->leg[i].out;
+	if (is_whole(a) != is_whole(b))
+		return is_whole(a);
+	if (a_failed != b_failed)
+		return b_failed;
+	later = a->readable && b->readable ? compare_metadata(&a->meta, &b->meta) : 0;
+	return later ? later > 0 : a->in_raid && a->raid.events > b->raid.events;
 }
 
 unsigned int mirror_newest(const struct mirror *m)
@@ -61,9 +156,18 @@ unsigned int mirror_newest(const struct mirror *m)
 	unsigned int i, best = LEGS_MAX;
 
 	for (i = 0; i < m->nr; i++)
-		if (m->leg[i].there && (best == LEGS_MAX || is_better(&m->leg[i].look, &m->leg[best].look)))
+		if (m->leg[i].there && (best == LEGS_MAX || is_better(m, i, best)))
 			best = i;
 	return best;
+}
+
+bool mirror_in_sync(const struct mirror *m)
+{
+	const struct member_leg *a = &m->leg[0].look, *b = &m->leg[1].look;
+
+	return mirror_legs(m) == LEGS_MAX && !m->leg[0].out && !m->leg[1].out && is_whole(a) && is_whole(b) &&
+	       a->raid.events == b->raid.events && !a->raid.failed && !b->raid.failed &&
+	       a->meta.flags & TIER_SB_CLEAN && b->meta.flags & TIER_SB_CLEAN && !compare_metadata(&a->meta, &b->meta);
 }
 
 static bool uuid_begins(dev_t dev, const char *prefix)
@@ -109,6 +213,11 @@ static int end_of_slice(void *context, dev_t dev)
 	return 0;
 }
 
+static int end_below(void *context, dev_t dev)
+{
+	return uuid_begins(dev, SLICE_UUID_PREFIX) ? end_of_slice(context, dev) : 0;
+}
+
 uint64_t mirror_places_at(dev_t metadata)
 {
 	uint64_t end = 0;
@@ -116,6 +225,6 @@ uint64_t mirror_places_at(dev_t metadata)
 	if (!uuid_begins(metadata, MIRROR_UUID_PREFIX))
 		return 0;
 	end_of_slice(&end, metadata);
-	device_for_each_under(metadata, end_of_slice, &end);
+	device_for_each_under(metadata, end_below, &end);
 	return end;
 }

@@ -9,6 +9,7 @@
 
 struct mirror_leg {
 	bool there;
+	bool out;		/* was away while the other was used: is filled from that */
 	struct device dev;	/* the tier's */
 	unsigned int id;	/* of the tier */
 	uint64_t at;		/* where its room begins, sectors */
@@ -18,19 +19,30 @@ struct mirror_leg {
 /* All zero: the set has no such metadata, or none of its legs is there. */
 struct mirror {
 	unsigned int nr;	/* legs */
-	uint64_t generation;
+	uint64_t generation, tag;
 	uint64_t size;		/* sectors */
 	bool doubled;		/* two devices say that they are the same leg */
+	bool split;		/* each leg was used without the other */
 	struct mirror_leg leg[LEGS_MAX];
+	struct mirror_leg older[LEGS_MAX];	/* of a lower generation, the latest */
 };
 
 /* Adds the leg of a tier, if it has one, to the mirror of its set. */
 void mirror_add(struct mirror *m, const struct member *tier);
+/* The same for a mirror that is assembled: the leg is one of it. */
+void mirror_put(struct mirror *m, const struct member *tier);
+/*
+ * When all are added: drops legs that are not usable, and takes an older one in the place of one
+ * that is not there.
+ */
+void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct mirror_leg *leg), void *context);
 void mirror_free(struct mirror *m);
 /* How many legs are there. */
 unsigned int mirror_legs(const struct mirror *m);
-/* The leg with the latest metadata, among those that are there; the mirror has one. */
+/* The leg with the latest metadata, among those that are there; LEGS_MAX if there is none. */
 unsigned int mirror_newest(const struct mirror *m);
+/* Whether both legs are whole and were put aside together, in order: they have the same contents. */
+bool mirror_in_sync(const struct mirror *m);
 
 /* Whether a device is such a metadata device, or a slice. */
 bool mirror_is_device(dev_t dev);

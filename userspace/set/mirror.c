@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "base/size.h"
 #include "base/step.h"
@@ -20,23 +21,18 @@
 enum slice { SLICE_RAID, SLICE_DATA, NR_SLICES };
 static const char *const slice_word[NR_SLICES] = { "rmeta", "rimage" };
 
-/* One process at a time makes or removes the devices of a set's mirror. */
-#define LOCK_MIRROR	"mirror"
+/* Longer than an activation */
 #define LOCK_MS		60000
 
 /* udev opens a device that was just made. */
 #define CLOSE_TRIES	30
 #define CLOSE_MS	100
 
-/* dm-raid notes in a bitmap which regions are being written to, and after a crash syncs these. */
+/* dm-raid notes in a bitmap which regions are being written to. */
 #define LEAST_REGION	1024ULL
 #define REGIONS		64
 
 #define COPY_BYTES	(1ULL << 20)
-
-/* Sets whose mirror this process has assembled. */
-static unsigned int nr_assembled;
-static char (*assembled)[UUID_HEX];
 
 char *mirror_leg_age(const struct mirror_leg *leg)
 {
@@ -76,16 +72,6 @@ static char *slice_name(const char *set_hex, enum slice slice, unsigned int id)
 static char *slice_uuid(const char *set_hex, enum slice slice, unsigned int id)
 {
 	return xasprintf(SLICE_UUID_PREFIX "%s-%s-%u", set_hex, slice_word[slice], id);
-}
-
-bool mirror_is_assembled(const char *set_hex)
-{
-	char *uuid = device_uuid(set_hex), *name = dm_name_of_uuid(uuid);
-	bool is = name;
-
-	free(name);
-	free(uuid);
-	return is;
 }
 
 static dev_t number_of(const char *name)
@@ -174,21 +160,18 @@ static char *raid_params(const char *set_hex, const struct mirror *m, bool in_sy
 	return params;
 }
 
-static int make_raid(struct tier_context *ctx, const char *set_hex, const struct mirror *m, bool new_legs, char **reason)
+static int make_raid(struct tier_context *ctx, const char *set_hex, const struct mirror *m, bool new_legs,
+		     const bool rebuild[LEGS_MAX], char **reason)
 {
 	char *name = mirror_device_name(set_hex), *uuid = device_uuid(set_hex), *params;
-	unsigned int i, newest = mirror_newest(m);
-	bool rebuild[LEGS_MAX] = { false };
 	enum slice slice;
+	unsigned int i;
 	int r = 0;
 
 	for (i = 0; i < m->nr; i++)
 		for (slice = 0; m->leg[i].there && slice < NR_SLICES && !r; slice++)
 			r = make_slice(set_hex, m, &m->leg[i], slice, reason);
 	if (!r) {
-		/* dm-raid knows by itself which leg dropped out; a leg without its superblock is new to it. */
-		for (i = 0; i < m->nr && !new_legs; i++)
-			rebuild[i] = i != newest && !m->leg[i].look.in_raid;
 		params = raid_params(set_hex, m, new_legs, rebuild);
 		verbose(ctx, "table: 0 %llu raid %s", (unsigned long long)m->size, params);
 		r = dm_create_hidden(name, uuid, m->size, "raid", params, false, reason);
@@ -213,12 +196,6 @@ static int make_linear(const char *set_hex, const struct mirror *m, unsigned int
 	return r;
 }
 
-static void remember(const char *set_hex)
-{
-	assembled = xrealloc(assembled, nr_assembled + 1, sizeof(*assembled));
-	copy_string(assembled[nr_assembled++], UUID_HEX, set_hex);
-}
-
 /* A slice whose tier is unknown by now. */
 static int remove_slices(const char *set_hex, char **reason)
 {
@@ -237,34 +214,30 @@ static int remove_slices(const char *set_hex, char **reason)
 	return r;
 }
 
-/* Each leg says that the other dropped out: both were used alone, and neither has all. */
-static bool both_used_alone(const struct mirror *m)
-{
-	const struct member_leg *a = &m->leg[0].look, *b = &m->leg[1].look;
-
-	return mirror_legs(m) == 2 && a->in_raid && b->in_raid && a->raid.failed & 2 && b->raid.failed & 1;
-}
-
-static bool may_assemble(struct tier_context *ctx, const char *name, const struct mirror *m, bool degraded)
+bool mirror_may_assemble(struct tier_context *ctx, const char *name, const struct mirror *m, bool degraded)
 {
 	unsigned int i = mirror_newest(m);
-	const struct mirror_leg *leg = &m->leg[i];
-	char *age = mirror_leg_age(leg), *other;
+	const struct mirror_leg *leg;
+	char *age, *other;
 	bool may = false;
 
+	if (i == LEGS_MAX) {
+		err(ctx, ERR_DEGRADED, "%s: no leg of its metadata is there. Connect its devices.", name);
+		return false;
+	}
+	leg = &m->leg[i];
+	age = mirror_leg_age(leg);
 	if (m->doubled) {
 		err(ctx, ERR_AMBIGUOUS, "%s: two devices say that they have the same leg of its metadata. Take the copy away.",
 		    name);
-	} else if (both_used_alone(m)) {
+	} else if (m->split) {
 		other = mirror_leg_age(&m->leg[!i]);
 		err(ctx, ERR_AMBIGUOUS,
 		    "%s: the legs of its metadata on %s (%s) and on %s (%s) were each used without the other. Disconnect the one that is not to count, and: tierctl activate --degraded %s",
 		    name, leg->dev.name, age, m->leg[!i].dev.name, other, name);
 		free(other);
-	} else if (m->nr > 1 && mirror_legs(m) < m->nr && !(leg->look.in_raid && leg->look.raid.whole)) {
-		err(ctx, ERR_DEGRADED,
-		    "%s: a leg of its metadata is missing, and the one on %s is not whole. Connect the other.", name,
-		    leg->dev.name);
+	} else if (m->nr > 1 && !(leg->look.in_raid && leg->look.raid.whole)) {
+		err(ctx, ERR_DEGRADED, "%s: the leg of its metadata on %s is not whole. Connect the other.", name, leg->dev.name);
 	} else if (mirror_legs(m) == m->nr) {
 		may = true;
 	} else if (!degraded) {
@@ -279,56 +252,129 @@ static bool may_assemble(struct tier_context *ctx, const char *name, const struc
 	return may;
 }
 
-/* Notes when the leg was last assembled; it is right without. */
-static void note_use(struct tier_context *ctx, const struct mirror_leg *leg)
+static int write_header(struct tier_context *ctx, const struct mirror_leg *leg)
 {
-	int fd = device_open(&leg->dev, O_RDWR);
+	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
 	void *block = block_buffer(LEG_HEADER_SIZE);
 	struct leg_info info = leg->look.info;
 
 	info.used = time(NULL);
 	leg_pack(block, &info);
-	if (fd < 0 || write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE))
-		verbose(ctx, "%s: the time cannot be noted in the leg's header", leg->dev.name);
+	if (!r)
+		r = write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE);
 	if (fd >= 0)
 		close(fd);
 	free(block);
+	if (r)
+		err(ctx, error_from(-r), "%s: the header of the leg on it cannot be written: %s.", leg->dev.name, strerror(-r));
+	return r;
+}
+
+/* dm-raid would take what it finds there. */
+static int forget_raid(struct tier_context *ctx, const struct mirror_leg *leg)
+{
+	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
+
+	if (!r)
+		r = zero_blocks(fd, (leg->at + LEG_RAID_AT) * SECTOR_SIZE, LEG_RAID_SECTORS * SECTOR_SIZE);
+	if (fd >= 0)
+		close(fd);
+	if (r)
+		err(ctx, error_from(-r), "%s: room for the metadata cannot be made: %s.", leg->dev.name, strerror(-r));
+	return r;
+}
+
+/* Of legs that belong together from now on; others that come back later are out of date. */
+static u64 new_tag(void)
+{
+	uuid_t random;
+	u64 tag;
+
+	uuid_generate(random);
+	memcpy(&tag, random, sizeof(tag));
+	return tag;
+}
+
+/*
+ * What the legs say before dm-raid gets them: dm-raid neither compares legs nor, after a crash,
+ * syncs them, so one that is not known to be the same as the newest is filled from that. The newest
+ * gets its header first: with it alone the others are out of date.
+ */
+static int prepare(struct tier_context *ctx, struct mirror *m, bool rebuild[LEGS_MAX])
+{
+	unsigned int i, newest = mirror_newest(m);
+	bool same = mirror_in_sync(m), changed = mirror_legs(m) < m->nr;
+	int r;
+
+	for (i = 0; i < m->nr; i++)
+		changed |= m->leg[i].out;
+	if (changed) {
+		m->generation++;
+		m->tag = new_tag();
+	}
+	for (i = 0; i < m->nr; i++) {
+		m->leg[i].look.info.generation = m->generation;
+		m->leg[i].look.info.tag = m->tag;
+	}
+	r = write_header(ctx, &m->leg[newest]);
+	step_reached("mirror", "header");
+	for (i = 0; i < m->nr && !r; i++) {
+		if (i == newest || !m->leg[i].there)
+			continue;
+		rebuild[i] = !same;
+		r = (rebuild[i] ? forget_raid(ctx, &m->leg[i]) : 0) ? : write_header(ctx, &m->leg[i]);
+	}
+	return r;
+}
+
+static bool is_open(const char *name);
+
+/* A device that was made by a call that was killed is not trusted. */
+static int remove_left(const char *set_hex, bool *in_use, char **reason)
+{
+	char *name = mirror_device_name(set_hex);
+	int r = 0;
+
+	*in_use = false;
+	if (dm_name_exists(name)) {
+		*in_use = is_open(name);
+		if (!*in_use)
+			r = dm_remove(name, reason);
+	}
+	if (!r && !*in_use)
+		r = remove_slices(set_hex, reason);
+	free(name);
+	return r;
 }
 
 static int assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
 		    bool new_legs, bool read_only)
 {
-	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r = 0;
+	bool rebuild[LEGS_MAX] = { false }, in_use;
 	char *reason = NULL, *more = NULL;
-	unsigned int i;
+	struct mirror now = *m;
+	int r = remove_left(set_hex, &in_use, &reason);
 
-	if (!mirror_is_assembled(set_hex)) {
-		if (read_only || m->nr == 1)
-			r = make_linear(set_hex, m, mirror_newest(m), read_only, &reason);
-		else
-			r = make_raid(ctx, set_hex, m, new_legs, &reason);
-		if (r) {
-			err(ctx, ERR_KERNEL_REFUSED, "%s: the metadata on its tiers cannot be assembled: %s.", name, reason);
-			free(reason);
-			if (remove_slices(set_hex, &more))
-				free(more);
-		} else {
-			remember(set_hex);
-		}
-		for (i = 0; i < m->nr && !r && !read_only; i++)
-			if (m->leg[i].there)
-				note_use(ctx, &m->leg[i]);
-	}
-	if (lock >= 0)
-		close(lock);
-	return r ? -1 : 0;
+	if (!r && in_use)
+		return 0;
+	if (!r && !read_only && !new_legs && prepare(ctx, &now, rebuild))
+		return -1;
+	if (!r && (read_only || m->nr == 1))
+		r = make_linear(set_hex, m, mirror_newest(m), read_only, &reason);
+	else if (!r)
+		r = make_raid(ctx, set_hex, &now, new_legs, rebuild, &reason);
+	if (!r)
+		return 0;
+	err(ctx, ERR_KERNEL_REFUSED, "%s: the metadata on its tiers cannot be assembled: %s.", name, reason);
+	free(reason);
+	if (remove_slices(set_hex, &more))
+		free(more);
+	return -1;
 }
 
 int mirror_assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
-		    bool degraded, bool read_only)
+		    bool read_only)
 {
-	if (!may_assemble(ctx, name, m, degraded))
-		return -1;
 	return assemble(ctx, set_hex, name, m, false, read_only);
 }
 
@@ -359,35 +405,25 @@ static bool is_open(const char *name)
 
 int mirror_release(struct tier_context *ctx, const char *set_hex, const char *name)
 {
-	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r = 0;
-	char *device = mirror_device_name(set_hex), *reason = NULL;
+	char *reason = NULL;
+	bool in_use;
+	int r = remove_left(set_hex, &in_use, &reason);
 
-	if (dm_name_exists(device)) {
-		if (is_open(device))
-			goto out;
-		r = dm_remove(device, &reason);
-	}
-	if (!r)
-		r = remove_slices(set_hex, &reason);
 	if (r) {
 		err(ctx, ERR_KERNEL_REFUSED, "%s: the device of the metadata on its tiers cannot be removed: %s.", name, reason);
 		free(reason);
 	}
-out:
-	free(device);
-	if (lock >= 0)
-		close(lock);
 	return r ? -1 : 0;
 }
 
-void mirrors_release(struct tier_context *ctx)
+int mirror_release_alone(struct tier_context *ctx, const char *set_hex, const char *name)
 {
-	while (nr_assembled) {
-		nr_assembled--;
-		mirror_release(ctx, assembled[nr_assembled], assembled[nr_assembled]);
-	}
-	free(assembled);
-	assembled = NULL;
+	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS);
+	int r = mirror_release(ctx, set_hex, name);
+
+	if (lock >= 0)
+		close(lock);
+	return r;
 }
 
 /* What is on the tiers */
@@ -402,6 +438,7 @@ void mirror_set_leg(struct mirror *m, unsigned int i, const u8 *set_uuid, const 
 	info->nr = m->nr;
 	info->flags = slow ? LEG_SLOW : 0;
 	info->generation = m->generation;
+	info->tag = m->tag;
 	info->size = m->size;
 }
 
@@ -437,52 +474,32 @@ int mirror_format(struct tier_context *ctx, const struct mirror *m)
 	return r ? -1 : 0;
 }
 
-int mirror_forget_leg(struct tier_context *ctx, const struct device *tier, uint64_t at)
+int mirror_wipe_leg(struct tier_context *ctx, const struct device *tier, const u8 *set_uuid)
 {
 	int fd = device_open(tier, O_RDWR), r = fd < 0 ? fd : 0;
+	struct member m;
 
-	ctx->changed = true;
-	if (!r)
-		r = zero_blocks(fd, at * SECTOR_SIZE, LEG_HEADER_SIZE);
+	member_read(tier, &m);
+	if (m.kind == MEMBER_TIER && m.leg.there && !memcmp(m.leg.info.set_uuid, set_uuid, TIER_UUID_SIZE)) {
+		uint64_t at = tier_label_area(m.label.chunk_sectors) * SECTOR_SIZE;
+
+		ctx->changed = true;
+		if (!r)
+			r = zero_blocks(fd, at + LEG_DATA_AT * SECTOR_SIZE, TIER_METADATA_BLOCK_SIZE) ? :
+			    zero_blocks(fd, at, LEG_HEADER_SIZE);
+		if (r)
+			err(ctx, error_from(-r), "%s: the leg of the metadata on it cannot be wiped: %s.", tier->name, strerror(-r));
+	} else {
+		r = 0;
+	}
+	member_free(&m);
 	if (fd >= 0)
 		close(fd);
-	if (r)
-		err(ctx, error_from(-r), "%s: the leg of the metadata on it cannot be wiped: %s.", tier->name, strerror(-r));
-	return r;
-}
-
-static int write_header(struct tier_context *ctx, const struct mirror_leg *leg)
-{
-	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
-	void *block = block_buffer(LEG_HEADER_SIZE);
-
-	leg_pack(block, &leg->look.info);
-	if (!r)
-		r = write_durably(fd, leg->at * SECTOR_SIZE, block, LEG_HEADER_SIZE);
-	if (fd >= 0)
-		close(fd);
-	free(block);
-	if (r)
-		err(ctx, error_from(-r), "%s: the header of the leg on it cannot be written: %s.", leg->dev.name, strerror(-r));
-	return r;
-}
-
-/* dm-raid would take what it finds there. */
-static int forget_raid(struct tier_context *ctx, const struct mirror_leg *leg)
-{
-	int fd = device_open(&leg->dev, O_RDWR), r = fd < 0 ? fd : 0;
-
-	if (!r)
-		r = zero_blocks(fd, leg->at * SECTOR_SIZE, LEG_DATA_AT * SECTOR_SIZE);
-	if (fd >= 0)
-		close(fd);
-	if (r)
-		err(ctx, error_from(-r), "%s: room for the metadata cannot be made: %s.", leg->dev.name, strerror(-r));
 	return r;
 }
 
 /* 1: all legs are whole; 0: not yet; -1: one has dropped out. */
-static int is_whole(const char *device)
+static int legs_whole(const char *device)
 {
 	char letters[16] = "", ratio[48] = "", action[32] = "";
 	struct dm_line *lines;
@@ -501,16 +518,18 @@ static int wait_until_whole(struct tier_context *ctx, const char *device, const 
 {
 	int whole;
 
-	for (;;) {
-		whole = is_whole(device);
-		if (whole > 0)
-			return 0;
-		if (whole < 0)
-			break;
-		sleep_ms(CLOSE_MS);
-	}
-	err(ctx, ERR_IO, "%s: the new leg of its metadata has errors. The metadata goes on with one leg; the kernel log says why.",
-	    name);
+	do {
+		whole = legs_whole(device);
+		if (!whole)
+			sleep_ms(CLOSE_MS);
+	} while (!whole && !interrupted);
+	if (whole > 0)
+		return 0;
+	if (!whole)
+		err(ctx, ERR_UNFINISHED, "%s: the new leg of its metadata is being filled. The same command again goes on.", name);
+	else
+		err(ctx, ERR_IO, "%s: the new leg of its metadata has errors. The metadata goes on with one leg; the kernel log says why.",
+		    name);
 	return -1;
 }
 
@@ -533,7 +552,7 @@ static int change_table(const char *device, const struct mirror *m, const char *
  */
 static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i)
 {
-	char *device = mirror_device_name(set_hex), *reason = NULL, *params;
+	char *device = mirror_device_name(set_hex), *reason = NULL, *params, *slice_of;
 	bool rebuild[LEGS_MAX] = { false };
 	enum slice slice;
 	int r = forget_raid(ctx, &m->leg[i]);
@@ -555,14 +574,20 @@ static int move_mirrored(struct tier_context *ctx, const char *set_hex, const ch
 		r = change_table(device, m, "raid", params, &reason);
 		free(params);
 	}
-	if (r) {
-		err(ctx, ERR_KERNEL_REFUSED,
-		    "%s: the leg of its metadata cannot move to %s: %s. When the set is activated again, the leg is there.",
-		    name, m->leg[i].dev.name, reason);
-		free(reason);
-	} else {
+	if (!r) {
 		step_reached("leg", "loaded");
 		r = wait_until_whole(ctx, device, name);
+		goto out;
+	}
+	err(ctx, ERR_KERNEL_REFUSED,
+	    "%s: the leg of its metadata cannot move to %s: %s. When the set is activated again, the leg is there.",
+	    name, m->leg[i].dev.name, reason);
+	free(reason);
+	for (slice = 0; slice < NR_SLICES; slice++) {
+		slice_of = slice_name(set_hex, slice, m->leg[i].id);
+		if (dm_name_exists(slice_of) && dm_remove(slice_of, &reason))
+			free(reason);
+		free(slice_of);
 	}
 out:
 	free(device);
@@ -571,7 +596,7 @@ out:
 
 static int copy_leg(const struct mirror_leg *from, const struct mirror_leg *to, uint64_t sectors)
 {
-	int in = device_open(&from->dev, O_RDONLY), out = device_open(&to->dev, O_RDWR), r = in < 0 ? in : out < 0 ? out : 0;
+	int in = device_open(&from->dev, O_RDONLY), out = device_open(&to->dev, O_RDWR | O_DIRECT), r = in < 0 ? in : out < 0 ? out : 0;
 	uint64_t bytes = sectors * SECTOR_SIZE, done;
 	void *piece = block_buffer(COPY_BYTES);
 
@@ -591,66 +616,100 @@ static int copy_leg(const struct mirror_leg *from, const struct mirror_leg *to, 
 	return r;
 }
 
-/* What changes the metadata waits meanwhile. */
+/*
+ * What changes the metadata waits meanwhile, and what waits for that. So nothing here may need
+ * memory or the terminal until it goes on.
+ */
 static int move_single(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror_leg *from,
 		       struct mirror *m)
 {
-	char *device = mirror_device_name(set_hex), *reason = NULL, *worse, *params;
 	const struct mirror_leg *to = &m->leg[0];
-	sigset_t before;
+	char *device = mirror_device_name(set_hex), *reason = NULL, *worse = NULL;
+	char *params = xasprintf("%u:%u %llu", major(to->dev.dev), minor(to->dev.dev),
+				 (unsigned long long)(to->at + LEG_DATA_AT));
+	struct stillness before;
 	int r;
 
-	hold_signals(&before);
+	quiet_begin(ctx, &before);
 	r = dm_suspend(device, &reason);
 	if (!r) {
-		r = copy_leg(from, to, m->size);
-		if (r)
-			reason = xstrdup(strerror(-r));
-		else
-			r = write_header(ctx, to);
-		params = xasprintf("%u:%u %llu", major(to->dev.dev), minor(to->dev.dev),
-				   (unsigned long long)(to->at + LEG_DATA_AT));
+		r = copy_leg(from, to, m->size) ? : write_header(ctx, to);
 		if (!r)
 			r = dm_load_target(device, m->size, "linear", params, &reason);
 		/* The new one must not count if the old one goes on. */
-		if (r && mirror_forget_leg(ctx, &to->dev, to->at))
+		if (r && mirror_wipe_leg(ctx, &to->dev, to->look.info.set_uuid))
 			warn(ctx, "%s: has a leg that is out of date. Wipe it before the set is activated again.", to->dev.name);
-		free(params);
-		if (dm_resume(device, &worse)) {
-			err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s.", name, device, worse);
-			free(worse);
+		if (dm_resume(device, &worse))
 			r = -EIO;
-		}
 	}
-	release_signals(&before);
-	if (r && reason)
-		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot move to %s: %s.", name, to->dev.name, reason);
+	quiet_end(ctx, &before);
+	if (worse)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
+	else if (r)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot move to %s: %s.", name, to->dev.name,
+		    reason ? reason : strerror(-r));
+	free(worse);
+	free(params);
 	free(reason);
 	free(device);
 	return r;
+}
+
+/* Which letter dm-raid has for the leg: A, a (being filled), D; 0: unknown. */
+static char letter_of(const char *set_hex, unsigned int i)
+{
+	char *device = mirror_device_name(set_hex), letters[16] = "";
+	struct dm_line *lines;
+	unsigned int nr;
+
+	if (!dm_status_lines(number_of(device), &lines, &nr)) {
+		if (nr && sscanf(lines[0].params, "%*s %*u %15s", letters) == 1 && strlen(letters) <= i)
+			letters[0] = '\0';
+		dm_lines_free(lines, nr);
+	}
+	free(device);
+	return letters[0] ? letters[i] : '\0';
+}
+
+bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i)
+{
+	char letter = m->nr > 1 ? letter_of(set_hex, !i) : 'A';
+
+	if (letter == 'A' && (m->nr == 1 || letter_of(set_hex, i) != 'a'))
+		return true;
+	if (letter == 'a' || letter_of(set_hex, i) == 'a')
+		err(ctx, ERR_BUSY, "%s: a leg of its metadata is being filled. Try again when tierctl status says no more of it.", name);
+	else
+		err(ctx, ERR_DEGRADED,
+		    "%s: the other leg of its metadata, on %s, has dropped out, so this is the only good one. Once the cause is gone: tierctl deactivate %s && tierctl activate %s",
+		    name, m->leg[!i].there ? m->leg[!i].dev.name : "a device that is missing", name, name);
+	return false;
 }
 
 int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i,
 		    const struct mirror_leg *to)
 {
 	struct mirror_leg from = m->leg[i], *other = m->nr > 1 ? &m->leg[!i] : NULL;
-	int lock = lock_within(set_hex, LOCK_MIRROR, LOCK_MS), r;
+	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS), r;
 	char *reason = NULL;
 	enum slice slice;
 
 	ctx->changed = true;
 	m->generation++;
+	m->tag = new_tag();
 	m->leg[i] = *to;
 	m->leg[i].look.info.generation = m->generation;
+	m->leg[i].look.info.tag = m->tag;
 	if (other) {
 		other->look.info.generation = m->generation;
+		other->look.info.tag = m->tag;
 		other->look.info.flags = to->look.info.flags & LEG_SLOW ? 0 : LEG_SLOW;
 		r = move_mirrored(ctx, set_hex, name, m, i);
 	} else {
 		r = move_single(ctx, set_hex, name, &from, m);
 	}
-	if (!r && from.there)
-		r = mirror_forget_leg(ctx, &from.dev, from.at);
+	if (!r)
+		r = mirror_wipe_leg(ctx, &from.dev, from.look.info.set_uuid);
 	for (slice = 0; slice < NR_SLICES && !r && other; slice++) {
 		char *old = slice_name(set_hex, slice, from.id);
 

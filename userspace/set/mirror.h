@@ -17,29 +17,37 @@ char *mirror_leg_age(const struct mirror_leg *leg);
 char *mirror_device_name(const char *set_hex);
 /* The same for its path. */
 char *mirror_device_path(const char *set_hex);
-bool mirror_is_assembled(const char *set_hex);
+
 /*
- * Makes the metadata device, if it is not there yet. All legs have to be there, but for degraded.
- * With read_only nothing is written to any leg, and the device shows the newest. 0, or -1 with the
- * error said; name is the set's.
+ * Whether the legs that are there can be put together: all of them have to be, but for degraded.
+ * False with the error said; name is the set's.
+ */
+bool mirror_may_assemble(struct tier_context *ctx, const char *name, const struct mirror *m, bool degraded);
+
+/*
+ * Makes the metadata device of legs that may be assembled; one that is there and not in use is made
+ * anew. With read_only nothing is written to any leg, and the device shows the newest. Whoever calls
+ * this or mirror_release() holds LOCK_DEVICE of the set. 0, or -1 with the error said.
  */
 int mirror_assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
-		    bool degraded, bool read_only);
+		    bool read_only);
 /* The same for legs that are all zero. */
 int mirror_assemble_new(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m);
 
 /* Removes these devices, unless the metadata device is in use. 0, or -1 with the error said. */
 int mirror_release(struct tier_context *ctx, const char *set_hex, const char *name);
-/* The same for all that this process has assembled. */
-void mirrors_release(struct tier_context *ctx);
+/* The same for who does not hold that lock. */
+int mirror_release_alone(struct tier_context *ctx, const char *set_hex, const char *name);
 
 /* What the header of a leg says, from what the mirror says and this. */
 void mirror_set_leg(struct mirror *m, unsigned int i, const u8 *set_uuid, const u8 *tier_uuid, bool slow);
 /* Writes the header of each leg and zeroes all behind it. 0, or -1 with the error said. */
 int mirror_format(struct tier_context *ctx, const struct mirror *m);
-/* Wipes the header of a leg. 0 or -errno, with the error said. */
-int mirror_forget_leg(struct tier_context *ctx, const struct device *tier, uint64_t at);
+/* Wipes the leg of that set on a tier with its label, if there is one. 0 or -errno, with the error said. */
+int mirror_wipe_leg(struct tier_context *ctx, const struct device *tier, const u8 *set_uuid);
 
+/* Whether leg i of an assembled mirror can move: the other one is whole. False with the error said. */
+bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i);
 /*
  * Moves leg i of an assembled mirror to a tier that has room for it: *to is its leg there, the other
  * leg, if there is one, is in m. Ends when the new leg is whole. 0, or -1 with the error said.

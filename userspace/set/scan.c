@@ -43,6 +43,18 @@ static bool is_part_of_volume(dev_t dev, const char *uuid)
 	return part;
 }
 
+/* Devices that tierctl makes of tiers: a set, its metadata, slices. */
+static bool is_of_set(const char *uuid)
+{
+	static const char *const prefix[] = { DM_UUID_PREFIX, MIRROR_UUID_PREFIX, SLICE_UUID_PREFIX };
+	unsigned int i;
+
+	for (i = 0; uuid && i < sizeof(prefix) / sizeof(*prefix); i++)
+		if (!strncmp(uuid, prefix[i], strlen(prefix[i])))
+			return true;
+	return false;
+}
+
 /* Devices that are never members or must not be read. */
 static bool worth_reading(dev_t dev)
 {
@@ -52,9 +64,8 @@ static bool worth_reading(dev_t dev)
 	/* Reading it would make us wait, and a set that was left suspended waits for us. */
 	if (device_waits(dev))
 		worth = false;
-	/* A set cannot be a member of a set; a slice shows the same as the metadata made of it. */
-	if (uuid && (!strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)) ||
-		     !strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX))))
+	/* A set cannot be a member of a set; metadata on the tiers is found by its legs. */
+	if (is_of_set(uuid))
 		worth = false;
 	if (is_part_of_volume(dev, uuid))
 		worth = false;
@@ -234,13 +245,12 @@ static bool shown_above(const struct member_list *list, const struct member *m)
 static int is_unreadable(void *context, dev_t holder)
 {
 	char *uuid = device_attribute(holder, "dm/uuid");
-	bool other = uuid && (!strncmp(uuid, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)) ||
-			      !strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX)));
+	bool other = is_of_set(uuid);
 	struct same_above *s = context;
 	unsigned int i;
 
 	free(uuid);
-	/* A device that lies on a set carries no parts of that set, and the set's metadata no tier. */
+	/* A device that lies on a set carries no parts of that set, and neither does its metadata. */
 	if (other)
 		return 0;
 	for (i = 0; i < s->list->nr; i++) {

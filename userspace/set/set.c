@@ -475,15 +475,15 @@ static void use_metadata(struct set *s, const struct member *m)
 /* Metadata without a device: what the newest of its legs says. */
 static void use_leg(struct set *s)
 {
-	const struct member_leg *leg = &s->mirror.leg[mirror_newest(&s->mirror)].look;
-	const char *problem = leg->readable ? state_problem(leg->meta.state) : "the metadata on its tiers is damaged";
+	unsigned int newest = mirror_newest(&s->mirror);
+	const struct member_leg *leg = newest < LEGS_MAX ? &s->mirror.leg[newest].look : NULL;
+	const char *problem = leg && leg->readable ? state_problem(leg->meta.state) : "the metadata on its tiers is damaged";
 
-	if (mirror_legs(&s->mirror) < s->mirror.nr)
-		add_problem(s, "a leg of its metadata is missing");
 	if (problem)
 		add_problem(s, "%s", problem);
-	if (!leg->readable)
+	if (!leg || !leg->readable)
 		return;
+	s->have_info = true;
 	s->info = leg->meta;
 	s->roots = leg->roots;
 	s->length = leg->meta.length;
@@ -492,15 +492,36 @@ static void use_leg(struct set *s)
 	s->dm_name = xstrdup(leg->meta.name);
 }
 
-/* Opens the metadata of an inactive set for reading, and goes to where it begins. */
-static int open_metadata(const struct set *s, const struct device **d)
+/* A leg counts on a tier of the set that is no old copy. */
+static bool is_usable(void *context, const struct mirror_leg *leg)
 {
-	const struct mirror_leg *leg = s->have_meta || !s->mirror.nr ? NULL : &s->mirror.leg[mirror_newest(&s->mirror)];
+	const struct set *s = context;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (s->tier[i].present && s->tier[i].dev.dev == leg->dev.dev)
+			return !s->tier[i].stale;
+	return false;
+}
+
+const struct device *set_metadata(const struct set *s, uint64_t *at)
+{
+	unsigned int newest = s->have_meta ? LEGS_MAX : mirror_newest(&s->mirror);
+
+	*at = newest < LEGS_MAX ? (s->mirror.leg[newest].at + LEG_DATA_AT) * SECTOR_SIZE : 0;
+	return newest < LEGS_MAX ? &s->mirror.leg[newest].dev : s->have_meta ? &s->meta_dev : NULL;
+}
+
+int set_open_metadata(const struct set *s, const struct device **d)
+{
+	uint64_t at;
 	int fd;
 
-	*d = leg ? &leg->dev : &s->meta_dev;
+	*d = set_metadata(s, &at);
+	if (!*d)
+		return -ENOENT;
 	fd = device_open(*d, O_RDONLY);
-	if (fd >= 0 && leg && lseek(fd, (leg->at + LEG_DATA_AT) * SECTOR_SIZE, SEEK_SET) < 0) {
+	if (fd >= 0 && lseek(fd, at, SEEK_SET) < 0) {
 		close(fd);
 		fd = -errno;
 	}
@@ -514,7 +535,7 @@ static void read_records(struct set *s)
 	const char *reason = "cannot be opened";
 	const struct device *d;
 	unsigned int i, nr = 0;
-	int fd = open_metadata(s, &d);
+	int fd = set_open_metadata(s, &d);
 	int r = fd;
 
 	if (fd >= 0) {
@@ -825,7 +846,7 @@ int sets_load_members(struct tier_context *ctx, struct set_list *list, const str
 	for (i = active; i < list->nr; i++) {
 		if (!list->set[i].have_meta && list->set[i].mirror.nr)
 			use_leg(&list->set[i]);
-		if (list->set[i].have_meta || list->set[i].info.chunk_sectors)
+		if (list->set[i].have_info)
 			read_records(&list->set[i]);
 	}
 	for (i = 0; i < members->nr; i++) {
@@ -834,8 +855,11 @@ int sets_load_members(struct tier_context *ctx, struct set_list *list, const str
 		if (m->kind == MEMBER_TIER && !of_active(list, m))
 			use_label(find_uuid(list, member_set_uuid(m)), m);
 	}
-	for (i = active; i < list->nr; i++)
+	for (i = active; i < list->nr; i++) {
 		use_covered_label(&list->set[i], members);
+		if (list->set[i].have_records)
+			mirror_settle(&list->set[i].mirror, is_usable, &list->set[i]);
+	}
 	for (i = active; i < list->nr; i++)
 		finish_inactive(&list->set[i]);
 	return r;
@@ -1192,7 +1216,7 @@ bool set_count_chunks(struct set *s, uint64_t used[TIER_MAX_TIERS], uint64_t *ma
 
 	if (!s->have_records)
 		return false;
-	fd = open_metadata(s, &d);
+	fd = set_open_metadata(s, &d);
 	if (fd < 0)
 		return false;
 	r = md_read_map(fd, &s->roots, s->info.nr_chunks, count_chunk, &count, &reason);

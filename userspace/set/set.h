@@ -150,6 +150,18 @@ static inline bool set_metadata_low(const struct set *s)
 	return s->have_table && status_metadata_low(&s->status);
 }
 
+/*
+ * The device with the metadata, and at which byte of it: of an inactive set whose metadata lies on
+ * its tiers, the newest leg. NULL if it is missing.
+ */
+const struct device *set_metadata(const struct set *s, uint64_t *at);
+/* Opens it for reading, from there on. -errno; *d may be NULL then. */
+int set_open_metadata(const struct set *s, const struct device **d);
+static inline bool set_has_metadata(const struct set *s)
+{
+	return s->have_meta || s->mirror.nr;
+}
+
 /* Places of a tier of that set on a device of so many bytes. */
 uint64_t set_places(const struct set *s, uint64_t bytes);
 /* Whether the metadata lies on the tiers and has its device. */

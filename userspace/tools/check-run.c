@@ -104,6 +104,8 @@ bool check_run(struct check_run *run)
 	int fd;
 
 	fd = tool_open(run->ctx, run->input, run->clear_needs_check ? O_RDWR : O_RDONLY, run->snapshot);
+	if (fd >= 0 && lseek(fd, run->at, SEEK_SET) < 0)
+		verbose(run->ctx, "%s: ends before its metadata", run->input);
 	if (fd < 0)
 		return false;
 	if (md_source_init(&src, fd)) {

@@ -9,6 +9,7 @@
 struct check_run {
 	struct tier_context *ctx;
 	const char *input;
+	uint64_t at;		/* byte of it where the metadata begins; not with clear_needs_check */
 	bool superblock_only;
 	bool skip_mappings;
 	bool snapshot;		/* only the metadata snapshot; the set may be active */

@@ -181,7 +181,7 @@ bool dump_run(const struct dump_run *run)
 	struct md_source src;
 	bool good;
 
-	if (!may_write(run) || !tool_open_source(run->ctx, run->input, run->snapshot, &src))
+	if (!may_write(run) || !tool_open_source(run->ctx, run->input, run->at, run->snapshot, &src))
 		return false;
 	good = read_whole(run, &src, &content);
 	tool_close_source(&src);

@@ -9,6 +9,7 @@
 struct dump_run {
 	struct tier_context *ctx;
 	const char *input;
+	uint64_t at;		/* byte of it where the metadata begins */
 	const char *output;	/* NULL: standard output */
 	bool json;
 	bool snapshot;		/* only the metadata snapshot; the set may be active */
@@ -29,6 +30,7 @@ bool restore_read(struct tier_context *ctx, const char *input, const char *outpu
 struct repair_run {
 	struct tier_context *ctx;
 	const char *input;
+	uint64_t at;		/* as above */
 	const char *output;
 	unsigned int nr_tiers;
 	const char *const *tiers;	/* devices whose labels replace lost records, fastest first */

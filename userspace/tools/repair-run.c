@@ -53,7 +53,7 @@ static bool check_output(struct tier_context *ctx, const char *output)
 	struct md_check check = { 0 };
 	struct md_source src;
 
-	if (!tool_open_source(ctx, output, false, &src))
+	if (!tool_open_source(ctx, output, 0, false, &src))
 		return false;
 	md_check(&check, &src, &p);
 	md_problems_end(&p);
@@ -83,7 +83,7 @@ bool repair_run(const struct repair_run *run)
 		err(run->ctx, ERR_USAGE, "%u tiers: a set has %u at most.", run->nr_tiers, TIER_MAX_TIERS);
 		return false;
 	}
-	if (!read_labels(run, labels) || !tool_open_source(run->ctx, run->input, false, &src))
+	if (!read_labels(run, labels) || !tool_open_source(run->ctx, run->input, run->at, false, &src))
 		return false;
 	good = md_repair(&repair);
 	md_problems_end(&p);

@@ -100,13 +100,13 @@ int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared
 	return fd;
 }
 
-bool tool_open_source(struct tier_context *ctx, const char *path, bool shared, struct md_source *src)
+bool tool_open_source(struct tier_context *ctx, const char *path, uint64_t at, bool shared, struct md_source *src)
 {
 	int fd = tool_open(ctx, path, O_RDONLY, shared), r;
 
 	if (fd < 0)
 		return false;
-	r = md_source_init(src, fd);
+	r = lseek(fd, at, SEEK_SET) < 0 ? -errno : md_source_init(src, fd);
 	if (r) {
 		err(ctx, error_from(-r), "%s: %s.", path, strerror(-r));
 		close(fd);

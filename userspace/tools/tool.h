@@ -39,7 +39,7 @@ const char *tool_tiers_wrong(unsigned int nr, bool announced);
 int tool_open(struct tier_context *ctx, const char *path, int flags, bool shared);
 
 /* Also makes its source. False with the error said. */
-bool tool_open_source(struct tier_context *ctx, const char *path, bool shared, struct md_source *src);
+bool tool_open_source(struct tier_context *ctx, const char *path, uint64_t at, bool shared, struct md_source *src);
 void tool_close_source(struct md_source *src);
 
 /* Errors in the metadata are printed with this input's name. */

@@ -73,42 +73,94 @@ static void superblocks(void)
 }
 
 /* A tier with a leg. */
-static struct member tier(unsigned int index, u64 generation, u64 events, bool whole)
+static struct member tier(unsigned int index, u64 generation, u64 trans_id)
 {
 	struct member m = { .kind = MEMBER_TIER, .label = { .chunk_sectors = 2048, .places_at = 65536, .id = index } };
 
 	m.dev.path = m.dev.name = "";
-	m.leg.there = m.leg.in_raid = true;
+	m.leg.there = m.leg.in_raid = m.leg.readable = true;
 	m.leg.info = info;
 	m.leg.info.index = index;
 	m.leg.info.generation = generation;
-	m.leg.raid.events = events;
-	m.leg.raid.whole = whole;
+	m.leg.info.tag = generation;
+	m.leg.raid.whole = true;
+	m.leg.raid.events = 10;
+	m.leg.meta.flags = TIER_SB_CLEAN;
+	m.leg.meta.trans_id = trans_id;
 	return m;
+}
+
+static bool all_usable(void *unused, const struct mirror_leg *leg)
+{
+	(void)unused;
+	(void)leg;
+	return true;
+}
+
+static bool not_the_second(void *unused, const struct mirror_leg *leg)
+{
+	(void)unused;
+	return leg->id != 1;
 }
 
 static void mirrors(void)
 {
-	struct member legs[] = { tier(0, 3, 10, true), tier(1, 3, 12, true), tier(0, 2, 20, true), tier(1, 4, 1, true) };
+	struct member first = tier(0, 3, 7), second = tier(1, 3, 7), old = tier(1, 2, 9), alone = tier(1, 3, 7);
+	struct member next = tier(1, 4, 8);
 	struct mirror m = { 0 };
 
-	ok(!mirror_legs(&m), "no leg");
-	mirror_add(&m, &legs[0]);
-	ok(m.nr == 2 && mirror_legs(&m) == 1 && mirror_newest(&m) == 0, "one of two legs");
-	mirror_add(&m, &legs[2]);
-	ok(mirror_legs(&m) == 1 && !m.doubled, "a leg of a lower generation is out");
-	mirror_add(&m, &legs[1]);
-	ok(mirror_legs(&m) == 2 && mirror_newest(&m) == 1, "the leg with more events is newer");
+	ok(!mirror_legs(&m) && mirror_newest(&m) == LEGS_MAX, "no leg");
+	mirror_add(&m, &first);
+	ok(m.nr == 2 && mirror_legs(&m) == 1 && mirror_newest(&m) == 0 && !mirror_in_sync(&m), "one of two legs");
+	mirror_add(&m, &old);
+	ok(mirror_legs(&m) == 1 && !m.doubled && !m.split, "a leg of a lower generation is out of date");
+	mirror_add(&m, &second);
+	ok(mirror_legs(&m) == 2 && mirror_in_sync(&m), "two that are the same");
+	mirror_settle(&m, all_usable, NULL);
+	ok(!m.leg[1].out && mirror_in_sync(&m), "the older one is not needed");
+
+	m.leg[1].look.meta.trans_id++;
+	ok(mirror_newest(&m) == 1 && !mirror_in_sync(&m), "later metadata is newer");
+	m.leg[0].look.raid.events++;
+	ok(mirror_newest(&m) == 1, "whatever dm-raid has counted");
+	m.leg[1].look.raid.failed = 1;
+	ok(mirror_newest(&m) == 1, "a leg knows that the other dropped out");
+	m.leg[1].look.raid.failed = 0;
+	m.leg[0].look.raid.failed = 2;
+	ok(mirror_newest(&m) == 0, "or has dropped out itself");
+	m.leg[0].look.raid.failed = 0;
 	m.leg[1].look.raid.whole = false;
-	ok(mirror_newest(&m) == 0, "but not if it is being filled");
-	mirror_add(&m, &legs[1]);
+	ok(mirror_newest(&m) == 0, "a leg that is being filled is not the newest");
+	m.leg[1].look.raid.whole = true;
+	m.leg[1].look.meta.trans_id--;
+	m.leg[0].look.raid.events--;
+	ok(mirror_in_sync(&m), "as before");
+	m.leg[0].look.meta.flags = m.leg[1].look.meta.flags = 0;
+	ok(!mirror_in_sync(&m), "after a crash nobody knows");
+
+	mirror_add(&m, &second);
 	ok(m.doubled, "the same leg twice");
-	mirror_add(&m, &legs[3]);
+	mirror_add(&m, &next);
 	ok(mirror_legs(&m) == 1 && m.generation == 4 && m.leg[1].there && !m.doubled, "a leg of a higher generation counts alone");
-	legs[0].hidden = "a path";
-	legs[0].leg.info.generation = 5;
-	mirror_add(&m, &legs[0]);
-	ok(m.generation == 4, "a leg on a hidden device does not count");
+	mirror_settle(&m, all_usable, NULL);
+	ok(mirror_legs(&m) == 2 && m.leg[0].out && mirror_newest(&m) == 1 && !mirror_in_sync(&m), "until it fills the other one");
+	mirror_free(&m);
+
+	mirror_add(&m, &first);
+	mirror_add(&m, &next);
+	mirror_settle(&m, not_the_second, NULL);
+	ok(mirror_legs(&m) == 1 && m.leg[0].out, "a leg on a tier that is not usable is dropped");
+	mirror_free(&m);
+
+	alone.leg.info.tag++;
+	mirror_add(&m, &first);
+	mirror_add(&m, &alone);
+	ok(m.split && !m.doubled, "each was used without the other");
+	mirror_free(&m);
+
+	first.hidden = "a path";
+	mirror_add(&m, &first);
+	ok(!m.nr, "a leg on a hidden device does not count");
 	mirror_free(&m);
 }
 
