@@ -319,7 +319,7 @@ static bool can_activate(struct set *s, const struct activation *options)
 		return false;
 	}
 	/* A leg on a stale tier does not count, and the tier is what matters then. */
-	if (s->mirror.nr && (options->degraded || !set_stale(s)) &&
+	if (s->mirror.nr && (options->degraded || s->mirror.split || !set_stale(s)) &&
 	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, options->degraded))
 		return false;
 	if (activate_metadata_stale(s) || !fits(s, writes, options->degraded))

@@ -85,7 +85,8 @@ void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct 
 {
 	unsigned int i;
 
-	for (i = 0; i < m->nr; i++) {
+	/* Whoever is asked to choose one wants to hear of both. */
+	for (i = 0; i < m->nr && !m->split; i++) {
 		if (m->leg[i].there && !usable(context, &m->leg[i]))
 			drop(&m->leg[i]);
 		if (m->leg[i].there || !m->older[i].there || !usable(context, &m->older[i]))

@@ -33,7 +33,7 @@ void mirror_add(struct mirror *m, const struct member *tier);
 void mirror_put(struct mirror *m, const struct member *tier);
 /*
  * When all are added: drops legs that are not usable, and takes an older one in the place of one
- * that is not there.
+ * that is not there. Not if the legs are split.
  */
 void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct mirror_leg *leg), void *context);
 void mirror_free(struct mirror *m);
