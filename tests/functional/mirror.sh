@@ -143,7 +143,7 @@ both_alone()
 	ctl deactivate -q "$set"
 	dd if="$kept" of="$fast" bs=16k count=1 oflag=direct status=none
 	ctl_code 1 activate "$set"
-	one_line "the legs of its metadata on $slow \(.*\) and on $fast \(.*\) were each used without the other"
+	one_line "the legs of its metadata on /dev/tt_[a-z]* \(.*\) and on /dev/tt_[a-z]* \(.*\) were each used without the other"
 	same 0 "$(mirror_devices)" "devices of the mirror"
 	# What the message says ends it.
 	dd if="$fast" of="$kept" bs=16k count=1 iflag=direct status=none
