@@ -539,11 +539,17 @@ static bool bring_metadata(struct tier_context *ctx, const char *name, struct on
 	struct set_list list;
 	const struct set *s;
 	bool good = true;
+	char *reason;
 
 	memset(t, 0, sizeof(*t));
 	t->lock = -1;
-	if (!access(name, F_OK))
+	/* A new file; or device-mapper is not there, and then no set can be meant. */
+	if (strchr(name, '/') || !access(name, F_OK))
 		return true;
+	if (dm_ask(&reason)) {
+		free(reason);
+		return true;
+	}
 	sets_load(ctx, &list, true);
 	s = sets_find(&list, name);
 	if (s && !s->active && s->mirror.nr) {
