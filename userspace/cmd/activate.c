@@ -140,7 +140,7 @@ static const struct set *find_again(const struct set_list *active, const struct 
 static int is_inactive(const struct set *s)
 {
 	/* A call that was killed may have left the device of its metadata. */
-	if (s->mirror.nr && !s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
+	if (!s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	say(s->ctx, "%s: is inactive already.", s->name);
 	return EXIT_DONE;

@@ -518,10 +518,10 @@ static int create_device(struct creation *c, const char *params)
 		r = mirrored_write(&c->mirrored);
 	if (!r)
 		r = dm_create(c->name, uuid, c->length, params, false, &reason);
-	if (lock >= 0)
-		close(lock);
 	if (r && c->legs)
 		mirrored_undo(&c->mirrored);
+	if (lock >= 0)
+		close(lock);
 	if (r && !reason)
 		return EXIT_FAILED;
 	if (r) {

@@ -103,19 +103,23 @@ static bool check_members(const struct set *s)
 
 static int wipe_set(const struct set *s)
 {
-	bool mirrored = s->mirror.nr || set_mirror_assembled(s);
+	bool assembled = set_mirror_assembled(s), mirrored = s->mirror.nr || assembled;
 	unsigned int i;
 
 	/* Its device keeps the tiers from being wiped. */
-	if (mirrored && mirror_release_alone(s->ctx, s->hex, s->name))
+	if (mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	/* A leg is found by the label of its tier, so it goes before. */
 	for (i = 0; i < s->nr_tiers && mirrored; i++)
 		if (s->tier[i].present && mirror_wipe_leg(s->ctx, &s->tier[i].dev, s->uuid))
 			return EXIT_FAILED;
-	for (i = 0; i < s->nr_stray && mirrored; i++)
-		if (mirror_wipe_leg(s->ctx, &s->stray[i], s->uuid))
+	for (i = 0; i < s->nr_stray && mirrored; i++) {
+		char *what = wipe_would_lose(s->ctx, &s->stray[i]);
+
+		if (!what && mirror_wipe_leg(s->ctx, &s->stray[i], s->uuid))
 			return EXIT_FAILED;
+		free(what);
+	}
 	step_reached("destroy", "legs");
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present && wipe_labels(s->ctx, &s->tier[i].dev, s->uuid))
@@ -126,7 +130,7 @@ static int wipe_set(const struct set *s)
 	step_reached("destroy", "labels");
 	/* Without its metadata the schedule could not be found. */
 	schedule_forget(s->ctx, s->hex);
-	if (s->have_meta && !mirrored && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
+	if (s->have_meta && !assembled && wipe_superblock(s->ctx, &s->meta_dev, s->uuid))
 		return EXIT_FAILED;
 	step_reached("destroy", "metadata");
 	return EXIT_DONE;
@@ -192,7 +196,7 @@ static int destroy_set(void *unused, struct set *s)
 	if (s->active && !check_closed(s, "destroy"))
 		return EXIT_FAILED;
 	/* A device of its metadata that a killed call left would count as a user of the tiers. */
-	if (!s->active && s->mirror.nr && !s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
+	if (!s->active && !s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
 	volumes = s->lv || was_volume(s);
 	origin = s->lv ? set_origin(s) : -1;

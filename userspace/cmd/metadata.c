@@ -557,8 +557,10 @@ static bool bring_metadata(struct tier_context *ctx, const char *name, struct on
 		t->name = xstrdup(s->name);
 		t->path = mirror_device_path(s->hex);
 		t->lock = set_lock(s->hex, LOCK_DEVICE, true);
-		good = mirror_may_assemble(ctx, s->name, &s->mirror, false) &&
-		       (ctx->dry_run || !mirror_assemble(ctx, s->hex, s->name, &s->mirror, false));
+		/* With --force to those legs that are there: what they have is lost anyway. */
+		good = ((ctx->force && mirror_legs(&s->mirror) && !s->mirror.split && !s->mirror.doubled) ||
+			mirror_may_assemble(ctx, s->name, &s->mirror, false)) &&
+		       (ctx->dry_run || !mirror_assemble(ctx, s->hex, s->name, &s->mirror, ctx->force, false));
 	}
 	sets_free(&list);
 	return good;
@@ -697,6 +699,10 @@ int cmd_repair(const struct args *args)
 			say(args->ctx, "Would repair %s to %s.", t.path, output);
 		else if (!repair_run(&run))
 			code = EXIT_FAILED;
+		else if (is_device && t.set && t.at)
+			say(args->ctx,
+			    "%s: its metadata lies on its tiers. To have that of %s there: tierctl dump %s -o FILE, wipe it: wipefs -a %s, and: tierctl restore -f FILE %s",
+			    t.set->name, run.output, run.output, run.output, t.set->name);
 		else if (is_device && t.set)
 			say(args->ctx,
 			    "%s: %s holds metadata of it, too: with both it cannot be activated. Take that away, or, when a copy is kept (dd if=%s of=FILE bs=1M), wipe it: dd if=/dev/zero of=%s bs=4k count=1 oflag=direct",

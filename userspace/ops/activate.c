@@ -296,6 +296,15 @@ static bool members_unused(const struct set *s, bool read_only)
 	return true;
 }
 
+/* A tier that is left out is not written to, so neither is its leg. */
+static bool keep_legs(struct set *s)
+{
+	if (set_keep_legs(s))
+		return mirror_may_assemble(s->ctx, s->name, &s->mirror, true);
+	err(s->ctx, ERR_DEGRADED, "%s: its latest metadata lies on a tier that cannot be used as it is.", s->name);
+	return false;
+}
+
 /* Checks everything that only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct activation *options)
 {
@@ -319,8 +328,8 @@ static bool can_activate(struct set *s, const struct activation *options)
 		return false;
 	}
 	/* A leg on a stale tier does not count, and the tier is what matters then. */
-	if (s->mirror.nr && (options->degraded || s->mirror.split || !set_stale(s)) &&
-	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, options->degraded))
+	if (s->mirror.nr && !options->degraded && (s->mirror.split || !set_stale(s)) &&
+	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, false))
 		return false;
 	if (activate_metadata_stale(s) || !fits(s, writes, options->degraded))
 		return false;
@@ -331,6 +340,8 @@ static bool can_activate(struct set *s, const struct activation *options)
 		return false;
 	}
 	leave_out_stale(s);
+	if (s->mirror.nr && options->degraded && !keep_legs(s))
+		return false;
 	warn_of_slow(s);
 	return !writes || s->ctx->dry_run || agree_to_write_over(s);
 }
@@ -386,7 +397,7 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 		say(s->ctx, "Would activate %s with the table:\n0 %llu tier %s", name,
 		    (unsigned long long)s->length, params);
 		code = EXIT_DONE;
-	} else if (!options->read_only && !write_over(s)) {
+	} else if (!options->read_only && !s->mirror.nr && !write_over(s)) {
 		code = EXIT_FAILED;
 	} else if (dm_create(name, uuid, s->length, params, options->read_only, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.", s->name, reason);
@@ -413,7 +424,10 @@ static bool bring_metadata(struct set *s, const struct activation *options)
 
 	if (!s->mirror.nr || s->ctx->dry_run)
 		return true;
-	if (mirror_assemble(s->ctx, s->hex, s->name, &s->mirror, options->read_only))
+	/* Its slices hold the tiers. */
+	if (!options->read_only && !write_over(s))
+		return false;
+	if (mirror_assemble(s->ctx, s->hex, s->name, &s->mirror, options->degraded, options->read_only))
 		return false;
 	path = mirror_device_path(s->hex);
 	r = device_from_name(path, &s->meta_dev);

@@ -196,11 +196,17 @@ void mirrored_undo(const struct mirrored_set *m)
 
 /* A tier that leaves */
 
+/* Whether the live metadata device is made of it; slices that a killed call left do not count. */
+static bool is_under(const struct set *s, unsigned int rank)
+{
+	return device_stands_on(s->meta_dev.dev, s->tier[rank].dev.dev);
+}
+
 static bool has_room(const struct set *s, unsigned int rank, const struct mirror *m, struct member *tier)
 {
 	uint64_t at = tier_label_area(s->chunk_sectors);
 
-	if (!s->tier[rank].present || s->tier[rank].state != 'A' || mirror_lies_on(s->tier[rank].dev.dev))
+	if (!s->tier[rank].present || s->tier[rank].state != 'A' || is_under(s, rank))
 		return false;
 	member_read(&s->tier[rank].dev, tier);
 	if (tier->kind == MEMBER_TIER && tier->label.places_at >= at + LEG_DATA_AT + m->size)
@@ -236,7 +242,7 @@ static void read_legs(const struct set *s, struct mirror *m)
 	for (i = 0; i < s->nr_tiers; i++) {
 		struct member tier;
 
-		if (!s->tier[i].present || !mirror_lies_on(s->tier[i].dev.dev))
+		if (!s->tier[i].present || !is_under(s, i))
 			continue;
 		member_read(&s->tier[i].dev, &tier);
 		if (tier.kind == MEMBER_TIER && tier.leg.there)
@@ -303,8 +309,12 @@ int mirrored_leave(const struct set *s, unsigned int rank)
 	struct mirror m;
 	int r;
 
-	if (!set_mirror_assembled(s) || !mirror_lies_on(s->tier[rank].dev.dev))
+	if (!set_mirror_assembled(s) || !s->tier[rank].present)
 		return 0;
+	/* A move that was killed, or is over, may have left its slices and its header. */
+	if (!is_under(s, rank))
+		return s->ctx->dry_run ? 0 : mirror_drop_slices(s->ctx, s->hex, s->name, s->tier[rank].id) ? :
+		       mirror_wipe_leg(s->ctx, &s->tier[rank].dev, s->uuid);
 	read_legs(s, &m);
 	r = leave(s, &m, rank);
 	mirror_free(&m);

@@ -81,18 +81,30 @@ void mirror_add(struct mirror *m, const struct member *tier)
 		fill(&m->leg[info->index], tier);
 }
 
+static bool is_whole(const struct member_leg *leg)
+{
+	return leg->in_raid && leg->raid.whole && leg->readable;
+}
+
 void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct mirror_leg *leg), void *context)
 {
 	unsigned int i;
+	bool last;
 
 	/* Whoever is asked to choose one wants to hear of both. */
 	for (i = 0; i < m->nr && !m->split; i++) {
 		if (m->leg[i].there && !usable(context, &m->leg[i]))
 			drop(&m->leg[i]);
-		if (m->leg[i].there || !m->older[i].there || !usable(context, &m->older[i]))
+		if (!m->older[i].there || !usable(context, &m->older[i]))
 			continue;
+		/* It was to be replaced, but the new one was not filled, and what should fill it is gone. */
+		last = m->nr > 1 && m->leg[i].there && !is_whole(&m->leg[i].look) && !m->leg[!i].there &&
+		       is_whole(&m->older[i].look);
+		if (m->leg[i].there && !last)
+			continue;
+		drop(&m->leg[i]);
 		m->leg[i] = m->older[i];
-		m->leg[i].out = true;
+		m->leg[i].out = !last;
 		memset(&m->older[i], 0, sizeof(m->older[i]));
 	}
 }
@@ -117,11 +129,6 @@ unsigned int mirror_legs(const struct mirror *m)
 	return nr;
 }
 
-static bool is_whole(const struct member_leg *leg)
-{
-	return leg->in_raid && leg->raid.whole && leg->readable;
-}
-
 static int compare_numbers(u64 a, u64 b)
 {
 	return (a > b) - (a < b);
@@ -133,7 +140,7 @@ static int compare_metadata(const struct tier_meta_info *a, const struct tier_me
 }
 
 /*
- * A leg that is whole is better, then one that the other knows nothing bad of, then later metadata.
+ * A leg that knows that the other dropped out is better, then one that is whole, then later metadata.
  * dm-raid does not compare: what is in its table and is not filled, it takes as right.
  */
 static bool is_better(const struct mirror *m, unsigned int i, unsigned int than)
@@ -144,10 +151,11 @@ static bool is_better(const struct mirror *m, unsigned int i, unsigned int than)
 
 	if (m->leg[i].out != m->leg[than].out)
 		return !m->leg[i].out;
-	if (is_whole(a) != is_whole(b))
-		return is_whole(a);
+	/* Even if what the other knows cannot be read now: then nobody may be filled from this one. */
 	if (a_failed != b_failed)
 		return b_failed;
+	if (is_whole(a) != is_whole(b))
+		return is_whole(a);
 	later = a->readable && b->readable ? compare_metadata(&a->meta, &b->meta) : 0;
 	return later ? later > 0 : a->in_raid && a->raid.events > b->raid.events;
 }

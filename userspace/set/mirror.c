@@ -300,7 +300,7 @@ static u64 new_tag(void)
  * syncs them, so one that is not known to be the same as the newest is filled from that. The newest
  * gets its header first: with it alone the others are out of date.
  */
-static int prepare(struct tier_context *ctx, struct mirror *m, bool rebuild[LEGS_MAX])
+static int prepare(struct tier_context *ctx, const char *name, struct mirror *m, bool degraded, bool rebuild[LEGS_MAX])
 {
 	unsigned int i, newest = mirror_newest(m);
 	bool same = mirror_in_sync(m), changed = mirror_legs(m) < m->nr;
@@ -308,6 +308,7 @@ static int prepare(struct tier_context *ctx, struct mirror *m, bool rebuild[LEGS
 
 	for (i = 0; i < m->nr; i++)
 		changed |= m->leg[i].out;
+again:
 	if (changed) {
 		m->generation++;
 		m->tag = new_tag();
@@ -323,8 +324,46 @@ static int prepare(struct tier_context *ctx, struct mirror *m, bool rebuild[LEGS
 			continue;
 		rebuild[i] = !same;
 		r = (rebuild[i] ? forget_raid(ctx, &m->leg[i]) : 0) ? : write_header(ctx, &m->leg[i]);
+		if (!r)
+			continue;
+		if (!degraded) {
+			err(ctx, ERR_DEGRADED, "%s: a leg of its metadata cannot be written. To go on without it: tierctl activate --degraded %s",
+			    name, name);
+			return r;
+		}
+		m->leg[i].there = false;
+		changed = true;
+		goto again;
 	}
 	return r;
+}
+
+/*
+ * Between the first look at the legs and the lock somebody may have used them, and a device that a
+ * killed call left may have counted events until it was removed.
+ */
+static bool look_again(struct tier_context *ctx, const char *name, struct mirror *m)
+{
+	unsigned int i, newest = mirror_newest(m);
+	bool same = true;
+
+	for (i = 0; i < m->nr; i++) {
+		struct member_leg *was = &m->leg[i].look;
+		struct member now;
+
+		if (!m->leg[i].there)
+			continue;
+		member_read(&m->leg[i].dev, &now);
+		same &= now.kind == MEMBER_TIER && now.leg.there && now.leg.info.generation == was->info.generation &&
+			now.leg.info.tag == was->info.tag && now.leg.readable == was->readable &&
+			now.leg.meta.generation == was->meta.generation && now.leg.meta.trans_id == was->meta.trans_id;
+		*was = now.leg;
+		member_free(&now);
+	}
+	same &= mirror_newest(m) == newest;
+	if (!same)
+		err(ctx, ERR_CHANGED, "%s: was changed by somebody else meanwhile. Try again.", name);
+	return same;
 }
 
 static bool is_open(const char *name);
@@ -347,17 +386,29 @@ static int remove_left(const char *set_hex, bool *in_use, char **reason)
 	return r;
 }
 
+static void say_in_use(struct tier_context *ctx, const char *set_hex, const char *name)
+{
+	char *path = mirror_device_path(set_hex);
+
+	err(ctx, ERR_IN_USE, "%s: the device of its metadata, %s, is in use. Close it first.", name, path);
+	free(path);
+}
+
 static int assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
-		    bool new_legs, bool read_only)
+		    bool new_legs, bool degraded, bool read_only)
 {
 	bool rebuild[LEGS_MAX] = { false }, in_use;
 	char *reason = NULL, *more = NULL;
 	struct mirror now = *m;
 	int r = remove_left(set_hex, &in_use, &reason);
 
-	if (!r && in_use)
-		return 0;
-	if (!r && !read_only && !new_legs && prepare(ctx, &now, rebuild))
+	if (!r && in_use) {
+		say_in_use(ctx, set_hex, name);
+		return -1;
+	}
+	if (!r && !new_legs && !look_again(ctx, name, &now))
+		return -1;
+	if (!r && !read_only && !new_legs && prepare(ctx, name, &now, degraded, rebuild))
 		return -1;
 	if (!r && (read_only || m->nr == 1))
 		r = make_linear(set_hex, m, mirror_newest(m), read_only, &reason);
@@ -373,14 +424,14 @@ static int assemble(struct tier_context *ctx, const char *set_hex, const char *n
 }
 
 int mirror_assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
-		    bool read_only)
+		    bool degraded, bool read_only)
 {
-	return assemble(ctx, set_hex, name, m, false, read_only);
+	return assemble(ctx, set_hex, name, m, false, degraded, read_only);
 }
 
 int mirror_assemble_new(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m)
 {
-	return assemble(ctx, set_hex, name, m, true, false);
+	return assemble(ctx, set_hex, name, m, true, false, false);
 }
 
 static int is_holder(void *unused, dev_t holder)
@@ -412,7 +463,28 @@ int mirror_release(struct tier_context *ctx, const char *set_hex, const char *na
 	if (r) {
 		err(ctx, ERR_KERNEL_REFUSED, "%s: the device of the metadata on its tiers cannot be removed: %s.", name, reason);
 		free(reason);
+	} else if (in_use) {
+		say_in_use(ctx, set_hex, name);
 	}
+	return r || in_use ? -1 : 0;
+}
+
+int mirror_drop_slices(struct tier_context *ctx, const char *set_hex, const char *name, unsigned int id)
+{
+	char *reason = NULL;
+	enum slice slice;
+	int r = 0;
+
+	for (slice = 0; slice < NR_SLICES && !r; slice++) {
+		char *old = slice_name(set_hex, slice, id);
+
+		if (dm_name_exists(old))
+			r = dm_remove(old, &reason);
+		if (r)
+			err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot be removed: %s.", name, old, reason);
+		free(old);
+	}
+	free(reason);
 	return r ? -1 : 0;
 }
 
@@ -484,9 +556,10 @@ int mirror_wipe_leg(struct tier_context *ctx, const struct device *tier, const u
 		uint64_t at = tier_label_area(m.label.chunk_sectors) * SECTOR_SIZE;
 
 		ctx->changed = true;
+		if (!r && m.leg.readable)
+			r = zero_blocks(fd, at + LEG_DATA_AT * SECTOR_SIZE, TIER_METADATA_BLOCK_SIZE);
 		if (!r)
-			r = zero_blocks(fd, at + LEG_DATA_AT * SECTOR_SIZE, TIER_METADATA_BLOCK_SIZE) ? :
-			    zero_blocks(fd, at, LEG_HEADER_SIZE);
+			r = zero_blocks(fd, at, LEG_HEADER_SIZE);
 		if (r)
 			err(ctx, error_from(-r), "%s: the leg of the metadata on it cannot be wiped: %s.", tier->name, strerror(-r));
 	} else {
@@ -533,63 +606,43 @@ static int wait_until_whole(struct tier_context *ctx, const char *device, const 
 	return -1;
 }
 
-/* Loads a table of the metadata device and makes it the live one. */
-static int change_table(const char *device, const struct mirror *m, const char *type, const char *params, char **reason)
-{
-	char *worse;
-	int r = dm_load_target(device, m->size, type, params, reason);
-
-	if (!r)
-		r = dm_resume(device, reason);
-	if (r && dm_resume(device, &worse))
-		free(worse);
-	return r;
-}
-
 /*
- * From the moment that the other leg has its new header, the old leg is out: what it has will soon
- * be old. The new leg has no superblock of dm-raid at first, so whoever assembles fills it.
+ * From the moment that the other leg has its new header, the old leg is out of date: what it has
+ * will soon be old. All that can be refused is tried before. The new leg has no superblock of dm-raid
+ * at first, so whoever assembles fills it.
  */
 static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i)
 {
-	char *device = mirror_device_name(set_hex), *reason = NULL, *params, *slice_of;
+	char *device = mirror_device_name(set_hex), *reason = NULL, *params;
 	bool rebuild[LEGS_MAX] = { false };
 	enum slice slice;
 	int r = forget_raid(ctx, &m->leg[i]);
 
-	if (!r)
-		r = write_header(ctx, &m->leg[!i]);
-	step_reached("leg", "other");
-	if (!r)
-		r = write_header(ctx, &m->leg[i]);
-	step_reached("leg", "header");
-	if (r)
-		goto out;
 	for (slice = 0; slice < NR_SLICES && !r; slice++)
 		r = make_slice(set_hex, m, &m->leg[i], slice, &reason);
 	if (!r) {
 		rebuild[i] = true;
 		params = raid_params(set_hex, m, false, rebuild);
 		verbose(ctx, "table: 0 %llu raid %s", (unsigned long long)m->size, params);
-		r = change_table(device, m, "raid", params, &reason);
+		r = dm_load_target(device, m->size, "raid", params, &reason);
 		free(params);
 	}
-	if (!r) {
+	if (!r)
+		r = write_header(ctx, &m->leg[!i]);
+	step_reached("leg", "other");
+	if (!r)
+		r = write_header(ctx, &m->leg[i]);
+	step_reached("leg", "header");
+	if (!r)
+		r = dm_resume(device, &reason);
+	if (r) {
+		err(ctx, ERR_KERNEL_REFUSED, "%s: the leg of its metadata cannot move to %s: %s. To have it in order: tierctl deactivate %s && tierctl activate %s",
+		    name, m->leg[i].dev.name, reason ? reason : strerror(r < 0 ? -r : r), name, name);
+		free(reason);
+	} else {
 		step_reached("leg", "loaded");
 		r = wait_until_whole(ctx, device, name);
-		goto out;
 	}
-	err(ctx, ERR_KERNEL_REFUSED,
-	    "%s: the leg of its metadata cannot move to %s: %s. When the set is activated again, the leg is there.",
-	    name, m->leg[i].dev.name, reason);
-	free(reason);
-	for (slice = 0; slice < NR_SLICES; slice++) {
-		slice_of = slice_name(set_hex, slice, m->leg[i].id);
-		if (dm_name_exists(slice_of) && dm_remove(slice_of, &reason))
-			free(reason);
-		free(slice_of);
-	}
-out:
 	free(device);
 	return r;
 }
@@ -675,6 +728,8 @@ bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *
 {
 	char letter = m->nr > 1 ? letter_of(set_hex, !i) : 'A';
 
+	if (m->nr > 1 && !m->leg[!i].there)
+		letter = 'D';
 	if (letter == 'A' && (m->nr == 1 || letter_of(set_hex, i) != 'a'))
 		return true;
 	if (letter == 'a' || letter_of(set_hex, i) == 'a')
@@ -691,8 +746,6 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 {
 	struct mirror_leg from = m->leg[i], *other = m->nr > 1 ? &m->leg[!i] : NULL;
 	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS), r;
-	char *reason = NULL;
-	enum slice slice;
 
 	ctx->changed = true;
 	m->generation++;
@@ -710,15 +763,8 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 	}
 	if (!r)
 		r = mirror_wipe_leg(ctx, &from.dev, from.look.info.set_uuid);
-	for (slice = 0; slice < NR_SLICES && !r && other; slice++) {
-		char *old = slice_name(set_hex, slice, from.id);
-
-		if (dm_name_exists(old) && dm_remove(old, &reason)) {
-			warn(ctx, "%s: %s cannot be removed: %s.", name, old, reason);
-			free(reason);
-		}
-		free(old);
-	}
+	if (!r && other)
+		r = mirror_drop_slices(ctx, set_hex, name, from.id);
 	m->leg[i] = from;
 	if (lock >= 0)
 		close(lock);

@@ -30,14 +30,17 @@ bool mirror_may_assemble(struct tier_context *ctx, const char *name, const struc
  * this or mirror_release() holds LOCK_DEVICE of the set. 0, or -1 with the error said.
  */
 int mirror_assemble(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m,
-		    bool read_only);
+		    bool degraded, bool read_only);
 /* The same for legs that are all zero. */
 int mirror_assemble_new(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m);
 
-/* Removes these devices, unless the metadata device is in use. 0, or -1 with the error said. */
+/* Removes these devices, also those of a call that was killed. 0, or -1 with the error said: in use. */
 int mirror_release(struct tier_context *ctx, const char *set_hex, const char *name);
 /* The same for who does not hold that lock. */
 int mirror_release_alone(struct tier_context *ctx, const char *set_hex, const char *name);
+
+/* Removes the slices of a tier whose leg is none of the assembled mirror. 0, or -1 with the error said. */
+int mirror_drop_slices(struct tier_context *ctx, const char *set_hex, const char *name, unsigned int id);
 
 /* What the header of a leg says, from what the mirror says and this. */
 void mirror_set_leg(struct mirror *m, unsigned int i, const u8 *set_uuid, const u8 *tier_uuid, bool slow);

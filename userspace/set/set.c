@@ -250,9 +250,18 @@ int set_read_info(struct set *s)
 
 int set_read_records(struct set *s, struct tier_meta_tier records[TIER_MAX_TIERS], unsigned int *nr)
 {
+	const struct device *d;
+	const char *reason;
 	struct content c;
-	int r, tries;
+	int fd, r, tries;
 
+	if (!s->active && !s->have_meta && s->have_info) {
+		fd = set_open_metadata(s, &d);
+		r = fd < 0 ? fd : md_read_tiers(fd, &s->roots, records, nr, &reason);
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
 	/* The set is active, so a commit may come in between. */
 	for (tries = 0; tries < 5; tries++) {
 		r = read_metadata(s, read_all, &c);
@@ -799,6 +808,11 @@ static void finish_inactive(struct set *s)
 		if (!s->tier[i].present)
 			s->tier[i].state = '-';
 	name_after_volume(s);
+	if (s->have_meta && s->mirror.nr) {
+		free(s->problem);
+		s->problem = xasprintf("its metadata lies on %s and on its tiers", s->meta_dev.name);
+		s->doubled = true;
+	}
 	if (!s->have_meta && !s->mirror.nr)
 		add_problem(s, "its metadata device is missing, or its superblock was overwritten");
 	if (!s->lv && s->have_info && s->info.state == TIER_STATE_CONVERTING)
@@ -1032,7 +1046,7 @@ static void find_role(const struct member *m, const struct set_list *sets, struc
 	 * It belongs to the set, but the set does not use it; without metadata the reason is
 	 * unknown.
 	 */
-	if (!s->have_meta)
+	if (!set_has_metadata(s))
 		role->state = "inactive";
 	else if (m->kind == MEMBER_TIER)
 		role_of_label(s, &m->label, role);
@@ -1148,6 +1162,16 @@ int set_origin(const struct set *s)
 uint64_t set_places(const struct set *s, uint64_t bytes)
 {
 	return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors, s->first_place);
+}
+
+bool set_keep_legs(struct set *s)
+{
+	unsigned int newest = mirror_newest(&s->mirror);
+	dev_t dev = newest < LEGS_MAX ? s->mirror.leg[newest].dev.dev : 0;
+
+	mirror_settle(&s->mirror, is_usable, s);
+	newest = mirror_newest(&s->mirror);
+	return newest < LEGS_MAX && s->mirror.leg[newest].dev.dev == dev;
 }
 
 bool set_mirror_assembled(const struct set *s)

@@ -164,6 +164,11 @@ static inline bool set_has_metadata(const struct set *s)
 
 /* Places of a tier of that set on a device of so many bytes. */
 uint64_t set_places(const struct set *s, uint64_t bytes);
+/*
+ * Drops the legs of tiers that have been left out since the set was loaded. False: the one that all
+ * was read from is among them.
+ */
+bool set_keep_legs(struct set *s);
 /* Whether the metadata lies on the tiers and has its device. */
 bool set_mirror_assembled(const struct set *s);
 /* The tiers' devices with a leg of the metadata that are there; their number. */

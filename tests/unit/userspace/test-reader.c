@@ -140,7 +140,7 @@ static int image_fd(void)
 {
 	int fd = memfd_create("metadata", 0);
 
-	if (fd < 0 || write(fd, image, sizeof(image)) != sizeof(image))
+	if (fd < 0 || pwrite(fd, image, sizeof(image), 0) != sizeof(image))
 		exit(1);
 	return fd;
 }
