@@ -263,6 +263,40 @@ for step in leg-other leg-header leg-loaded; do
 	test_case "killed at $step, and put in order by the next activation" killed "$step"
 done
 
+# Nobody waits for the leg to be filled; the same command again goes on.
+again()
+{
+	made -L 10m
+	disk third 64
+	write_chunks 0 40 1
+	ctl_code 0 add -y "$set" "$third"
+	! TIERCTL_DIE_AT=leg-loaded "$steps" remove -y "$set" "$slow" </dev/null >"$tmp/said" 2>&1 || fail "not killed"
+	ctl_code 0 remove -y "$set" "$slow"
+	same AA "$(legs)"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	check_chunks 0 40 1
+	in_order
+}
+test_case "killed while the leg is filled, and repeated" again
+
+# What is on a tier that is left out stays as it is, the place of its leg included.
+left_out()
+{
+	local before
+	made
+	write_chunks 0 20 1
+	ctl deactivate -q "$set"
+	mkswap -q "$slow"
+	before=$(checksums "$slow")
+	ctl_code 1 activate "$set"
+	ctl_code 3 activate --degraded "$set"
+	same A- "$(legs)" "health"
+	in_order
+	ctl deactivate -q "$set"
+	same "$before" "$(checksums "$slow")" "contents of the tier that was left out"
+}
+test_case "a tier that is left out is not written to" left_out
+
 # killed_create STEP: nothing is left that does not go away
 killed_create()
 {
