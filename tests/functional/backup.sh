@@ -212,6 +212,7 @@ before_moves()
 {
 	create_set
 	write_chunks 0 240 1			# fills the fast tier, the last ones lie on the slow one
+	io sync "$dev"				# in the metadata, too
 	back_up
 	move 0 10 1				# moved, and written there
 	write_chunks 0 5 2
