@@ -34,6 +34,18 @@ in_order()
 	[ $# = 0 ] || check_chunks "$@"
 }
 
+# leg_fails DISK, leg_works DISK: what lies in the first 4 MiB of its metadata
+leg_fails() { local n; for n in {0..15}; do bad_sectors "$1" $((4096 + n * 512)) 512; done; }
+leg_works() { local n; for n in {0..15}; do good_sectors "$1" $((4096 + n * 512)) 512; done; }
+
+# away DISK: as if it were unplugged, its label is not there; back DISK: it is again
+away()
+{
+	dd if="$1" of="$tmp/away_${1##*_}" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$1" bs=16k count=1 oflag=direct status=none
+}
+back() { dd if="$tmp/away_${1##*_}" of="$1" bs=16k count=1 oflag=direct status=none; }
+
 both_legs()
 {
 	local count
@@ -81,11 +93,10 @@ test_case "the set of two members is activated by itself" by_itself
 # The leg on the fast tier stops at a write error; its tier goes on.
 leg_lost()
 {
-	local room=2048 n
 	made
 	write_chunks 0 20 1
 	# All of its metadata from here on.
-	for n in {0..15}; do bad_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	leg_fails "$fast"
 	write_chunks 20 20 1
 	io sync "$dev"
 	wait_for 20 legs_are DA
@@ -93,7 +104,7 @@ leg_lost()
 	matches "lost 1 of 2 legs" "$output"
 	check_chunks 0 40 1
 	in_order
-	for n in {0..15}; do good_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	leg_works "$fast"
 	ctl deactivate -q "$set"
 	ctl_code 0 activate "$set"
 	wait_for 30 synced
@@ -104,15 +115,14 @@ test_case "a leg that stops comes back when the set is activated again" leg_lost
 
 other_lost()
 {
-	local room=2048 n
 	made
 	write_chunks 0 20 1
 	io sync "$dev"
-	for n in {0..15}; do bad_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	leg_fails "$fast"
 	write_chunks 20 20 1
 	io sync "$dev"
 	wait_for 20 legs_are DA
-	for n in {0..15}; do good_sectors "$fast" $((room + 2048 + n * 512)) 512; done
+	leg_works "$fast"
 	ctl deactivate -q "$set"
 	disk_gone slow
 	ctl_code 1 activate "$set"
@@ -127,34 +137,29 @@ test_case "a leg stops while its tier stays, then the other device is lost" othe
 
 both_alone()
 {
-	local kept=$tmp/kept
 	made
 	write_chunks 0 20 1
 	ctl deactivate -q "$set"
-	# Unplugged: the label is not there.
-	dd if="$slow" of="$kept" bs=16k count=1 iflag=direct status=none
-	dd if=/dev/zero of="$slow" bs=16k count=1 oflag=direct status=none
+	away "$slow"
 	ctl_code 3 activate --degraded "$set"
 	ctl deactivate -q "$set"
-	dd if="$kept" of="$slow" bs=16k count=1 oflag=direct status=none
-	dd if="$fast" of="$kept" bs=16k count=1 iflag=direct status=none
-	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	back "$slow"
+	away "$fast"
 	ctl_code 3 activate --degraded "$set"
 	ctl deactivate -q "$set"
-	dd if="$kept" of="$fast" bs=16k count=1 oflag=direct status=none
+	back "$fast"
 	ctl_code 1 activate "$set"
 	one_line "the legs of its metadata on /dev/tt_[a-z]* \(.*\) and on /dev/tt_[a-z]* \(.*\) were each used without the other"
 	same 0 "$(mirror_devices)" "devices of the mirror"
 	# What the message says ends it.
-	dd if="$fast" of="$kept" bs=16k count=1 iflag=direct status=none
-	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	away "$fast"
 	ctl_code 3 activate --degraded "$set"
 	ctl deactivate -q "$set"
-	dd if="$kept" of="$fast" bs=16k count=1 oflag=direct status=none
+	back "$fast"
 	# This tier was used by itself, too, so it does not belong to that metadata any more.
 	ctl_code 1 activate "$set"
 	one_line "metadata stale: tier 0 \\($fast\\)"
-	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	away "$fast"
 	ctl_code 3 activate --degraded "$set"
 	in_order
 }
@@ -165,20 +170,19 @@ one_leg_back()
 	made
 	write_chunks 0 20 1
 	ctl deactivate -q "$set"
-	dd if="$slow" of="$tmp/kept" bs=16k count=1 iflag=direct status=none
-	dd if=/dev/zero of="$slow" bs=16k count=1 oflag=direct status=none
+	away "$slow"
 	ctl_code 1 activate "$set"
 	ctl_code 3 activate --degraded "$set"
 	write_chunks 20 20 1
 	ctl deactivate -q "$set"
-	dd if="$tmp/kept" of="$slow" bs=16k count=1 oflag=direct status=none
+	back "$slow"
 	ctl_code 0 activate "$set"
 	wait_for 30 synced
 	check_chunks 0 40 1
 	in_order
 	# The leg that was filled is as good as the other.
 	ctl deactivate -q "$set"
-	dd if=/dev/zero of="$fast" bs=16k count=1 oflag=direct status=none
+	away "$fast"
 	ctl_code 3 activate --degraded "$set"
 	in_order
 }
@@ -213,18 +217,17 @@ test_case "a leg moves when its tier is removed, or replaced" moves
 # A tier with the only good leg does not go.
 only_good()
 {
-	local n
 	made -L 10m
 	disk third 64
 	write_chunks 0 40 1
 	ctl_code 0 add -y "$set" "$third"
-	for n in {0..15}; do bad_sectors "$fast" $((4096 + n * 512)) 512; done
+	leg_fails "$fast"
 	write_chunks 40 20 1
 	io sync "$dev"
 	wait_for 20 legs_are DA
 	ctl_code 1 remove -y "$set" "$slow"
 	one_line "the other leg of its metadata, on $fast, has dropped out, so this is the only good one"
-	for n in {0..15}; do good_sectors "$fast" $((4096 + n * 512)) 512; done
+	leg_works "$fast"
 	ctl_code 0 remove -y "$set" "$fast"
 	same AA "$(legs)"
 	check_chunks 0 60 1

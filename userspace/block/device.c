@@ -518,13 +518,19 @@ char *device_opener(dev_t dev, bool writing)
 	return text;
 }
 
-static int is_another(void *context, dev_t holder)
+bool device_uuid_begins(dev_t dev, const char *prefix)
 {
-	char *uuid = device_attribute(holder, "dm/uuid");
-	bool own = uuid && (!strncmp(uuid, SLICE_UUID_PREFIX, strlen(SLICE_UUID_PREFIX)) ||
-			    !strncmp(uuid, MIRROR_UUID_PREFIX, strlen(MIRROR_UUID_PREFIX)));
+	char *uuid = device_attribute(dev, "dm/uuid");
+	bool begins = uuid && !strncmp(uuid, prefix, strlen(prefix));
 
 	free(uuid);
+	return begins;
+}
+
+static int is_another(void *context, dev_t holder)
+{
+	bool own = device_uuid_begins(holder, SLICE_UUID_PREFIX) || device_uuid_begins(holder, MIRROR_UUID_PREFIX);
+
 	*(bool *)context |= own;
 	return !own;
 }
@@ -578,9 +584,5 @@ char *device_held(const struct device *d)
 
 bool device_is_volume(dev_t dev)
 {
-	char *uuid = device_attribute(dev, "dm/uuid");
-	bool is = uuid && !strncmp(uuid, "LVM-", 4);
-
-	free(uuid);
-	return is;
+	return device_uuid_begins(dev, "LVM-");
 }

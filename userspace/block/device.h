@@ -92,6 +92,8 @@ bool device_stands_on(dev_t dev, dev_t on);
  */
 int device_open(const struct device *d, int flags);
 
+/* Whether device-mapper's UUID of the device begins so. */
+bool device_uuid_begins(dev_t dev, const char *prefix);
 /* A logical volume, or an inner part of one. */
 bool device_is_volume(dev_t dev);
 

@@ -232,26 +232,15 @@ static int commit(const struct conversion *c, const struct tier_meta_tier *t)
 	return r;
 }
 
-static int check_twins(struct tier_context *ctx, const struct device *a, const struct device *b)
-{
-	int r = twins(ctx, a, b);
-
-	if (r > 0)
-		err(ctx, ERR_UNSUITABLE, "%s: is the same disk as %s. Name it once.", a->name, b->name);
-	else if (r)
-		err(ctx, error_from(-r), "%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
-	return r;
-}
-
 int convert_check_twins(const struct conversion *c)
 {
 	unsigned int i, k;
-	int r = check_twins(c->ctx, &c->meta, &c->origin);
+	int r = twins_refuse(c->ctx, &c->meta, &c->origin);
 
 	for (i = 0; !r && i < c->nr_fast; i++) {
-		r = check_twins(c->ctx, &c->fast[i], &c->origin) ? : check_twins(c->ctx, &c->fast[i], &c->meta);
+		r = twins_refuse(c->ctx, &c->fast[i], &c->origin) ? : twins_refuse(c->ctx, &c->fast[i], &c->meta);
 		for (k = 0; !r && k < i; k++)
-			r = check_twins(c->ctx, &c->fast[i], &c->fast[k]);
+			r = twins_refuse(c->ctx, &c->fast[i], &c->fast[k]);
 	}
 	return r;
 }

@@ -141,21 +141,12 @@ static int write_metadata(const struct mirrored_set *m, const struct md_content 
 static int check_twins(const struct mirrored_set *m)
 {
 	unsigned int i, k;
-	int r;
+	int r = 0;
 
 	for (i = 0; i < m->nr_tiers; i++)
-		for (k = 0; k < i; k++) {
-			r = twins(m->ctx, m->tier[i], m->tier[k]);
-			if (r > 0)
-				err(m->ctx, ERR_UNSUITABLE, "%s: is the same disk as %s. Name it once.",
-				    m->tier[i]->name, m->tier[k]->name);
-			else if (r)
-				err(m->ctx, error_from(-r), "%s, %s: cannot be compared: %s.", m->tier[i]->name,
-				    m->tier[k]->name, strerror(-r));
-			if (r)
-				return -1;
-		}
-	return 0;
+		for (k = 0; k < i && !r; k++)
+			r = twins_refuse(m->ctx, m->tier[i], m->tier[k]);
+	return r;
 }
 
 int mirrored_write(const struct mirrored_set *m)

@@ -129,16 +129,6 @@ unsigned int mirror_legs(const struct mirror *m)
 	return nr;
 }
 
-static int compare_numbers(u64 a, u64 b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_metadata(const struct tier_meta_info *a, const struct tier_meta_info *b)
-{
-	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
-}
-
 /*
  * A leg that knows that the other dropped out is better, then one that is whole, then later metadata.
  * dm-raid does not compare: what is in its table and is not filled, it takes as right.
@@ -156,7 +146,7 @@ static bool is_better(const struct mirror *m, unsigned int i, unsigned int than)
 		return b_failed;
 	if (is_whole(a) != is_whole(b))
 		return is_whole(a);
-	later = a->readable && b->readable ? compare_metadata(&a->meta, &b->meta) : 0;
+	later = a->readable && b->readable ? metadata_compare(&a->meta, &b->meta) : 0;
 	return later ? later > 0 : a->in_raid && a->raid.events > b->raid.events;
 }
 
@@ -176,21 +166,12 @@ bool mirror_in_sync(const struct mirror *m)
 
 	return mirror_legs(m) == LEGS_MAX && !m->leg[0].out && !m->leg[1].out && is_whole(a) && is_whole(b) &&
 	       a->raid.events == b->raid.events && !a->raid.failed && !b->raid.failed &&
-	       a->meta.flags & TIER_SB_CLEAN && b->meta.flags & TIER_SB_CLEAN && !compare_metadata(&a->meta, &b->meta);
-}
-
-static bool uuid_begins(dev_t dev, const char *prefix)
-{
-	char *uuid = device_attribute(dev, "dm/uuid");
-	bool begins = uuid && !strncmp(uuid, prefix, strlen(prefix));
-
-	free(uuid);
-	return begins;
+	       a->meta.flags & TIER_SB_CLEAN && b->meta.flags & TIER_SB_CLEAN && !metadata_compare(&a->meta, &b->meta);
 }
 
 bool mirror_is_device(dev_t dev)
 {
-	return uuid_begins(dev, MIRROR_UUID_PREFIX) || uuid_begins(dev, SLICE_UUID_PREFIX);
+	return device_uuid_begins(dev, MIRROR_UUID_PREFIX) || device_uuid_begins(dev, SLICE_UUID_PREFIX);
 }
 
 static int is_part(void *unused, dev_t holder)
@@ -224,14 +205,14 @@ static int end_of_slice(void *context, dev_t dev)
 
 static int end_below(void *context, dev_t dev)
 {
-	return uuid_begins(dev, SLICE_UUID_PREFIX) ? end_of_slice(context, dev) : 0;
+	return device_uuid_begins(dev, SLICE_UUID_PREFIX) ? end_of_slice(context, dev) : 0;
 }
 
 uint64_t mirror_places_at(dev_t metadata)
 {
 	uint64_t end = 0;
 
-	if (!uuid_begins(metadata, MIRROR_UUID_PREFIX))
+	if (!device_uuid_begins(metadata, MIRROR_UUID_PREFIX))
 		return 0;
 	end_of_slice(&end, metadata);
 	device_for_each_under(metadata, end_below, &end);

@@ -66,6 +66,21 @@ int member_find_label(int fd, const u8 *set_uuid, struct tier_label_info *label)
 /* UUID of the set of a MEMBER_METADATA or MEMBER_TIER. */
 const u8 *member_set_uuid(const struct member *m);
 
+/* Below, at or above 0 as a is less than, equal to or more than b. */
+static inline int compare_numbers(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+/*
+ * Compares the age of metadata, likewise: each activation for writing raises the generation;
+ * restored metadata may begin with fewer transactions.
+ */
+static inline int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b)
+{
+	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
+}
+
 #define UUID_HEX	33
 /* 32 hex digits. */
 const char *uuid_to_hex(char buf[UUID_HEX], const u8 *uuid);

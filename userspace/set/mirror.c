@@ -34,7 +34,8 @@ static const char *const slice_word[NR_SLICES] = { "rmeta", "rimage" };
 
 #define COPY_BYTES	(1ULL << 20)
 
-char *mirror_leg_age(const struct mirror_leg *leg)
+/* "transaction 17 of generation 3, last assembled 2026-11-29 10:00:00"; the caller frees. */
+static char *leg_age(const struct mirror_leg *leg)
 {
 	const struct tier_meta_info *meta = &leg->look.meta;
 	time_t used = leg->look.info.used;
@@ -49,7 +50,7 @@ char *mirror_leg_age(const struct mirror_leg *leg)
 			 (unsigned long long)meta->generation, when);
 }
 
-char *mirror_device_name(const char *set_hex)
+static char *device_name(const char *set_hex)
 {
 	return xasprintf("tier-%s-meta", set_hex);
 }
@@ -87,14 +88,19 @@ static dev_t number_of(const char *name)
 	return dev;
 }
 
+/* The table of a device that shows what lies there on the leg's tier; the caller frees. */
+static char *linear_params(const struct mirror_leg *leg, uint64_t offset)
+{
+	return xasprintf("%u:%u %llu", major(leg->dev.dev), minor(leg->dev.dev), (unsigned long long)(leg->at + offset));
+}
+
 /* 0, or -errno with *reason set. */
 static int make_slice(const char *set_hex, const struct mirror *m, const struct mirror_leg *leg, enum slice slice,
 		      char **reason)
 {
-	uint64_t at = leg->at + (slice == SLICE_RAID ? LEG_RAID_AT : LEG_DATA_AT);
 	uint64_t length = slice == SLICE_RAID ? LEG_RAID_SECTORS : m->size;
 	char *name = slice_name(set_hex, slice, leg->id), *uuid = slice_uuid(set_hex, slice, leg->id);
-	char *params = xasprintf("%u:%u %llu", major(leg->dev.dev), minor(leg->dev.dev), (unsigned long long)at);
+	char *params = linear_params(leg, slice == SLICE_RAID ? LEG_RAID_AT : LEG_DATA_AT);
 	char *there = dm_name_of_uuid(uuid);
 	int r = 0;
 
@@ -163,7 +169,7 @@ static char *raid_params(const char *set_hex, const struct mirror *m, bool in_sy
 static int make_raid(struct tier_context *ctx, const char *set_hex, const struct mirror *m, bool new_legs,
 		     const bool rebuild[LEGS_MAX], char **reason)
 {
-	char *name = mirror_device_name(set_hex), *uuid = device_uuid(set_hex), *params;
+	char *name = device_name(set_hex), *uuid = device_uuid(set_hex), *params;
 	enum slice slice;
 	unsigned int i;
 	int r = 0;
@@ -184,10 +190,8 @@ static int make_raid(struct tier_context *ctx, const char *set_hex, const struct
 
 static int make_linear(const char *set_hex, const struct mirror *m, unsigned int i, bool read_only, char **reason)
 {
-	const struct device *d = &m->leg[i].dev;
-	char *name = mirror_device_name(set_hex), *uuid = device_uuid(set_hex);
-	char *params = xasprintf("%u:%u %llu", major(d->dev), minor(d->dev),
-				 (unsigned long long)(m->leg[i].at + LEG_DATA_AT));
+	char *name = device_name(set_hex), *uuid = device_uuid(set_hex);
+	char *params = linear_params(&m->leg[i], LEG_DATA_AT);
 	int r = dm_create_hidden(name, uuid, m->size, "linear", params, read_only, reason);
 
 	free(params);
@@ -226,12 +230,12 @@ bool mirror_may_assemble(struct tier_context *ctx, const char *name, const struc
 		return false;
 	}
 	leg = &m->leg[i];
-	age = mirror_leg_age(leg);
+	age = leg_age(leg);
 	if (m->doubled) {
 		err(ctx, ERR_AMBIGUOUS, "%s: two devices say that they have the same leg of its metadata. Take the copy away.",
 		    name);
 	} else if (m->split) {
-		other = mirror_leg_age(&m->leg[!i]);
+		other = leg_age(&m->leg[!i]);
 		err(ctx, ERR_AMBIGUOUS,
 		    "%s: the legs of its metadata on %s (%s) and on %s (%s) were each used without the other. Disconnect the one that is not to count, and: tierctl activate --degraded %s",
 		    name, leg->dev.name, age, m->leg[!i].dev.name, other, name);
@@ -371,7 +375,7 @@ static bool is_open(const char *name);
 /* A device that was made by a call that was killed is not trusted. */
 static int remove_left(const char *set_hex, bool *in_use, char **reason)
 {
-	char *name = mirror_device_name(set_hex);
+	char *name = device_name(set_hex);
 	int r = 0;
 
 	*in_use = false;
@@ -613,7 +617,7 @@ static int wait_until_whole(struct tier_context *ctx, const char *device, const 
  */
 static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i)
 {
-	char *device = mirror_device_name(set_hex), *reason = NULL, *params;
+	char *device = device_name(set_hex), *reason = NULL, *params;
 	bool rebuild[LEGS_MAX] = { false };
 	enum slice slice;
 	int r = forget_raid(ctx, &m->leg[i]);
@@ -677,9 +681,8 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 		       struct mirror *m)
 {
 	const struct mirror_leg *to = &m->leg[0];
-	char *device = mirror_device_name(set_hex), *reason = NULL, *worse = NULL;
-	char *params = xasprintf("%u:%u %llu", major(to->dev.dev), minor(to->dev.dev),
-				 (unsigned long long)(to->at + LEG_DATA_AT));
+	char *device = device_name(set_hex), *reason = NULL, *worse = NULL;
+	char *params = linear_params(to, LEG_DATA_AT);
 	struct stillness before;
 	int r;
 
@@ -711,7 +714,7 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 /* Which letter dm-raid has for the leg: A, a (being filled), D; 0: unknown. */
 static char letter_of(const char *set_hex, unsigned int i)
 {
-	char *device = mirror_device_name(set_hex), letters[16] = "";
+	char *device = device_name(set_hex), letters[16] = "";
 	struct dm_line *lines;
 	unsigned int nr;
 
@@ -726,18 +729,21 @@ static char letter_of(const char *set_hex, unsigned int i)
 
 bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i)
 {
-	char letter = m->nr > 1 ? letter_of(set_hex, !i) : 'A';
+	const struct mirror_leg *other = &m->leg[!i];
+	char letter, own;
 
-	if (m->nr > 1 && !m->leg[!i].there)
-		letter = 'D';
-	if (letter == 'A' && (m->nr == 1 || letter_of(set_hex, i) != 'a'))
+	if (m->nr == 1)
 		return true;
-	if (letter == 'a' || letter_of(set_hex, i) == 'a')
+	letter = other->there ? letter_of(set_hex, !i) : 'D';
+	own = letter_of(set_hex, i);
+	if (letter == 'A' && own != 'a')
+		return true;
+	if (letter == 'a' || own == 'a')
 		err(ctx, ERR_BUSY, "%s: a leg of its metadata is being filled. Try again when tierctl status says no more of it.", name);
 	else
 		err(ctx, ERR_DEGRADED,
 		    "%s: the other leg of its metadata, on %s, has dropped out, so this is the only good one. Once the cause is gone: tierctl deactivate %s && tierctl activate %s",
-		    name, m->leg[!i].there ? m->leg[!i].dev.name : "a device that is missing", name, name);
+		    name, other->there ? other->dev.name : "a device that is missing", name, name);
 	return false;
 }
 

@@ -10,12 +10,7 @@
 #include "base/context.h"
 #include "set/legs.h"
 
-/* "transaction 17 of generation 3, from 2026-11-29 10:00:00" of a leg; the caller frees. */
-char *mirror_leg_age(const struct mirror_leg *leg);
-
-/* The device of the set's metadata; the caller frees. */
-char *mirror_device_name(const char *set_hex);
-/* The same for its path. */
+/* The path of the metadata device; the caller frees. */
 char *mirror_device_path(const char *set_hex);
 
 /*

@@ -385,16 +385,6 @@ char *metadata_age(const struct tier_meta_info *info)
 			 (unsigned long long)info->trans_id);
 }
 
-static int compare_numbers(u64 a, u64 b)
-{
-	return (a > b) - (a < b);
-}
-
-int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b)
-{
-	return compare_numbers(a->generation, b->generation) ? : compare_numbers(a->trans_id, b->trans_id);
-}
-
 static char *label_age(u64 generation)
 {
 	return xasprintf("generation %llu", (unsigned long long)generation);
@@ -452,10 +442,24 @@ static void copy_reason(char **to, const char *from)
 	*to = from ? xstrdup(from) : NULL;
 }
 
+/* What a superblock says, of a metadata device or of a leg. */
+static void use_superblock(struct set *s, const struct tier_meta_info *info, const struct tier_meta_roots *roots)
+{
+	const char *problem = state_problem(info->state);
+
+	s->have_info = true;
+	s->info = *info;
+	s->roots = *roots;
+	s->length = info->length;
+	s->chunk_sectors = info->chunk_sectors;
+	free(s->dm_name);
+	s->dm_name = xstrdup(info->name);
+	if (problem)
+		add_problem(s, "%s", problem);
+}
+
 static void use_metadata(struct set *s, const struct member *m)
 {
-	const char *problem = state_problem(m->meta.state);
-
 	if (s->have_meta) {
 		int better = metadata_compare(&m->meta, &s->info);
 
@@ -468,17 +472,10 @@ static void use_metadata(struct set *s, const struct member *m)
 			return;
 		device_free(&s->meta_dev);
 	}
-	s->have_meta = s->have_info = true;
+	s->have_meta = true;
 	device_copy(&s->meta_dev, &m->dev);
 	copy_reason(&s->meta_hidden, m->hidden);
-	s->info = m->meta;
-	s->roots = m->roots;
-	s->length = m->meta.length;
-	s->chunk_sectors = m->meta.chunk_sectors;
-	free(s->dm_name);
-	s->dm_name = xstrdup(m->meta.name);
-	if (problem)
-		add_problem(s, "%s", problem);
+	use_superblock(s, &m->meta, &m->roots);
 }
 
 /* Metadata without a device: what the newest of its legs says. */
@@ -486,19 +483,11 @@ static void use_leg(struct set *s)
 {
 	unsigned int newest = mirror_newest(&s->mirror);
 	const struct member_leg *leg = newest < LEGS_MAX ? &s->mirror.leg[newest].look : NULL;
-	const char *problem = leg && leg->readable ? state_problem(leg->meta.state) : "the metadata on its tiers is damaged";
 
-	if (problem)
-		add_problem(s, "%s", problem);
-	if (!leg || !leg->readable)
-		return;
-	s->have_info = true;
-	s->info = leg->meta;
-	s->roots = leg->roots;
-	s->length = leg->meta.length;
-	s->chunk_sectors = leg->meta.chunk_sectors;
-	free(s->dm_name);
-	s->dm_name = xstrdup(leg->meta.name);
+	if (leg && leg->readable)
+		use_superblock(s, &leg->meta, &leg->roots);
+	else
+		add_problem(s, "the metadata on its tiers is damaged");
 }
 
 /* A leg counts on a tier of the set that is no old copy. */

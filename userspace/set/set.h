@@ -213,13 +213,8 @@ struct role {
 };
 void role_of(const struct member *m, const struct set_list *sets, struct role *role);
 
-/*
- * The age of metadata, in words (the caller frees) or compared: each activation for writing
- * raises the generation; restored metadata may begin with fewer transactions.
- */
+/* The age of metadata, in words; each activation for writing raises the generation. The caller frees. */
 char *metadata_age(const struct tier_meta_info *info);
-/* Below, at or above 0 as a is older, as old or newer. */
-int metadata_compare(const struct tier_meta_info *a, const struct tier_meta_info *b);
 
 /*
  * For errors: where the set is mounted, which device holds it, which process has it open. The

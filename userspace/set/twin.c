@@ -108,3 +108,14 @@ out:
 	free(new);
 	return r;
 }
+
+int twins_refuse(struct tier_context *ctx, const struct device *a, const struct device *b)
+{
+	int r = twins(ctx, a, b);
+
+	if (r > 0)
+		err(ctx, ERR_UNSUITABLE, "%s: is the same disk as %s. Name it once.", a->name, b->name);
+	else if (r)
+		err(ctx, error_from(-r), "%s, %s: cannot be compared: %s.", a->name, b->name, strerror(-r));
+	return r;
+}

@@ -17,5 +17,7 @@ int twins_alike(const struct device *a, const struct device *b);
  * it. -errno if unknown; the beginning of a may be damaged then.
  */
 int twins(struct tier_context *ctx, const struct device *a, const struct device *b);
+/* The same for two devices that have to be separate disks: 0, or else with the error said. */
+int twins_refuse(struct tier_context *ctx, const struct device *a, const struct device *b);
 
 #endif
