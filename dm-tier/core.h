@@ -50,16 +50,24 @@ enum tier_mode {
 };
 
 #define TIER_SAMPLE_STREAMS	4
+#define TIER_SAMPLE_EVERY	64	/* one access in so many is sampled at least, a power of 2 */
 
 struct tier_stats {
 	u64 reads, writes;
 	u64 written;		/* sectors, by anyone */
-	/* Of reads, of writes: how many until the next sample; below, where the last ones ended. */
+	/*
+	 * Of reads, of writes: how many until the next sample, how many samples were taken, and
+	 * where the last ones ended.
+	 */
 	int left[2];
+	u64 taken[2];
+	sector_t ends[2][TIER_SAMPLE_STREAMS];
 	/* Of the sampled accesses, by enum tier_class: their time, and how many pieces. */
 	u64 sampled_ns[TIER_NR_CLASSES];
 	u64 sampled[TIER_NR_CLASSES];
-	sector_t ends[2][TIER_SAMPLE_STREAMS];
+	/* The burst: when it began, ns, and samples since. */
+	u64 burst_ns;
+	unsigned int burst;
 };
 
 /* A tier that belongs to the set.  Created and freed while suspended. */
@@ -69,7 +77,7 @@ struct tier {
 	struct tier_stats __percpu *stats;
 	struct tier_set *set;
 	unsigned long flags;		/* TIER_FLAG_*, atomic bit operations */
-	unsigned int sample_every;	/* one access in so many is measured, see gauge.c */
+	unsigned int sample_every;	/* one access in so many is sampled, see gauge.c */
 	struct srcu_struct readers;	/* I/O that looked up a place of this tier */
 
 	/* Written when the first write since the last flush was sent has ended. */

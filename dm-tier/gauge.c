@@ -25,10 +25,9 @@
 #define NOISE		3			/* mean deviations that may be chance */
 
 /*
- * One access in so many is measured, but of a slow tier enough for a mean each interval: that
- * many a second, if there are as many.
+ * At least one access in TIER_SAMPLE_EVERY is sampled, but of a slow tier enough for a mean
+ * each interval: that many a second, if there are as many.
  */
-#define SAMPLE_EVERY	64
 #define SAMPLES_PER_S	256
 
 /* Of the mover, but what other contexts read, a word each. */
@@ -50,7 +49,8 @@ struct tier_gauge {
 	u64 flushed_ns;			/* so far; of who ends the flush */
 	u64 charged_ns, charged_writes;	/* of these, that flush_ns counts */
 	u64 hour;			/* since boot, of the newest in least_ns */
-	u64 begun, begun_ios;		/* the interval: ns; accesses until then */
+	u64 begun;			/* the interval: ns */
+	u64 begun_ios[2], begun_taken[2];	/* accesses, and samples of them, until then */
 	struct tier_load load;		/* of the last interval */
 	u64 looked, met;		/* ns: the last look; the last that met accesses */
 	u64 met_ios;			/* accesses until then */
@@ -150,8 +150,9 @@ static void turn_hours(struct tier_gauge *g)
 static void end_interval(struct tier *t, const struct tier_stats *sum)
 {
 	struct tier_gauge *g = t->gauge;
-	u64 now = ktime_get_ns(), ios = sum->reads + sum->writes, sampled_ns = 0;
-	unsigned int class, every = t->sample_every;
+	u64 now = ktime_get_ns(), nr_ios[2] = { sum->reads, sum->writes }, ios = 0;
+	unsigned int class, write, every;
+	u64 sampled_ns[2] = { };
 
 	if (now - g->begun < INTERVAL_NS)
 		return;
@@ -163,18 +164,29 @@ static void end_interval(struct tier *t, const struct tier_stats *sum)
 		g->load.mean_ns[class] = nr == c->begun_nr ? 0 :
 			mean(ns - c->begun_ns, nr - c->begun_nr,
 			     class >= TIER_RANDOM_WRITE ? g->flush_ns : 0);
-		sampled_ns += ns - c->begun_ns;
+		sampled_ns[class >= TIER_RANDOM_WRITE] += ns - c->begun_ns;
 		c->begun_ns = ns;
 		c->begun_nr = nr;
 	}
-	g->load.in_flight = mul_u64_u64_div_u64(sampled_ns, 16 * every, now - g->begun);
+	g->load.in_flight = 0;
+	for (write = 0; write < 2; write++) {
+		u64 nr = nr_ios[write] - g->begun_ios[write];
+		u64 taken = sum->taken[write] - g->begun_taken[write];
+
+		/* Each sample stands for as many accesses as were not measured beside it. */
+		if (taken)
+			g->load.in_flight += mul_u64_u64_div_u64(div64_u64(sampled_ns[write] * 16, taken),
+								 nr, now - g->begun);
+		ios += nr;
+		g->begun_ios[write] = nr_ios[write];
+		g->begun_taken[write] = sum->taken[write];
+	}
 	g->load.number++;
-	every = clamp_t(u64, mul_u64_u64_div_u64(ios - g->begun_ios, NSEC_PER_SEC / SAMPLES_PER_S,
-						 now - g->begun), 1, SAMPLE_EVERY);
+	every = clamp_t(u64, mul_u64_u64_div_u64(ios, NSEC_PER_SEC / SAMPLES_PER_S, now - g->begun),
+			1, TIER_SAMPLE_EVERY);
 	if (every != t->sample_every)
 		WRITE_ONCE(t->sample_every, every);
 	g->begun = now;
-	g->begun_ios = ios;
 }
 
 /*
@@ -255,6 +267,8 @@ enum tier_comfort tier_gauge_look(struct tier *t, bool still, bool least)
 
 		sum.reads += READ_ONCE(s->reads);
 		sum.writes += READ_ONCE(s->writes);
+		sum.taken[READ] += READ_ONCE(s->taken[READ]);
+		sum.taken[WRITE] += READ_ONCE(s->taken[WRITE]);
 		for (class = 0; class < TIER_NR_CLASSES; class++) {
 			sum.sampled_ns[class] += READ_ONCE(s->sampled_ns[class]);
 			sum.sampled[class] += READ_ONCE(s->sampled[class]);
@@ -349,7 +363,7 @@ const struct tier_load *tier_gauge_load(const struct tier *t)
 
 static int init(struct tier *t)
 {
-	t->sample_every = SAMPLE_EVERY;
+	t->sample_every = TIER_SAMPLE_EVERY;
 	t->gauge->met = ktime_get_ns();
 	return 0;
 }

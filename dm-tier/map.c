@@ -12,6 +12,7 @@
 #include "map.h"
 
 #include <linux/hash.h>
+#include <linux/log2.h>
 
 #include "flush.h"
 #include "health.h"
@@ -19,6 +20,10 @@
 
 /* An access that begins within so many sectors of another's end continues it. */
 #define STREAM_GAP	256
+
+/* After so many samples within so many ns, a CPU takes half as many. */
+#define BURST_SAMPLES	64
+#define BURST_NS	(NSEC_PER_SEC / 4)
 
 static enum tier_route end_bio(struct bio *bio, blk_status_t status)
 {
@@ -117,6 +122,23 @@ void tier_unhook_bio(struct bio *bio)
 }
 
 /*
+ * One access in how many is sampled.  sample_every follows the rate of the last seconds; after
+ * a pause it is 1, and must not make each access of a burst dearer.  So the samples that a CPU
+ * takes in a moment become rarer.
+ */
+static u32 sample_every(const struct tier *t, struct tier_stats *s, u64 now)
+{
+	unsigned int halved;
+
+	if (now - s->burst_ns > BURST_NS) {
+		s->burst_ns = now;
+		s->burst = 0;
+	}
+	halved = min_t(unsigned int, s->burst++ / BURST_SAMPLES, ilog2(TIER_SAMPLE_EVERY));
+	return min_t(u32, READ_ONCE(t->sample_every) << halved, TIER_SAMPLE_EVERY);
+}
+
+/*
  * Measures one access in so many: at random, or it would always be, say, the first of a batch.
  * Of the accesses just before it only the ends are noted.
  */
@@ -125,9 +147,9 @@ static noinline void sample(struct bio *bio, struct tier_io *io, struct tier *t)
 	struct tier_stats *s = get_cpu_ptr(t->stats);
 	bool stream = bio_sectors(bio) > TIER_PIECE_SECTORS;
 	bool write = op_is_write(bio_op(bio));
-	u32 every = READ_ONCE(t->sample_every);
 	sector_t *ends = s->ends[write];
 	unsigned int i;
+	u32 every;
 
 	for (i = 0; i < TIER_SAMPLE_STREAMS; i++)
 		stream |= bio->bi_iter.bi_sector - ends[i] <= STREAM_GAP;
@@ -136,6 +158,8 @@ static noinline void sample(struct bio *bio, struct tier_io *io, struct tier *t)
 		io->start_ns = ktime_get_ns();
 		io->sampled = 1 + 2 * write + stream;
 		io->pieces = max(1U, DIV_ROUND_UP(bio_sectors(bio), TIER_PIECE_SECTORS));
+		s->taken[write]++;
+		every = sample_every(t, s, io->start_ns);
 		s->left[write] = 1 + every / 2 + every * hash_32(io->start_ns, 8) / 256;
 	}
 	put_cpu_ptr(t->stats);
