@@ -209,6 +209,13 @@ static int events(const char *name)
 	return 0;
 }
 
+static int wait_for_event(const char *name, const char *event)
+{
+	begin(name, 0);
+	buffer.head.event_nr = atoi(event);
+	return call(DM_DEV_WAIT) ? failed("wait") : 0;
+}
+
 /* As with dmsetup, a device whose table is refused does not stay. */
 static int create(const char *name)
 {
@@ -271,6 +278,8 @@ static bool run(const char *command, int *result)
 	else if (!strcmp(command, "remove") && nodes && nr_names)
 		for (*result = 0, i = 0; i < nr_names; i++)
 			*result |= remove_one(names[i]);
+	else if (!strcmp(command, "wait") && nr_names == 2)
+		*result = wait_for_event(names[0], names[1]);
 	else if (nr_names != 1)
 		return false;
 	else if (!strcmp(command, "status"))
