@@ -8,6 +8,7 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+turns=2
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 

@@ -9,6 +9,7 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+turns=3
 # shellcheck source=lib-faults.sh
 . "$(dirname "$0")/lib-faults.sh"
 

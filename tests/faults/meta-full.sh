@@ -8,6 +8,7 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+turns=3
 # shellcheck source=../functional/lib-tierctl.sh
 . "$here/lib-tierctl.sh"
 # shellcheck source=lib-faults.sh

@@ -12,6 +12,7 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+turns=3
 # shellcheck source=../functional/lib-tierctl.sh
 . "$here/lib-tierctl.sh"
 # shellcheck source=../functional/lib-reshape.sh

@@ -5,6 +5,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 unset -f dmsetup	# the plain dmsetup that administrators use, only in this file
 
 # ---- right lines

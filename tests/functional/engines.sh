@@ -11,6 +11,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 # shellcheck source=lib-loop.sh
 . "$(dirname "$0")/lib-loop.sh"
 need fio

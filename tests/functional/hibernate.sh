@@ -8,6 +8,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 
 tracing=/sys/kernel/tracing
 mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"

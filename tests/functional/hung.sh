@@ -13,6 +13,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 # shellcheck source=lib-nomem.sh
 . "$here/lib-nomem.sh"
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug

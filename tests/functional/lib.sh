@@ -14,7 +14,9 @@
 # holds data; `make_set` makes the usual three disks and a set on them.
 #
 # CASES='pattern' in the environment runs only the cases whose description matches; MUTANT=name
-# chooses the defect of a test build (ci/test/check-mutants).
+# chooses the defect of a test build (ci/test/check-mutants). A file whose cases are many and
+# alike says turns=COUNT: with TURN=N in the environment one in COUNT of them runs, those whose
+# turn it is.
 
 set -Eeuo pipefail
 export LC_ALL=C
@@ -86,11 +88,17 @@ need()
 	done
 }
 
+# in_turn COUNT NUMBER: if one in COUNT runs, whether it is the turn of this one
+in_turn() { [ -z "${TURN:-}" ] || (((TURN + $2) % $1 == 0)); }
+
 # test_case DESCRIPTION FUNCTION [ARGUMENT]...
+registered=0
 test_case()
 {
+	registered=$((registered + 1))
 	# shellcheck disable=SC2053	# a pattern is what it is
 	[[ $1 == ${CASES:-*} ]] || return 0
+	in_turn "${turns:-1}" "$registered" || return 0
 	descriptions+=("$1")
 	shift
 	functions+=("$(printf '%q ' "$@")")
@@ -123,6 +131,7 @@ run_tests()
 		exit 1
 	fi
 	echo "1..${#functions[@]}"
+	[ "$registered" = ${#functions[@]} ] || note "${#functions[@]} of $registered cases"
 	for i in "${!functions[@]}"; do
 		number=$((i + 1))
 		start=$EPOCHREALTIME

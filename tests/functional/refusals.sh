@@ -29,6 +29,7 @@ steps_undone()
 	data write
 	before=$(lvm_state)
 	for ((step = 1; ; step++)); do
+		in_turn 3 "$step" || continue
 		refuse_at "$step" "${words[@]}"
 		[ -n "$who" ] || break
 		if is_set; then

@@ -10,6 +10,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=3
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
 # shellcheck source=lib-reshape.sh

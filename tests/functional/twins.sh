@@ -7,6 +7,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
 # shellcheck source=lib-reshape.sh

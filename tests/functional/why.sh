@@ -7,6 +7,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 
 # make_set CHUNKS [SLOW-OPTION...]: CHUNKS with data, all on the slow tier, paused
 make_set()
