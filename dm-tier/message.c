@@ -2,6 +2,8 @@
 /* Messages: record the intent, commit, return. */
 #include "table.h"
 
+#include <linux/timekeeping.h>
+
 #include "birth.h"
 #include "commit.h"
 #include "gauge.h"
@@ -670,6 +672,25 @@ static int do_release_snap(struct call *c)
 	return r == -EINVAL ? refuse(c, "there is no metadata snapshot") : r;
 }
 
+/* Who uses the set, so that another machine that sees its devices does not. */
+static int do_owner(struct call *c)
+{
+	struct tier_owner owner = { .time = ktime_get_real_seconds() };
+	int r;
+
+	if (strlen(c->argv[1]) != 2 * TIER_UUID_SIZE || strlen(c->argv[2]) != 2 * TIER_UUID_SIZE ||
+	    hex2bin(owner.machine, c->argv[1], TIER_UUID_SIZE) ||
+	    hex2bin(owner.boot, c->argv[2], TIER_UUID_SIZE))
+		return refuse(c, "a machine and its boot are named by 32 hexadecimal digits each");
+	if (tier_set_frozen(c->set))
+		return -EROFS;
+	mutex_lock(&c->set->commit);
+	tier_metadata_set_owner(c->set->metadata, &owner);
+	r = commit_change(c->set, 0);
+	mutex_unlock(&c->set->commit);
+	return r;
+}
+
 static const struct message messages[] = {
 	{ "pause", 1, 1, false, 0, true, do_pause_or_resume },
 	{ "resume", 1, 1, false, 0, true, do_pause_or_resume },
@@ -680,6 +701,7 @@ static const struct message messages[] = {
 	{ "evacuate", 2, 2, false, 1, true, do_evacuate },
 	{ "admit", 2, 2, false, 1, true, do_admit },
 	{ "revert", 2, 2, false, 0, true, do_revert },
+	{ "owner", 3, 3, false, 0, true, do_owner },
 	{ "heat", 4, 4, true, 0, false, do_heat },
 	{ "chunk", 2, 2, true, 0, false, do_chunk },
 	{ "holds", 1, 1, false, 0, false, do_holds },

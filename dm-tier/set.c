@@ -708,17 +708,23 @@ static void goes_on(struct tier_set *set)
 
 /*
  * While the set was suspended, tierctl revert may have turned one tier into the plain device:
- * later writes to the set would be lost.  If the superblock cannot be read, the set goes on.
+ * later writes to the set would be lost.  Or another machine, which saw a clean set, has used it.
+ * If the superblock cannot be read, the set goes on.
  */
 static int check_state(struct tier_target *tt)
 {
-	struct tier_meta_info info;
+	struct tier_meta_info info, mine;
 	const char *reason;
 
-	if (tier_metadata_read_superblock(tt->metadata->bdev, &info, &reason) ||
-	    (info.state != TIER_STATE_REVERTING && info.state != TIER_STATE_RETIRED))
+	if (tier_metadata_read_superblock(tt->metadata->bdev, &info, &reason))
 		return 0;
-	return report(tt->set, -EINVAL, "On its way back to one device: tierctl revert");
+	if (info.state == TIER_STATE_REVERTING || info.state == TIER_STATE_RETIRED)
+		return report(tt->set, -EINVAL, "On its way back to one device: tierctl revert");
+	tier_metadata_get_info(tt->set->metadata, &mine);
+	/* Of a commit that failed nobody knows whether it is on the disk. */
+	if (info.trans_id == mine.trans_id || tier_metadata_doomed(tt->set->metadata))
+		return 0;
+	return report(tt->set, -ESTALE, "The metadata was changed while the set was suspended");
 }
 
 static int bind(struct tier_set *set, struct tier_target *tt)
@@ -849,6 +855,23 @@ static void settle_births(struct tier_set *set)
 	wait_quiet(set);
 }
 
+/*
+ * A set that has an owner is not clean from now on: another machine must not take it for unused,
+ * even if nothing changes.
+ */
+static void own(struct tier_set *set)
+{
+	struct tier_meta_info info;
+
+	tier_metadata_get_info(set->metadata, &info);
+	if (!(info.compat_flags & TIER_COMPAT_OWNER) || !(info.flags & TIER_SB_CLEAN) ||
+	    tier_set_frozen(set))
+		return;
+	mutex_lock(&set->commit);
+	tier_commit_now(set);
+	mutex_unlock(&set->commit);
+}
+
 struct resume_work {
 	struct work_struct work;
 	struct tier_target *tt;
@@ -871,8 +894,10 @@ static void preresume(struct work_struct *work)
 	if (!r && set->active && tier_writes_wanted(tt))
 		settle_births(set);
 	r = r ? : bind(set, tt);
-	if (!r)
+	if (!r) {
 		tier_set_adopt_size(set);
+		own(set);
+	}
 	mutex_unlock(&set->config);
 	memalloc_noio_restore(noio);
 	w->r = r;

@@ -591,6 +591,18 @@ void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_inf
 	tier_md_unlock(md, 0);
 }
 
+void tier_metadata_set_owner(struct tier_metadata *md, const struct tier_owner *owner)
+{
+	tier_md_lock(md);
+	if (!__writable(md)) {
+		md->info.compat_flags |= TIER_COMPAT_OWNER;
+		md->info.owner = *owner;
+		md->info.owner.trans_id = md->info.trans_id;
+		md->changed = true;
+	}
+	tier_md_unlock(md, 0);
+}
+
 /*
  * ---- the metadata snapshot ----
  *

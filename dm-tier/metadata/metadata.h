@@ -58,6 +58,8 @@ void tier_metadata_close(struct tier_metadata *md);
  */
 void tier_metadata_get_info(struct tier_metadata *md, struct tier_meta_info *info);
 void tier_metadata_set_info(struct tier_metadata *md, const struct tier_meta_info *info);
+/* Whose set it is from the next commit on; the owner's trans_id does not count. */
+void tier_metadata_set_owner(struct tier_metadata *md, const struct tier_owner *owner);
 
 struct tier_meta_tiers {
 	unsigned int nr;

@@ -33,15 +33,6 @@ touch_chunks()
 	for c; do wait_for 20 has_heat "$c"; done
 }
 
-# crash: the metadata is as it is now, and the set is gone
-crash()
-{
-	dd if="$metadata" of="$tmp/image" bs=1M iflag=direct status=none
-	deactivate
-	dd if="$tmp/image" of="$metadata" bs=1M oflag=direct status=none
-	rm "$tmp/image"
-}
-
 survives_crash()
 {
 	local c before after

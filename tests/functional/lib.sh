@@ -351,6 +351,15 @@ cut_power()
 	for disk; do wait_for 10 test -b "$disk"; done
 }
 
+# crash: the set is gone, and its metadata is as it was before
+crash()
+{
+	dd if="$metadata" of="$tmp/image" bs=1M iflag=direct status=none
+	deactivate
+	dd if="$tmp/image" of="$metadata" bs=1M oflag=direct status=none
+	rm "$tmp/image"
+}
+
 # bad_sectors DISK FIRST COUNT: these sectors cannot be read or written any more (at most 512 a
 # call)
 bad_sectors() { echo "+$2-$(($2 + $3 - 1))" >"$configfs/tt_${1##*_}/badblocks"; }

@@ -80,6 +80,8 @@ done
 # An option beside one with which it would do nothing
 row $usage '--all and --auto: one of the two' activate --all --auto
 row $usage '--no-check and --read-only' activate --no-check -r "$set"
+row $usage '--take-over and --auto' activate --take-over --auto
+row $usage '--take-over goes with sets' activate --take-over --all
 row $usage '--tier and --refresh' pin --refresh --tier 0 "$set"
 row $usage '--tiers and --label' repair --label 0 "$fast" "$set" --tiers
 row $usage '--fast and --fast-size' convert vg/lv --fast "$third" --fast-size 1g --fast-pv "$meta2"

@@ -11,6 +11,7 @@ const struct error_def error_defs[NR_ERRORS] = {
 	[ERR_IN_USE]	     = { "in_use", "A device is mounted, open, or part of something else." },
 	[ERR_BUSY]	     = { "busy", "Another command or migration is at work; try again later." },
 	[ERR_ACTIVE]	     = { "active", "The set must be deactivated first." },
+	[ERR_ELSEWHERE]	     = { "elsewhere", "Another machine uses the set, or was cut off from it." },
 	[ERR_INACTIVE]	     = { "inactive", "The set, or a volume of it, must be activated first." },
 	[ERR_UNFINISHED]     = { "unfinished", "A change is not complete; the message says how to go on." },
 	[ERR_CHANGED]	     = { "changed", "A device or set was changed by somebody else meanwhile." },

@@ -150,6 +150,16 @@ char *to_utf8(const char *s)
 	return t.s;
 }
 
+const char *format_time(char buf[TIME_TEXT], time_t when)
+{
+	struct tm tm;
+
+	*buf = '\0';
+	if (localtime_r(&when, &tm))
+		strftime(buf, TIME_TEXT, "%Y-%m-%d %H:%M:%S", &tm);
+	return buf;
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec ts;

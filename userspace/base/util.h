@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum exit_code {
 	EXIT_DONE = 0,
@@ -51,6 +52,10 @@ void make_printable(char *s);
  * replacement character, U+FFFD. The caller frees the result.
  */
 char *to_utf8(const char *s);
+
+/* A time of the calendar, in seconds since 1970, as text of this time zone. */
+#define TIME_TEXT	32
+const char *format_time(char buf[TIME_TEXT], time_t when);
 
 /* Milliseconds of a clock that only goes forward. */
 uint64_t now_ms(void);

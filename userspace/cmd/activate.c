@@ -30,6 +30,10 @@ static int check_which(const struct args *args, const char *command)
 		err(args->ctx, ERR_USAGE, "%s: name a set, or say --all.", command);
 		return EXIT_USAGE;
 	}
+	if (args->given[OPT_TAKE_OVER] && !args->nr) {
+		err(args->ctx, ERR_USAGE, "%s: --take-over goes with sets that are named.", command);
+		return EXIT_USAGE;
+	}
 	if (args->given[OPT_NAME] && args->nr != 1) {
 		err(args->ctx, ERR_USAGE, "%s: --name goes with one set.", command);
 		return EXIT_USAGE;
@@ -88,6 +92,7 @@ int cmd_activate(const struct args *args)
 		.degraded = args->given[OPT_DEGRADED],
 		.automatic = args->given[OPT_AUTO],
 		.unchecked = args->given[OPT_NO_CHECK],
+		.take_over = args->given[OPT_TAKE_OVER],
 		.named = args->nr,
 	};
 	int code = check_which(args, "activate");

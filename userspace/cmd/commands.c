@@ -129,6 +129,10 @@ const struct command commands[] = {
 			O(NO_CHECK, .not_with = OPT_READ_ONLY,
 			  .more = "The flag needs_check stays, and such a set is read-only. Metadata that "
 				"is damaged can then stop the kernel."),
+			O(TAKE_OVER, .not_with = OPT_AUTO,
+			  .more = "That machine must be off, or cut off from the devices: nothing here "
+				"keeps it from writing to them, and two that write destroy the set. "
+				"See SEVERAL MACHINES in lvmtier(7)."),
 			O(FEATURE),
 			O(NAME,
 			  .more = "A read-write activation records the name in the set. One that was a "

@@ -27,6 +27,7 @@
 #include "set/lock.h"
 #include "set/member.h"
 #include "set/message.h"
+#include "set/owner.h"
 #include "set/set.h"
 #include "set/tier.h"
 #include "set/wipe.h"
@@ -531,6 +532,7 @@ static int create_device(struct creation *c, const char *params)
 		return EXIT_FAILED;
 	}
 	context_set(c->ctx, hex, c->name);
+	owner_record(c->ctx, c->name);
 	if (!store_settings(c)) {
 		err(c->ctx, ERR_KERNEL_REFUSED,
 		    "%s: was created, and has its settings until it is deactivated. To make them last, repeat them by tierctl set.",

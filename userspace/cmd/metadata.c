@@ -25,6 +25,7 @@
 #include "set/member.h"
 #include "set/message.h"
 #include "set/mirror.h"
+#include "set/owner.h"
 #include "set/set.h"
 #include "tools/check-run.h"
 #include "tools/dump-run.h"
@@ -503,14 +504,18 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 	const struct set *s;
 	bool may = false;
 	int r = sets_load(ctx, &list, true);
+	char *other;
 
 	s = sets_find(&list, from->hex);
+	other = s && !ctx->force ? owner_elsewhere(s) : NULL;
 	if (r)
 		may = false;	/* the error was said */
 	else if (s && s->active)
 		err(ctx, ERR_ACTIVE,
 		    "%s: is active, and knows better than any dump. Type: tierctl deactivate %s",
 		    s->name, s->name);
+	else if (other)
+		err(ctx, ERR_ELSEWHERE, "%s: %s. To restore it all the same, repeat with --force.", s->name, other);
 	else if (s && !s->have_meta && s->mirror.nr && !ctx->force && !mirror_is_device(d->dev))
 		err(ctx, ERR_NEEDS_FORCE,
 		    "%s: its metadata lies on its tiers; with that and %s it cannot be activated. Restore to %s, or repeat with --force.",
@@ -521,6 +526,7 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 		    s->name, s->meta_dev.name, s->meta_dev.name);
 	else
 		may = true;
+	free(other);
 	sets_free(&list);
 	return may;
 }
@@ -590,6 +596,9 @@ static int restore(const struct args *args, const char *input, const char *outpu
 		uuid_to_hex(from.hex, content.info.uuid);
 		from.info = content.info;
 		context_set(args->ctx, from.hex, content.info.name);
+		/* Who had the set when it was dumped does not use what is restored now. */
+		content.info.compat_flags &= ~TIER_COMPAT_OWNER;
+		memset(&content.info.owner, 0, sizeof(content.info.owner));
 		if (t->name && strcmp(t->hex, from.hex)) {
 			err(args->ctx, ERR_UNSUITABLE, "%s: is a dump of another set than %s.", input, t->name);
 			may = false;

@@ -117,7 +117,9 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
 	return walk.r;
 }
 
-int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason)
+/* Calls fn to change the superblock, and waits until that is on the disk. */
+static int change_superblock(int fd, int (*fn)(void *context, struct tier_meta_info *info), void *context,
+			     const char **reason)
 {
 	struct tier_meta_roots roots;
 	struct tier_meta_info info;
@@ -133,10 +135,9 @@ int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason)
 	if (r)
 		goto out;
 	tier_superblock_unpack_roots(block, &roots);
-	info.state = state;
-	info.flags &= ~TIER_SB_HOME_MASK;
-	if (md_has_survivor(state))
-		info.flags |= survivor << TIER_SB_HOME_SHIFT;
+	r = fn(context, &info);
+	if (r)
+		goto out;
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
 	/* The superblock fits a sector, so it is written whole or not at all. */
@@ -146,5 +147,57 @@ int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason)
 	}
 out:
 	free(block);
+	return r;
+}
+
+struct new_state {
+	u32 state;
+	unsigned int survivor;
+};
+
+static int change_state(void *context, struct tier_meta_info *info)
+{
+	const struct new_state *new = context;
+
+	info->state = new->state;
+	info->flags &= ~TIER_SB_HOME_MASK;
+	if (md_has_survivor(new->state))
+		info->flags |= new->survivor << TIER_SB_HOME_SHIFT;
+	return 0;
+}
+
+int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason)
+{
+	struct new_state new = { .state = state, .survivor = survivor };
+
+	return change_superblock(fd, change_state, &new, reason);
+}
+
+struct new_owner {
+	const struct tier_meta_info *from, *to;
+};
+
+static int change_owner(void *context, struct tier_meta_info *info)
+{
+	const struct new_owner *new = context;
+	const struct tier_meta_info *from = new->from, *to = new->to;
+
+	if (memcmp(info->uuid, from->uuid, sizeof(info->uuid)) || info->trans_id != from->trans_id ||
+	    (info->flags ^ from->flags) & TIER_SB_CLEAN ||
+	    memcmp(&info->owner, &from->owner, sizeof(info->owner)))
+		return -ESTALE;
+	info->compat_flags = to->compat_flags;
+	info->flags = (info->flags & ~TIER_SB_CLEAN) | (to->flags & TIER_SB_CLEAN);
+	info->owner = to->owner;
+	return 0;
+}
+
+int md_set_owner(int fd, const struct tier_meta_info *from, const struct tier_meta_info *to, const char **reason)
+{
+	struct new_owner new = { .from = from, .to = to };
+	int r = change_superblock(fd, change_owner, &new, reason);
+
+	if (r == -ESTALE)
+		*reason = "another machine or command has changed the metadata just now";
 	return r;
 }

@@ -34,4 +34,11 @@ int md_read_map(int fd, const struct tier_meta_roots *roots, u64 nr_chunks,
  */
 int md_set_state(int fd, u32 state, unsigned int survivor, const char **reason);
 
+/*
+ * Changes owner, compat_flags and TIER_SB_CLEAN in the superblock from those of *from to those of
+ * *to, and waits until it is on the disk. -ESTALE: the superblock is not as *from says.
+ */
+int md_set_owner(int fd, const struct tier_meta_info *from, const struct tier_meta_info *to,
+		 const char **reason);
+
 #endif

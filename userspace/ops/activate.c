@@ -22,6 +22,7 @@
 #include "set/hint.h"
 #include "set/lock.h"
 #include "set/mirror.h"
+#include "set/owner.h"
 #include "set/wipe.h"
 
 static void say_lacking(struct set *s)
@@ -305,6 +306,19 @@ static bool keep_legs(struct set *s)
 	return false;
 }
 
+/* Two machines that write to one set destroy it. */
+static bool may_own(const struct set *s, const struct activation *options)
+{
+	char *other = options->take_over ? NULL : owner_elsewhere(s);
+
+	if (other)
+		err(s->ctx, ERR_ELSEWHERE,
+		    "%s: %s. If that machine is off, or cut off from these devices for good: tierctl activate --take-over %s",
+		    s->name, other, s->name);
+	free(other);
+	return !other;
+}
+
 /* Checks everything that only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct activation *options)
 {
@@ -327,6 +341,8 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
+	if (!may_own(s, options))
+		return false;
 	/* A leg on a stale tier does not count, and the tier is what matters then. */
 	if (s->mirror.nr && !options->degraded && (s->mirror.split || !set_stale(s)) &&
 	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, false))
@@ -378,6 +394,8 @@ static bool active_by_now(const struct set *s)
 	return active;
 }
 
+#define NOT_AUTO	"/etc/dm-tier/not-auto"
+
 /* Longer than an activation; a change of LVM's volumes may wait for other changes. */
 #define AUTO_MS	120000
 
@@ -390,6 +408,7 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 		       const struct activation *options)
 {
 	char *params = build_table(s, &options->features), *reason;
+	struct tier_meta_info claim;
 	int code;
 
 	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
@@ -399,9 +418,13 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 		code = EXIT_DONE;
 	} else if (!options->read_only && !s->mirror.nr && !write_over(s)) {
 		code = EXIT_FAILED;
+	} else if (!options->read_only && !owner_claim(s, &claim)) {
+		code = EXIT_FAILED;
 	} else if (dm_create(name, uuid, s->length, params, options->read_only, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.", s->name, reason);
 		free(reason);
+		if (!options->read_only)
+			owner_unclaim(s, &claim);
 		code = EXIT_FAILED;
 	} else {
 		if (!s->lv)
@@ -640,11 +663,33 @@ static bool has_hidden(const struct set *s)
 	return s->meta_hidden;
 }
 
+/* Whether NOT_AUTO has a line with the set's name or UUID: a cluster activates it, for example. */
+static bool left_to_others(const struct set *s)
+{
+	FILE *f = fopen(NOT_AUTO, "re");
+	bool found = false;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	if (!f)
+		return false;
+	while (!found && (len = getline(&line, &size, f)) > 0) {
+		line[strcspn(line, " \t\n#")] = '\0';
+		found = *line && (!strcmp(line, s->name) || !strcmp(line, s->hex));
+	}
+	free(line);
+	fclose(f);
+	if (found)
+		verbose(s->ctx, "%s: is listed in %s", s->name, NOT_AUTO);
+	return found;
+}
+
 /* With --auto without messages, unless a complete set cannot be activated. */
 static int activate_if_meant(struct set *s, const struct activation *options)
 {
 	if (options->automatic &&
-	    (s->active || !(complete(s) || (!s->problem && options->degraded))))
+	    (s->active || !(complete(s) || (!s->problem && options->degraded)) || left_to_others(s)))
 		return EXIT_DONE;
 	return activate(s, options);
 }
@@ -676,6 +721,11 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	/* The state after that */
 	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
+	if (s && interrupted_set(s, options) && !may_own(s, options)) {
+		sets_free(&list);
+		unlock_set();
+		return EXIT_FAILED;
+	}
 	if (s && interrupted_set(s, options) && finish(s)) {
 		finished = true;
 		sets_free(&list);

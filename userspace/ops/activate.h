@@ -13,6 +13,7 @@ struct activation {
 	bool degraded;
 	bool automatic;			/* silent, unless a complete set cannot be activated */
 	bool unchecked;			/* without a check of the metadata */
+	bool take_over;			/* from another machine */
 	bool named;			/* by the user */
 	struct strings features;
 };

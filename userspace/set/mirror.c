@@ -38,12 +38,9 @@ static const char *const slice_word[NR_SLICES] = { "rmeta", "rimage" };
 static char *leg_age(const struct mirror_leg *leg)
 {
 	const struct tier_meta_info *meta = &leg->look.meta;
-	time_t used = leg->look.info.used;
-	char when[32] = "";
-	struct tm tm;
+	char when[TIME_TEXT];
 
-	if (localtime_r(&used, &tm))
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	format_time(when, leg->look.info.used);
 	if (!leg->look.readable)
 		return xasprintf("cannot be read, and was last assembled %s", when);
 	return xasprintf("transaction %llu of generation %llu, last assembled %s", (unsigned long long)meta->trans_id,
