@@ -50,6 +50,9 @@ check-root:			## a Debian boots whose root file system is on a set, by initramfs
 check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
 	@TESTS='mirror udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
 
+check-reach:			## sets that several machines see: whose a set is, the resource agent
+	@TESTS='owner ocf' ci/test/check $(or $(KERNEL),6.1)
+
 check-convert:			## such a Debian whose volume is converted when it boots, and reverted in use
 	@ci/setup/machine
 	@tests/boot/convert --kernel $(or $(KERNEL),6.1)
@@ -194,6 +197,6 @@ help:				## this list
 	@echo
 	@echo "KERNEL=6.1|6.12|7.x|running or KDIR=DIR selects the kernel."
 
-.PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-root check-mirror check-convert check-install check-crash check-faults check-kill \
+.PHONY: bench-policy check-unit all modules userspace check check-all check-asan check-valgrind check-boot check-root check-mirror check-reach check-convert check-install check-crash check-faults check-kill \
 	check-debug coverage coverage-report check-build check-style check-abi check-ci check-metrics check-mutants check-packages check-upstream check-blkid upstream deb rpm fuzz soak bench scale demo \
 	install install-modules install-userspace install-dkms clean help
