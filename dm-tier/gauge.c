@@ -172,11 +172,10 @@ static void end_interval(struct tier *t, const struct tier_stats *sum)
 	for (write = 0; write < 2; write++) {
 		u64 nr = nr_ios[write] - g->begun_ios[write];
 		u64 taken = sum->taken[write] - g->begun_taken[write];
+		/* Each sample stands for the accesses that were not sampled beside it. */
+		u64 each_ns = taken ? div64_u64(sampled_ns[write] * 16, taken) : 0;
 
-		/* Each sample stands for as many accesses as were not measured beside it. */
-		if (taken)
-			g->load.in_flight += mul_u64_u64_div_u64(div64_u64(sampled_ns[write] * 16, taken),
-								 nr, now - g->begun);
+		g->load.in_flight += mul_u64_u64_div_u64(each_ns, nr, now - g->begun);
 		ios += nr;
 		g->begun_ios[write] = nr_ios[write];
 		g->begun_taken[write] = sum->taken[write];
