@@ -50,7 +50,7 @@ enum tier_mode {
 };
 
 #define TIER_SAMPLE_STREAMS	4
-#define TIER_SAMPLE_EVERY	64	/* at least one access in so many is sampled: a power of 2 */
+#define TIER_SAMPLE_EVERY	64	/* at least one access in so many is sampled; 2^n */
 
 struct tier_stats {
 	u64 reads, writes;
