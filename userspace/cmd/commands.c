@@ -113,7 +113,8 @@ const struct command commands[] = {
 			O(ALL, .help = "every set that was found", .not_with = OPT_AUTO),
 			O(AUTO,
 			  .more = "Every set that is complete, or the one that DEV belongs to. A set that "
-				"is active or of which something is missing is left alone, and so is a "
+				"is active, of which something is missing, or whose name or UUID is a "
+				"line of */etc/dm-tier/not-auto* is left alone, and so is a "
 				"device that belongs to none; the exit status is then 0. This is what "
 				"udev starts for each device of a set that appears; calls for one set "
 				"wait for each other, two minutes at most. What another command has in "

@@ -617,6 +617,8 @@ static int go_on(const struct args *args, struct reversion *v, const char *name)
 		return mend(args, v, name);
 	if (v->s->active)
 		return -1;
+	if (!activate_may_own(v->s))
+		return EXIT_FAILED;
 	if (revert_unfinished(v->s) && revert_committed(v->s))
 		return finish(args, v->s->hex, name);
 	if (!revert_unfinished(v->s)) {

@@ -161,8 +161,11 @@ static int change_state(void *context, struct tier_meta_info *info)
 
 	info->state = new->state;
 	info->flags &= ~TIER_SB_HOME_MASK;
-	if (md_has_survivor(new->state))
+	if (md_has_survivor(new->state)) {
 		info->flags |= new->survivor << TIER_SB_HOME_SHIFT;
+		/* It was suspended for this, and yet it is no other machine's. */
+		info->flags &= ~TIER_SB_CLEAN;
+	}
 	return 0;
 }
 

@@ -306,10 +306,9 @@ static bool keep_legs(struct set *s)
 	return false;
 }
 
-/* Two machines that write to one set destroy it. */
-static bool may_own(const struct set *s, const struct activation *options)
+bool activate_may_own(const struct set *s)
 {
-	char *other = options->take_over ? NULL : owner_elsewhere(s);
+	char *other = owner_elsewhere(s);
 
 	if (other)
 		err(s->ctx, ERR_ELSEWHERE,
@@ -341,7 +340,7 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
-	if (!may_own(s, options))
+	if (!options->take_over && !activate_may_own(s))
 		return false;
 	/* A leg on a stale tier does not count, and the tier is what matters then. */
 	if (s->mirror.nr && !options->degraded && (s->mirror.split || !set_stale(s)) &&
@@ -721,7 +720,7 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	/* The state after that */
 	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
-	if (s && interrupted_set(s, options) && !may_own(s, options)) {
+	if (s && interrupted_set(s, options) && !options->take_over && !activate_may_own(s)) {
 		sets_free(&list);
 		unlock_set();
 		return EXIT_FAILED;

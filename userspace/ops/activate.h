@@ -31,6 +31,12 @@ int worse_exit_code(int a, int b);
 /* Makes the device of an inactive set, as tierctl activate does.  An exit code. */
 int activate_uuid(struct tier_context *ctx, const char *set_hex);
 
+/*
+ * Two machines that write to one set destroy it: whether none but this one uses the inactive set.
+ * False with the error said.
+ */
+bool activate_may_own(const struct set *s);
+
 /* A killed activation leaves a device without a table: the set is not active. */
 bool activate_has_remains(const struct set *s);
 
