@@ -56,15 +56,16 @@ struct tier_stats {
 	u64 reads, writes;
 	u64 written;		/* sectors, by anyone */
 	/*
-	 * Of reads, of writes: how many until the next sample, how many samples were taken, and
-	 * where the last ones ended.
+	 * Of reads, of writes: how many until the next sample, for how many accesses that will
+	 * stand, and where the last ones ended.
 	 */
 	int left[2];
-	u64 taken[2];
+	u8 every[2];
 	sector_t ends[2][TIER_SAMPLE_STREAMS];
 	/* Of the sampled accesses, by enum tier_class: their time, and how many pieces. */
 	u64 sampled_ns[TIER_NR_CLASSES];
 	u64 sampled[TIER_NR_CLASSES];
+	u64 busy_ns;		/* the time of all accesses, as far as the samples tell */
 	/* The burst: when it began, ns, and samples since. */
 	u64 burst_ns;
 	unsigned int burst;
@@ -287,6 +288,7 @@ struct tier_io {
 	};
 	bool fua;			/* REQ_FUA as it came: a tier without a cache clears it */
 	bool left_out;			/* by a discard: what first_left and last_left say */
+	u8 stands_for;			/* so many accesses, if it is sampled */
 	u64 start_ns;
 	struct bvec_iter iter;		/* as it came, for another try */
 	bio_end_io_t *end_io;		/* saved while hooked */

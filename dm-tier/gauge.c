@@ -49,8 +49,7 @@ struct tier_gauge {
 	u64 flushed_ns;			/* so far; of who ends the flush */
 	u64 charged_ns, charged_writes;	/* of these, that flush_ns counts */
 	u64 hour;			/* since boot, of the newest in least_ns */
-	u64 begun;			/* the interval: ns */
-	u64 begun_ios[2], begun_taken[2];	/* accesses, and samples of them, until then */
+	u64 begun, begun_ios, begun_busy_ns;	/* the interval: ns; accesses and time until then */
 	struct tier_load load;		/* of the last interval */
 	u64 looked, met;		/* ns: the last look; the last that met accesses */
 	u64 met_ios;			/* accesses until then */
@@ -150,9 +149,8 @@ static void turn_hours(struct tier_gauge *g)
 static void end_interval(struct tier *t, const struct tier_stats *sum)
 {
 	struct tier_gauge *g = t->gauge;
-	u64 now = ktime_get_ns(), nr_ios[2] = { sum->reads, sum->writes }, ios = 0;
-	unsigned int class, write, every;
-	u64 sampled_ns[2] = { };
+	u64 now = ktime_get_ns(), ios = sum->reads + sum->writes;
+	unsigned int class, every;
 
 	if (now - g->begun < INTERVAL_NS)
 		return;
@@ -164,28 +162,19 @@ static void end_interval(struct tier *t, const struct tier_stats *sum)
 		g->load.mean_ns[class] = nr == c->begun_nr ? 0 :
 			mean(ns - c->begun_ns, nr - c->begun_nr,
 			     class >= TIER_RANDOM_WRITE ? g->flush_ns : 0);
-		sampled_ns[class >= TIER_RANDOM_WRITE] += ns - c->begun_ns;
 		c->begun_ns = ns;
 		c->begun_nr = nr;
 	}
-	g->load.in_flight = 0;
-	for (write = 0; write < 2; write++) {
-		u64 nr = nr_ios[write] - g->begun_ios[write];
-		u64 taken = sum->taken[write] - g->begun_taken[write];
-		/* Each sample stands for the accesses that were not sampled beside it. */
-		u64 each_ns = taken ? div64_u64(sampled_ns[write] * 16, taken) : 0;
-
-		g->load.in_flight += mul_u64_u64_div_u64(each_ns, nr, now - g->begun);
-		ios += nr;
-		g->begun_ios[write] = nr_ios[write];
-		g->begun_taken[write] = sum->taken[write];
-	}
+	g->load.in_flight = mul_u64_u64_div_u64(sum->busy_ns - g->begun_busy_ns, 16,
+						now - g->begun);
 	g->load.number++;
-	every = clamp_t(u64, mul_u64_u64_div_u64(ios, NSEC_PER_SEC / SAMPLES_PER_S, now - g->begun),
-			1, TIER_SAMPLE_EVERY);
+	every = clamp_t(u64, mul_u64_u64_div_u64(ios - g->begun_ios, NSEC_PER_SEC / SAMPLES_PER_S,
+						 now - g->begun), 1, TIER_SAMPLE_EVERY);
 	if (every != t->sample_every)
 		WRITE_ONCE(t->sample_every, every);
 	g->begun = now;
+	g->begun_ios = ios;
+	g->begun_busy_ns = sum->busy_ns;
 }
 
 /*
@@ -266,8 +255,7 @@ enum tier_comfort tier_gauge_look(struct tier *t, bool still, bool least)
 
 		sum.reads += READ_ONCE(s->reads);
 		sum.writes += READ_ONCE(s->writes);
-		sum.taken[READ] += READ_ONCE(s->taken[READ]);
-		sum.taken[WRITE] += READ_ONCE(s->taken[WRITE]);
+		sum.busy_ns += READ_ONCE(s->busy_ns);
 		for (class = 0; class < TIER_NR_CLASSES; class++) {
 			sum.sampled_ns[class] += READ_ONCE(s->sampled_ns[class]);
 			sum.sampled[class] += READ_ONCE(s->sampled[class]);

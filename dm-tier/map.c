@@ -62,9 +62,11 @@ bool tier_left(struct tier_set *set, struct bio *bio, blk_status_t status)
 		tier_note_error(t, write && bio_op(bio) != REQ_OP_DISCARD, status);
 	if (unlikely(io->sampled) && !status) {
 		enum tier_class class = io->sampled - 1;
+		u64 ns = ktime_get_ns() - io->start_ns;
 
 		/* Not by `+=`: an interrupt may end another bio in between. */
-		this_cpu_add(t->stats->sampled_ns[class], ktime_get_ns() - io->start_ns);
+		this_cpu_add(t->stats->sampled_ns[class], ns);
+		this_cpu_add(t->stats->busy_ns, ns * io->stands_for);
 		this_cpu_add(t->stats->sampled[class], io->pieces);
 	}
 	io->tier = NULL;
@@ -158,8 +160,9 @@ static noinline void sample(struct bio *bio, struct tier_io *io, struct tier *t)
 		io->start_ns = ktime_get_ns();
 		io->sampled = 1 + 2 * write + stream;
 		io->pieces = max(1U, DIV_ROUND_UP(bio_sectors(bio), TIER_PIECE_SECTORS));
-		s->taken[write]++;
+		io->stands_for = max_t(u8, s->every[write], 1);
 		every = sample_every(t, s, io->start_ns);
+		s->every[write] = every;
 		s->left[write] = 1 + every / 2 + every * hash_32(io->start_ns, 8) / 256;
 	}
 	put_cpu_ptr(t->stats);

@@ -714,17 +714,23 @@ static void goes_on(struct tier_set *set)
 static int check_state(struct tier_target *tt)
 {
 	struct tier_meta_info info, mine;
+	struct tier_set *set = tt->set;
 	const char *reason;
 
 	if (tier_metadata_read_superblock(tt->metadata->bdev, &info, &reason))
 		return 0;
 	if (info.state == TIER_STATE_REVERTING || info.state == TIER_STATE_RETIRED)
-		return report(tt->set, -EINVAL, "On its way back to one device: tierctl revert");
-	tier_metadata_get_info(tt->set->metadata, &mine);
-	/* Of a commit that failed nobody knows whether it is on the disk. */
-	if (info.trans_id == mine.trans_id || tier_metadata_doomed(tt->set->metadata))
+		return report(set, -EINVAL, "On its way back to one device: tierctl revert");
+	/* What was never written to may be read anew. */
+	if (set->read_only_activation && set->bound != tt)
 		return 0;
-	return report(tt->set, -ESTALE, "The metadata was changed while the set was suspended");
+	tier_metadata_get_info(set->metadata, &mine);
+	/* Of a commit that failed nobody knows whether it is on the disk. */
+	if (tier_metadata_doomed(set->metadata) ||
+	    (info.trans_id == mine.trans_id &&
+	     !memcmp(&info.owner, &mine.owner, sizeof(info.owner))))
+		return 0;
+	return report(set, -ESTALE, "The metadata was changed while the set was suspended");
 }
 
 static int bind(struct tier_set *set, struct tier_target *tt)

@@ -269,6 +269,9 @@ mirrored()
 	machine "$other"
 	unchanged "$fast" "$slow" -- ctl_code 1 activate "$set"
 	one_line "machine $one activated it"
+	echo nothing >"$tmp/dump"
+	unchanged "$fast" "$slow" -- ctl_code 1 restore "$tmp/dump" "$set" --yes
+	one_line "machine $one activated it"
 	ctl_code 0 activate --take-over "$set"
 	check_chunks 0 5 1
 	in_order

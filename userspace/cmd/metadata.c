@@ -498,24 +498,32 @@ static bool may_overwrite(struct tier_context *ctx, const struct device *d, cons
  * False with the error said if the set has metadata already: with two metadata devices nobody
  * knows which is right, and the set cannot be activated.
  */
+static bool may_write_over(const struct set *s)
+{
+	char *other = s->ctx->force ? NULL : owner_elsewhere(s);
+
+	if (other)
+		err(s->ctx, ERR_ELSEWHERE, "%s: %s. To restore it all the same, repeat with --force.", s->name, other);
+	free(other);
+	return !other;
+}
+
 static bool may_restore(struct tier_context *ctx, const struct origin *from, const struct device *d)
 {
 	struct set_list list;
 	const struct set *s;
 	bool may = false;
 	int r = sets_load(ctx, &list, true);
-	char *other;
 
 	s = sets_find(&list, from->hex);
-	other = s && !ctx->force ? owner_elsewhere(s) : NULL;
 	if (r)
 		may = false;	/* the error was said */
 	else if (s && s->active)
 		err(ctx, ERR_ACTIVE,
 		    "%s: is active, and knows better than any dump. Type: tierctl deactivate %s",
 		    s->name, s->name);
-	else if (other)
-		err(ctx, ERR_ELSEWHERE, "%s: %s. To restore it all the same, repeat with --force.", s->name, other);
+	else if (s && !may_write_over(s))
+		may = false;	/* the same */
 	else if (s && !s->have_meta && s->mirror.nr && !ctx->force && !mirror_is_device(d->dev))
 		err(ctx, ERR_NEEDS_FORCE,
 		    "%s: its metadata lies on its tiers; with that and %s it cannot be activated. Restore to %s, or repeat with --force.",
@@ -526,7 +534,6 @@ static bool may_restore(struct tier_context *ctx, const struct origin *from, con
 		    s->name, s->meta_dev.name, s->meta_dev.name);
 	else
 		may = true;
-	free(other);
 	sets_free(&list);
 	return may;
 }
@@ -563,6 +570,10 @@ static bool bring_metadata(struct tier_context *ctx, const char *name, struct on
 		t->name = xstrdup(s->name);
 		t->path = mirror_device_path(s->hex);
 		t->lock = set_lock(s->hex, LOCK_DEVICE, true);
+		if (!may_write_over(s)) {
+			sets_free(&list);
+			return false;
+		}
 		/* With --force to those legs that are there: what they have is lost anyway. */
 		good = ((ctx->force && mirror_legs(&s->mirror) && !s->mirror.split && !s->mirror.doubled) ||
 			mirror_may_assemble(ctx, s->name, &s->mirror, false)) &&

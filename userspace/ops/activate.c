@@ -407,7 +407,6 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 		       const struct activation *options)
 {
 	char *params = build_table(s, &options->features), *reason;
-	struct tier_meta_info claim;
 	int code;
 
 	verbose(s->ctx, "table: 0 %llu tier %s", (unsigned long long)s->length, params);
@@ -417,13 +416,9 @@ static int make_device(const struct set *s, const char *name, const char *uuid,
 		code = EXIT_DONE;
 	} else if (!options->read_only && !s->mirror.nr && !write_over(s)) {
 		code = EXIT_FAILED;
-	} else if (!options->read_only && !owner_claim(s, &claim)) {
-		code = EXIT_FAILED;
 	} else if (dm_create(name, uuid, s->length, params, options->read_only, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: the kernel refused it: %s.", s->name, reason);
 		free(reason);
-		if (!options->read_only)
-			owner_unclaim(s, &claim);
 		code = EXIT_FAILED;
 	} else {
 		if (!s->lv)
@@ -461,6 +456,21 @@ static bool bring_metadata(struct set *s, const struct activation *options)
 	return !r;
 }
 
+/* Before anything is written that another machine could see. */
+static int claim_and_make(struct set *s, const char *name, const char *uuid, const struct activation *options)
+{
+	struct tier_meta_info claim;
+	int code = EXIT_FAILED;
+
+	if (!owner_claim(s, &claim))
+		return EXIT_FAILED;
+	if (options->unchecked || check_before_activation(s))
+		code = make_device(s, name, uuid, options);
+	if (code == EXIT_FAILED)
+		owner_unclaim(s, &claim);
+	return code;
+}
+
 /* No other tierctl activates the set meanwhile; one that udev started may have been faster. */
 static int activate_alone(struct set *s, const char *name, const struct activation *options)
 {
@@ -484,11 +494,10 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 		code = EXIT_FAILED;
 	} else if (!bring_metadata(s, options)) {
 		code = EXIT_FAILED;
-	} else if (!options->read_only && !options->unchecked && !s->ctx->dry_run &&
-		   !check_before_activation(s)) {
-		code = EXIT_FAILED;
-	} else {
+	} else if (options->read_only || s->ctx->dry_run) {
 		code = make_device(s, name, uuid, options);
+	} else {
+		code = claim_and_make(s, name, uuid, options);
 	}
 	if (code == EXIT_FAILED && set_mirror_assembled(s))
 		mirror_release(s->ctx, s->hex, s->name);
@@ -688,7 +697,7 @@ static bool left_to_others(const struct set *s)
 static int activate_if_meant(struct set *s, const struct activation *options)
 {
 	if (options->automatic &&
-	    (s->active || !(complete(s) || (!s->problem && options->degraded)) || left_to_others(s)))
+	    (s->active || !(complete(s) || (!s->problem && options->degraded))))
 		return EXIT_DONE;
 	return activate(s, options);
 }
@@ -748,7 +757,7 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 int activate_or_finish(struct set *s, const struct activation *options)
 {
 	/* As far as --auto can know, the table was wiped on purpose. */
-	if (s->dm.wiped && options->automatic)
+	if (options->automatic && (s->dm.wiped || left_to_others(s)))
 		return EXIT_DONE;
 	if (activate_has_remains(s))
 		return activate_afresh(s, options);

@@ -357,7 +357,8 @@ static bool look_again(struct tier_context *ctx, const char *name, struct mirror
 		member_read(&m->leg[i].dev, &now);
 		same &= now.kind == MEMBER_TIER && now.leg.there && now.leg.info.generation == was->info.generation &&
 			now.leg.info.tag == was->info.tag && now.leg.readable == was->readable &&
-			now.leg.meta.generation == was->meta.generation && now.leg.meta.trans_id == was->meta.trans_id;
+			now.leg.meta.generation == was->meta.generation && now.leg.meta.trans_id == was->meta.trans_id &&
+			!memcmp(&now.leg.meta.owner, &was->meta.owner, sizeof(was->meta.owner));
 		*was = now.leg;
 		member_free(&now);
 	}

@@ -109,9 +109,14 @@ bool owner_claim(const struct set *s, struct tier_meta_info *now)
 void owner_unclaim(const struct set *s, const struct tier_meta_info *now)
 {
 	const char *reason;
+	int r;
 
+	if (tier_features_read_only(s->info.compat_ro_flags))
+		return;
+	r = set_owner(s, now, &s->info, &reason);
 	/* Whoever has changed it since then knows better. */
-	set_owner(s, now, &s->info, &reason);
+	if (r && r != -ESTALE)
+		warn(s->ctx, "%s: is recorded as used by this machine, as %s (%s).", s->name, reason, s->meta_dev.name);
 }
 
 void owner_record(struct tier_context *ctx, const char *name)
