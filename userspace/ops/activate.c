@@ -456,16 +456,15 @@ static bool bring_metadata(struct set *s, const struct activation *options)
 	return !r;
 }
 
-/* Before anything is written that another machine could see. */
 static int claim_and_make(struct set *s, const char *name, const char *uuid, const struct activation *options)
 {
 	struct tier_meta_info claim;
-	int code = EXIT_FAILED;
+	int code;
 
-	if (!owner_claim(s, &claim))
+	/* Nothing is written to a set that the check refuses. */
+	if ((!options->unchecked && !check_before_activation(s)) || !owner_claim(s, &claim))
 		return EXIT_FAILED;
-	if (options->unchecked || check_before_activation(s))
-		code = make_device(s, name, uuid, options);
+	code = make_device(s, name, uuid, options);
 	if (code == EXIT_FAILED)
 		owner_unclaim(s, &claim);
 	return code;
