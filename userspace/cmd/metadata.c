@@ -608,8 +608,10 @@ static int restore(const struct args *args, const char *input, const char *outpu
 		from.info = content.info;
 		context_set(args->ctx, from.hex, content.info.name);
 		/* Who had the set when it was dumped does not use what is restored now. */
-		content.info.compat_flags &= ~TIER_COMPAT_OWNER;
-		memset(&content.info.owner, 0, sizeof(content.info.owner));
+		if (is_device) {
+			content.info.compat_flags &= ~TIER_COMPAT_OWNER;
+			memset(&content.info.owner, 0, sizeof(content.info.owner));
+		}
 		if (t->name && strcmp(t->hex, from.hex)) {
 			err(args->ctx, ERR_UNSUITABLE, "%s: is a dump of another set than %s.", input, t->name);
 			may = false;
