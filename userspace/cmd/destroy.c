@@ -87,13 +87,10 @@ static bool carries_nothing_else(struct tier_context *ctx, const char *name, con
  */
 static bool check_members(const struct set *s)
 {
-	char *other = s->ctx->force ? NULL : owner_elsewhere(s);
-	bool good = !other;
+	bool good = s->ctx->force ||
+		    owner_not_elsewhere(s, "To destroy it all the same, repeat with --force.");
 	unsigned int i;
 
-	if (other)
-		err(s->ctx, ERR_ELSEWHERE, "%s: %s. To destroy it all the same, repeat with --force.", s->name, other);
-	free(other);
 	/* The set itself holds the devices while it is active. */
 	for (i = 0; !s->active && i <= s->nr_tiers + s->nr_stray; i++) {
 		const struct device *d = !i ? &s->meta_dev : i <= s->nr_tiers ? &s->tier[i - 1].dev :

@@ -500,12 +500,7 @@ static bool may_overwrite(struct tier_context *ctx, const struct device *d, cons
  */
 static bool may_write_over(const struct set *s)
 {
-	char *other = s->ctx->force ? NULL : owner_elsewhere(s);
-
-	if (other)
-		err(s->ctx, ERR_ELSEWHERE, "%s: %s. To restore it all the same, repeat with --force.", s->name, other);
-	free(other);
-	return !other;
+	return s->ctx->force || owner_not_elsewhere(s, "To restore it all the same, repeat with --force.");
 }
 
 static bool may_restore(struct tier_context *ctx, const struct origin *from, const struct device *d)

@@ -308,14 +308,12 @@ static bool keep_legs(struct set *s)
 
 bool activate_may_own(const struct set *s)
 {
-	char *other = owner_elsewhere(s);
+	char *advice = xasprintf("If that machine is off, or cut off from these devices for good: tierctl activate --take-over %s",
+				 s->name);
+	bool may = owner_not_elsewhere(s, advice);
 
-	if (other)
-		err(s->ctx, ERR_ELSEWHERE,
-		    "%s: %s. If that machine is off, or cut off from these devices for good: tierctl activate --take-over %s",
-		    s->name, other, s->name);
-	free(other);
-	return !other;
+	free(advice);
+	return may;
 }
 
 /* Checks everything that only the user can decide or mend: false, with the error said. */

@@ -46,9 +46,6 @@ static bool stray_is_newer(const struct set *s)
  */
 static bool metadata_tells(const struct set *s)
 {
-	char *other = owner_elsewhere(s);
-	bool good = false;
-
 	if (s->active)
 		err(s->ctx, ERR_ACTIVE,
 		    "%s: is active. A label is written while it is not: tierctl deactivate %s", s->name,
@@ -58,12 +55,10 @@ static bool metadata_tells(const struct set *s)
 	else if (!s->have_records || tier_features_read_only(s->info.compat_ro_flags))
 		err(s->ctx, ERR_UNSUPPORTED,
 		    "%s: its metadata is of a newer version, and cannot be used.", s->name);
-	else if (other)
-		err(s->ctx, ERR_ELSEWHERE, "%s: %s. No label is written meanwhile.", s->name, other);
 	else
-		good = !activate_metadata_stale(s) && !stray_is_newer(s);
-	free(other);
-	return good;
+		return owner_not_elsewhere(s, "No label is written meanwhile.") &&
+		       !activate_metadata_stale(s) && !stray_is_newer(s);
+	return false;
 }
 
 /* The missing tier of that rank: false with the error said. */

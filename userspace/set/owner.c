@@ -20,7 +20,7 @@ static const char *const machine_files[] = { "/etc/dm-tier/machine-id", "/etc/ma
 #define IN_INITRAMFS	"/etc/dm-tier/in-initramfs"
 #define BOOT_FILE	"/proc/sys/kernel/random/boot_id"
 
-/* 32 hexadecimal digits, with or without dashes; false if the file has no such id. */
+/* 32 hexadecimal digits, with or without dashes; false, and all zero, if the file has no such id. */
 static bool read_id(const char *path, u8 id[TIER_UUID_SIZE])
 {
 	FILE *f = fopen(path, "re");
@@ -39,6 +39,8 @@ static bool read_id(const char *path, u8 id[TIER_UUID_SIZE])
 		nr++;
 	}
 	fclose(f);
+	if (nr < 2 * TIER_UUID_SIZE)
+		memset(id, 0, TIER_UUID_SIZE);
 	return nr == 2 * TIER_UUID_SIZE;
 }
 
@@ -50,13 +52,7 @@ static void this_machine(u8 id[TIER_UUID_SIZE])
 	memset(id, 0, TIER_UUID_SIZE);
 }
 
-static void this_boot(u8 id[TIER_UUID_SIZE])
-{
-	if (!read_id(BOOT_FILE, id))
-		memset(id, 0, TIER_UUID_SIZE);
-}
-
-char *owner_elsewhere(const struct set *s)
+bool owner_not_elsewhere(const struct set *s, const char *advice)
 {
 	const struct tier_owner *owner = &s->info.owner;
 	char machine[UUID_HEX], when[TIME_TEXT];
@@ -66,9 +62,10 @@ char *owner_elsewhere(const struct set *s)
 	if (s->active || !(s->info.compat_flags & TIER_COMPAT_OWNER) || s->info.flags & TIER_SB_CLEAN ||
 	    owner->trans_id != s->info.trans_id || tier_all_zero(owner->machine, sizeof(owner->machine)) ||
 	    tier_all_zero(mine, sizeof(mine)) || !memcmp(owner->machine, mine, sizeof(mine)))
-		return NULL;
-	return xasprintf("the machine %s activated it at %s and has not deactivated it",
-			 uuid_to_hex(machine, owner->machine), format_time(when, owner->time));
+		return true;
+	err(s->ctx, ERR_ELSEWHERE, "%s: the machine %s activated it at %s and has not deactivated it. %s", s->name,
+	    uuid_to_hex(machine, owner->machine), format_time(when, owner->time), advice);
+	return false;
 }
 
 static int set_owner(const struct set *s, const struct tier_meta_info *from, const struct tier_meta_info *to,
@@ -96,7 +93,7 @@ bool owner_claim(const struct set *s, struct tier_meta_info *now)
 	now->compat_flags |= TIER_COMPAT_OWNER;
 	now->flags &= ~TIER_SB_CLEAN;
 	this_machine(now->owner.machine);
-	this_boot(now->owner.boot);
+	read_id(BOOT_FILE, now->owner.boot);
 	now->owner.time = time(NULL);
 	now->owner.trans_id = s->info.trans_id;
 	r = set_owner(s, &s->info, now, &reason);
@@ -126,7 +123,7 @@ void owner_record(struct tier_context *ctx, const char *name)
 	int r;
 
 	this_machine(machine);
-	this_boot(boot);
+	read_id(BOOT_FILE, boot);
 	message = xasprintf("owner %s %s", uuid_to_hex(hex[0], machine), uuid_to_hex(hex[1], boot));
 	verbose(ctx, "message to %s: %s", name, message);
 	r = dm_message(name, message, NULL, &reason);

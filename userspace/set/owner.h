@@ -10,11 +10,11 @@
 #include "set/set.h"
 
 /*
- * Another machine uses the inactive set, or was cut off from it: says which one, as a part of a
- * sentence; the caller frees.  NULL if none does, if a machine of the two has no id, or in an
- * initramfs, which would keep the machine from booting.
+ * Whether no other machine uses the inactive set, or was cut off from it: false with the error
+ * said, which ends with advice, a sentence.  True if a machine of the two has no id, and in an
+ * initramfs, as a refusal would keep the machine from booting.
  */
-char *owner_elsewhere(const struct set *s);
+bool owner_not_elsewhere(const struct set *s, const char *advice);
 
 /*
  * Records that this machine uses the inactive set from now on: its metadata is as it was when the
