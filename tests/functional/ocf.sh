@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# packages: resource-agents
 #
 # The resource agent for clusters: what each action says and does; Debian's ocf-tester.
 
@@ -112,11 +113,11 @@ broken()
 }
 test_case "a set that fails, or lacks a tier" broken
 
-tester=$here/../../build/ocf/usr
+tester=$here/../../build/packages/resource-agents/usr
 tested()
 {
 	if [ ! -x "$tester/sbin/ocf-tester" ]; then
-		[ -z "${DM_TIER_GUEST:-}" ] || fail "ci/setup/ocf-tester was not called"
+		[ -z "${DM_TIER_GUEST:-}" ] || fail "ci/setup/unpacked was not called"
 		skip "there is no ocf-tester"
 	fi
 	# It looks for its definitions there, in a guest's own copy of /usr.

@@ -14,7 +14,9 @@ make_set()
 {
 	policy=${own_policy:-heat}
 	features=(paused)
-	core=(tier0.landing 0 migration_bandwidth 0 latency_guard 0 "${core[@]}")
+	# What is measured of the disks, on a busy machine, says little of them.
+	core=(tier0.landing 0 migration_bandwidth 0 latency_guard 0 tier0.latency 20 tier1.latency 2000
+	      "${core[@]}")
 	disk meta 4
 	disk fast 16 irqmode=2 completion_nsec=20000
 	disk slow 64 irqmode=2 completion_nsec=2000000 "${@:2}"
