@@ -50,8 +50,8 @@ check-root:			## a Debian boots whose root file system is on a set, by initramfs
 check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
 	@TESTS='mirror udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
 
-check-reach:			## sets that several machines see: whose a set is, the resource agent
-	@TESTS='owner ocf' ci/test/check $(or $(KERNEL),6.1)
+check-reach:			## tiers on other machines; sets that several machines see, the resource agent
+	@TESTS='reach/* owner ocf' ci/test/check $(or $(KERNEL),6.1)
 
 check-convert:			## such a Debian whose volume is converted when it boots, and reverted in use
 	@ci/setup/machine

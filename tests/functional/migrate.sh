@@ -5,6 +5,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 need fio jq
 
 # A chunk's data lies where the set says, byte for byte.

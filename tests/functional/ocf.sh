@@ -51,6 +51,7 @@ actions()
 	agent 0 validate-all "set=$set"
 	agent 6 validate-all
 	agent 6 validate-all "set=$set" take_over=maybe
+	agent 6 validate-all "set=$set" reserve=2
 	agent 3 promote "set=$set"
 	agent 0 monitor "set=$set"
 	agent 0 start "set=$set"
@@ -63,6 +64,11 @@ actions()
 	agent 1 start set=nosuch
 	agent 0 start "set=$set"
 	check_chunks 0 5 1
+	agent 0 start "set=$set"
+	# These disks cannot.
+	agent 0 stop "set=$set"
+	agent 1 start "set=$set" reserve=true
+	matches 'knows no reservations' "$(<"$tmp/err")"
 	agent 0 start "set=$set"
 	# In use
 	exec {held}<"$dev"

@@ -82,6 +82,8 @@ row $usage '--all and --auto: one of the two' activate --all --auto
 row $usage '--no-check and --read-only' activate --no-check -r "$set"
 row $usage '--take-over and --auto' activate --take-over --auto
 row $usage '--take-over goes with sets' activate --take-over --all
+row $usage '--reserve and --auto' activate --reserve --auto
+row $usage '--reserve goes with sets' activate --reserve --all
 row $usage '--tier and --refresh' pin --refresh --tier 0 "$set"
 row $usage '--tiers and --label' repair --label 0 "$fast" "$set" --tiers
 row $usage '--fast and --fast-size' convert vg/lv --fast "$third" --fast-size 1g --fast-pv "$meta2"

@@ -7,6 +7,7 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+turns=2
 need fio
 
 # make_odd_set [ATTRIBUTE=VALUE]...: a set whose length ends inside a chunk, without moves by a

@@ -15,6 +15,7 @@
 #include "set/find.h"
 #include "set/lock.h"
 #include "set/mirror.h"
+#include "set/reserved.h"
 #include "set/set.h"
 #include "tools/terminal.h"
 
@@ -30,8 +31,9 @@ static int check_which(const struct args *args, const char *command)
 		err(args->ctx, ERR_USAGE, "%s: name a set, or say --all.", command);
 		return EXIT_USAGE;
 	}
-	if (args->given[OPT_TAKE_OVER] && !args->nr) {
-		err(args->ctx, ERR_USAGE, "%s: --take-over goes with sets that are named.", command);
+	if ((args->given[OPT_TAKE_OVER] || args->given[OPT_RESERVE]) && !args->nr) {
+		err(args->ctx, ERR_USAGE, "%s: %s goes with sets that are named.", command,
+		    args->given[OPT_RESERVE] ? "--reserve" : "--take-over");
 		return EXIT_USAGE;
 	}
 	if (args->given[OPT_NAME] && args->nr != 1) {
@@ -93,6 +95,7 @@ int cmd_activate(const struct args *args)
 		.automatic = args->given[OPT_AUTO],
 		.unchecked = args->given[OPT_NO_CHECK],
 		.take_over = args->given[OPT_TAKE_OVER],
+		.reserve = args->given[OPT_RESERVE],
 		.named = args->nr,
 	};
 	int code = check_which(args, "activate");
@@ -126,6 +129,7 @@ static int deactivate(const struct set *s)
 	}
 	if (set_mirror_assembled(s) && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
+	reserved_drop(s);
 	say(s->ctx, "%s: inactive.", s->name);
 	return EXIT_DONE;
 }

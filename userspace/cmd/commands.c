@@ -134,6 +134,11 @@ const struct command commands[] = {
 			  .more = "That machine must be off, or cut off from the devices: nothing here "
 				"keeps it from writing to them, and two that write destroy the set. "
 				"See SEVERAL MACHINES in lvmtier(7)."),
+			O(RESERVE, .not_with = OPT_AUTO,
+			  .more = "By persistent reservations of SCSI or NVMe, on whole disks that know them; "
+				"deactivation ends them. With --take-over, the machine that has reserved them is shut out "
+				"first. A disk that a cluster's fence or LVM has reserved is left to that. "
+				"See SEVERAL MACHINES in lvmtier(7)."),
 			O(FEATURE),
 			O(NAME,
 			  .more = "A read-write activation records the name in the set. One that was a "

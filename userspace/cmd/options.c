@@ -75,6 +75,7 @@ const struct option_def option_defs[NR_OPTIONS] = {
 	[OPT_EXEC]	 = { "exec", 0, "COMMAND", "run COMMAND by the shell for each event" },
 	[OPT_NO_CHECK]	 = { "no-check", 0, NULL, "do not check the metadata first" },
 	[OPT_TAKE_OVER]	 = { "take-over", 0, NULL, "use it although another machine has not deactivated it" },
+	[OPT_RESERVE]	 = { "reserve", 0, NULL, "reserve its disks, so that no other machine can write to them" },
 	[OPT_OUTPUT]	 = { "output", 'o', "FILE", "write there, not to standard output", "@file" },
 	[OPT_CLEAR]	 = { "clear", 0, NULL, "migration at all hours again" },
 	[OPT_APPLY]	 = { "apply", 0, NULL, "change no timer, pause or resume as is right now" },

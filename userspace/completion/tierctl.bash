@@ -71,6 +71,7 @@ option|--degraded|activate||go on without the tiers that are missing, stale or u
 option|-r --read-only|activate||write nothing at all to the set
 option|--no-check|activate||do not check the metadata first
 option|--take-over|activate||use it although another machine has not deactivated it
+option|--reserve|activate||reserve its disks, so that no other machine can write to them
 option|-n --name|activate|-|call the device NAME
 option|-a --all|deactivate||every active set
 option|-a --all|scan||also the devices that belong to no set, and what they carry

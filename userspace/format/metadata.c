@@ -123,6 +123,7 @@ static int change_superblock(int fd, int (*fn)(void *context, struct tier_meta_i
 {
 	struct tier_meta_roots roots;
 	struct tier_meta_info info;
+	ssize_t written;
 	void *block;
 	int r = -EIO;
 
@@ -141,9 +142,10 @@ static int change_superblock(int fd, int (*fn)(void *context, struct tier_meta_i
 	tier_superblock_pack(block, &info, &roots);
 	tier_superblock_seal(block, TIER_SUPERBLOCK_LOCATION);
 	/* The superblock fits a sector, so it is written whole or not at all. */
-	if (pwrite(fd, block, MD_BLOCK, 0) != MD_BLOCK || fsync(fd)) {
+	written = pwrite(fd, block, MD_BLOCK, 0);
+	if (written != MD_BLOCK || fsync(fd)) {
 		*reason = "metadata cannot be written";
-		r = -EIO;
+		r = written >= 0 && written < MD_BLOCK ? -EIO : -errno;
 	}
 out:
 	free(block);

@@ -23,6 +23,7 @@
 #include "set/lock.h"
 #include "set/mirror.h"
 #include "set/owner.h"
+#include "set/reserved.h"
 #include "set/wipe.h"
 
 static void say_lacking(struct set *s)
@@ -340,6 +341,8 @@ static bool can_activate(struct set *s, const struct activation *options)
 	}
 	if (!options->take_over && !activate_may_own(s))
 		return false;
+	if (options->reserve && !reserved_may_take(s, options->take_over))
+		return false;
 	/* A leg on a stale tier does not count, and the tier is what matters then. */
 	if (s->mirror.nr && !options->degraded && (s->mirror.split || !set_stale(s)) &&
 	    !mirror_may_assemble(s->ctx, s->name, &s->mirror, false))
@@ -489,6 +492,8 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
 		free(reason);
 		code = EXIT_FAILED;
+	} else if (options->reserve && !s->ctx->dry_run && !reserved_take(s)) {
+		code = EXIT_FAILED;
 	} else if (!bring_metadata(s, options)) {
 		code = EXIT_FAILED;
 	} else if (options->read_only || s->ctx->dry_run) {
@@ -498,6 +503,8 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 	}
 	if (code == EXIT_FAILED && set_mirror_assembled(s))
 		mirror_release(s->ctx, s->hex, s->name);
+	if (code == EXIT_FAILED && options->reserve)
+		reserved_drop(s);
 	free(version);
 	free(there);
 	free(uuid);

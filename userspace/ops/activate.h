@@ -14,6 +14,7 @@ struct activation {
 	bool automatic;			/* silent, unless a complete set cannot be activated */
 	bool unchecked;			/* without a check of the metadata */
 	bool take_over;			/* from another machine */
+	bool reserve;			/* the disks, for this machine alone */
 	bool named;			/* by the user */
 	struct strings features;
 };

@@ -44,8 +44,7 @@ static bool read_id(const char *path, u8 id[TIER_UUID_SIZE])
 	return nr == 2 * TIER_UUID_SIZE;
 }
 
-/* All zero if it is not known. */
-static void this_machine(u8 id[TIER_UUID_SIZE])
+void owner_this_machine(u8 id[TIER_UUID_SIZE])
 {
 	if (access(IN_INITRAMFS, F_OK) && (read_id(machine_files[0], id) || read_id(machine_files[1], id)))
 		return;
@@ -58,7 +57,7 @@ bool owner_not_elsewhere(const struct set *s, const char *advice)
 	char machine[UUID_HEX], when[TIME_TEXT];
 	u8 mine[TIER_UUID_SIZE];
 
-	this_machine(mine);
+	owner_this_machine(mine);
 	if (s->active || !(s->info.compat_flags & TIER_COMPAT_OWNER) || s->info.flags & TIER_SB_CLEAN ||
 	    owner->trans_id != s->info.trans_id || tier_all_zero(owner->machine, sizeof(owner->machine)) ||
 	    tier_all_zero(mine, sizeof(mine)) || !memcmp(owner->machine, mine, sizeof(mine)))
@@ -92,14 +91,16 @@ bool owner_claim(const struct set *s, struct tier_meta_info *now)
 		return true;
 	now->compat_flags |= TIER_COMPAT_OWNER;
 	now->flags &= ~TIER_SB_CLEAN;
-	this_machine(now->owner.machine);
+	owner_this_machine(now->owner.machine);
 	read_id(BOOT_FILE, now->owner.boot);
 	now->owner.time = time(NULL);
 	now->owner.trans_id = s->info.trans_id;
 	r = set_owner(s, &s->info, now, &reason);
 	if (r)
-		err(s->ctx, r == -ESTALE ? ERR_CHANGED : ERR_IO, "%s: %s (%s).%s", s->name, reason, s->meta_dev.name,
-		    r == -ESTALE ? " Try again." : "");
+		err(s->ctx, r == -ESTALE ? ERR_CHANGED : r == -EBADE ? ERR_ELSEWHERE : ERR_IO, "%s: %s (%s).%s", s->name,
+		    reason, s->meta_dev.name,
+		    r == -ESTALE ? " Try again." :
+		    r == -EBADE ? " Another machine has reserved it: see --reserve in tierctl-activate(8)." : "");
 	return !r;
 }
 
@@ -122,7 +123,7 @@ void owner_record(struct tier_context *ctx, const char *name)
 	u8 machine[TIER_UUID_SIZE], boot[TIER_UUID_SIZE];
 	int r;
 
-	this_machine(machine);
+	owner_this_machine(machine);
 	read_id(BOOT_FILE, boot);
 	message = xasprintf("owner %s %s", uuid_to_hex(hex[0], machine), uuid_to_hex(hex[1], boot));
 	verbose(ctx, "message to %s: %s", name, message);

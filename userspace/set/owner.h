@@ -9,6 +9,9 @@
 #include "base/context.h"
 #include "set/set.h"
 
+/* The machine's id; all zero if it is not known. */
+void owner_this_machine(u8 id[TIER_UUID_SIZE]);
+
 /*
  * Whether no other machine uses the inactive set, or was cut off from it: false with the error
  * said, which ends with advice, a sentence.  True if a machine of the two has no id, and in an
