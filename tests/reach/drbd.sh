@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
 # long
 # timeout=1500
 # packages: drbd-utils

@@ -40,11 +40,11 @@ serve()
 # device_of N WHO
 device_of()
 {
-	local dir
-	for dir in /sys/class/iscsi_session/session*; do
-		[ "$(<"$dir/targetname")" = "$(name "$1")" ] || continue
-		[ "$(<"$dir/initiatorname")" = "iqn.2026-01.test:$2" ] || continue
-		for dir in "$dir"/device/target*/*/block/*; do
+	local session dir
+	for session in /sys/class/iscsi_session/session*; do
+		[ "$(<"$session/targetname")" = "$(name "$1")" ] || continue
+		[ "$(<"$session/initiatorname")" = "iqn.2026-01.test:$2" ] || continue
+		for dir in "$session"/device/target*/*/block/*; do
 			[ ! -b "/dev/${dir##*/}" ] || attached=/dev/${dir##*/}
 		done
 	done

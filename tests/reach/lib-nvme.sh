@@ -32,10 +32,10 @@ controllers() { grep -lx "tt$1" /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | se
 # device_of N: the one that has a capacity
 device_of()
 {
-	local dir
-	for dir in /sys/class/nvme-subsystem/*/; do
-		[ "$(<"$dir/subsysnqn")" = "tt$1" ] || continue
-		for dir in "$dir"nvme*n*; do
+	local subsystem dir
+	for subsystem in /sys/class/nvme-subsystem/*/; do
+		[ "$(<"$subsystem/subsysnqn")" = "tt$1" ] || continue
+		for dir in "$subsystem"nvme*n*; do
 			[ ! -e "/dev/${dir##*/}" ] || attached=/dev/${dir##*/}
 		done
 	done

@@ -57,7 +57,7 @@ undo()
 # far_disk N MIB: disk N of the other machine, $attached here
 far_disk()
 {
-	disk store$1 $(($2 + 1))
+	disk "store$1" $(($2 + 1))
 	# Nothing of the store lies where a label is looked for on the disk below it.
 	hidden "far$1" "$tmp/far$1" "$(store_line "$1" "$2")"
 	serve "$1" "$tmp/far$1"
@@ -134,7 +134,7 @@ survives()
 	shift
 	rm -f "$tmp/enough"
 	near_goes_on &
-	near_pid=$!
+	near_pid=($!)
 	far_pids=()
 	for first in 100 150; do
 		"$tierio" torture "$dev" at="$(at_chunk $first)" len="$(at_chunk 50)" chunk=64k \
@@ -155,7 +155,7 @@ survives()
 	wait_for 120 all_on_rank 200 40 0
 	wait_for 120 all_on_rank 240 40 2
 	touch "$tmp/enough"
-	wait "$near_pid"
+	wait "${near_pid[0]}"
 	read -r n most <"$tmp/near"
 	note "near meanwhile: $n times written and read, at most $((most / 1000)) ms;" \
 		"80 chunks moved, $(info failed) moves failed"

@@ -15,6 +15,7 @@ other=22222222222222222222222222222222
 
 # shown WHO: their nodes are in /dev, nobody else's
 declare -A disks=() numbers=()
+shown=
 shown()
 {
 	local who disk
@@ -25,6 +26,13 @@ shown()
 			[ "$who" != "$1" ] || mknod "$disk" b "${numbers[$disk]%:*}" "${numbers[$disk]#*:}"
 		done
 	done
+	# Each has a /run of its own.
+	if [ "$1" != "$shown" ]; then
+		mkdir -p "$tmp/run-$1" "$tmp/run-$shown"
+		mv /run/dm-tier/reserved-* "$tmp/run-$shown/" 2>/dev/null || true
+		mv "$tmp/run-$1"/* /run/dm-tier/ 2>/dev/null || true
+	fi
+	shown=$1
 	mkdir -p "${id%/*}"
 	echo "${!1}" >"$id"
 }
@@ -34,7 +42,8 @@ shared()
 {
 	local n size=(8 32 64)
 	trap undo EXIT
-	disks=() numbers=()
+	disks=() numbers=() shown=
+	rm -rf /run/dm-tier/reserved-* "$tmp"/run-*
 	for n in 0 1 2; do
 		far_disk "$n" "${size[n]}"
 		disks[other]+=" $attached"
@@ -70,10 +79,10 @@ END
 # may_write DISK: a sector behind the label area can be rewritten
 may_write()
 {
-	dd if="$1" of="$tmp/sector" bs=4k skip=500 count=1 iflag=direct status=none
+	dd if="$1" of="$tmp/sector" bs=4k skip=500 count=1 iflag=direct status=none || fail "$1 cannot be read"
 	dd if="$tmp/sector" of="$1" bs=4k seek=500 oflag=direct conv=notrunc status=none 2>"$tmp/dd"
 }
-# open_to WHO: they may write to all three disks, or "nobody but" they may not
+# open_to WHO: they may write to all three disks; closed_to WHO: to none of them
 open_to()
 {
 	local disk
@@ -84,7 +93,10 @@ closed_to()
 {
 	local disk
 	shown "$1"
-	for disk in ${disks[$1]}; do ! may_write "$disk" || fail "$1 may write to $disk"; done
+	for disk in ${disks[$1]}; do
+		! may_write "$disk" || fail "$1 may write to $disk"
+		matches "Invalid exchange" "$(<"$tmp/dd")" "error"
+	done
 }
 
 kept()
@@ -175,7 +187,7 @@ foreign()
 	closed_to other
 	shown one
 	ctl_code 0 activate --reserve "$set"
-	matches "is reserved by another program .key 0x0000000000001234., which is left as it is" "$output"
+	matches "is reserved by another program .key 0x0000000000001234., and left to that" "$errors"
 	write_chunks 0 5 3
 	ctl_code 0 deactivate "$set"
 	closed_to other
@@ -189,6 +201,59 @@ foreign()
 }
 test_case "a reservation of another program is left as it is" foreign
 
+# Keys without a reservation, as between two of a cluster
+keys_of_others()
+{
+	local disk
+	shared
+	for disk in ${disks[one]}; do pr register "$disk" 0x1234; done
+	ctl_code 0 activate --reserve "$set"
+	matches "and left to that" "$errors"
+	ctl_code 0 deactivate "$set"
+	# It still has its key, by which it may reserve.
+	for disk in ${disks[one]}; do pr reserve "$disk" 0x1234; done
+	closed_to other
+	shown one
+	for disk in ${disks[one]}; do pr clear "$disk" 0x1234; done
+}
+test_case "keys of another program are left as they are" keys_of_others
+
+# The set is active already.
+afterwards()
+{
+	shared
+	ctl_code 0 activate "$set"
+	open_to other
+	shown one
+	ctl_code 0 activate --reserve "$set"
+	closed_to other
+	shown one
+	ctl_code 0 deactivate "$set"
+	open_to other
+}
+test_case "an active set" afterwards
+
+# The path by which it was reserved is gone: another session of the same machine
+other_path()
+{
+	shared
+	ctl_code 0 activate --reserve "$set"
+	write_chunks 0 5 4
+	io sync "$dev"
+	crash
+	for n in 0 1 2; do again "$n"; done
+	shown other
+	closed_to other
+	shown one
+	ctl_code 0 activate --reserve "$set"
+	check_chunks 0 5 4
+	closed_to other
+	shown one
+	ctl_code 0 deactivate "$set"
+	open_to other
+}
+[ -z "${has_paths-}" ] || test_case "the path by which it was reserved is gone" other_path
+
 unfit()
 {
 	make_disks
@@ -201,15 +266,24 @@ unfit()
 }
 test_case "disks that know no reservations" unfit
 
-# Reservations on the set itself are not supported: what the kernel says.
+# Reservations on the set itself are not supported: what the kernel makes of them.
 on_the_set()
 {
+	local request said disk
 	shared
 	ctl_code 0 activate "$set"
-	fails pr reserve "$dev" 0x77
-	note "PR_RESERVE on a set: ${output##*$'\n'} (status $status_of_failure)"
+	for request in register reserve; do
+		if pr $request "$dev" 0x77 2>/dev/null; then said=done; else said=refused; fi
+		note "IOC_PR_${request^^} on a set: $said"
+	done
+	check_chunks 0 5 1
 	ctl_code 0 deactivate "$set"
+	# What the kernel passed on to the tiers
+	for disk in ${disks[one]}; do
+		pr register "$disk" 0x77
+		pr clear "$disk" 0x77
+	done
 	open_to other
 }
-test_case "a reservation on the set is refused" on_the_set
+test_case "a reservation on the set itself is not supported" on_the_set
 

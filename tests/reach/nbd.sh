@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
 # long
 # timeout=1200
 #
@@ -34,7 +35,7 @@ attach()
 }
 
 # At first the server may not listen yet.
-connect() { wait_for 10 nbd-client 127.0.0.1 $((10809 + $1)) "/dev/nbd${clients[$1]}" -timeout 0 >"$tmp/nbd" 2>&1; }
+connect() { wait_for 10 nbd-client 127.0.0.1 "$((10809 + $1))" "/dev/nbd${clients[$1]}" -timeout 0 >"$tmp/nbd" 2>&1; }
 detach() { nbd-client -d "/dev/nbd${clients[$1]}" >/dev/null 2>&1; }
 reread() { :; }
 # Asked politely, nbdkit waits for its clients.
@@ -46,7 +47,7 @@ hang_up()
 new_client()
 {
 	answer
-	for n in 0 2; do attach $n; done
+	for n in 0 2; do attach "$n"; done
 }
 
 answer()

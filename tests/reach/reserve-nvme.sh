@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
 # long
 # timeout=600
 #
@@ -16,7 +17,12 @@ modprobe -qr nvme-tcp nvme-fabrics nvme nvme-core || true
 modprobe nvme-core multipath=N
 # shellcheck source=lib-nvme.sh
 . "$(dirname "$0")/lib-nvme.sh"
-over() { on_exit; }
+grep -qx N /sys/module/nvme_core/parameters/multipath || skip_all "nvme-core cannot be loaded anew"
+over()
+{
+	on_exit
+	modprobe -qr nvme-tcp nvme-fabrics nvme-core
+}
 
 # attach N [WHO]: as that host
 attach()
@@ -29,10 +35,10 @@ attach()
 }
 device_of_host()
 {
-	local dir
-	for dir in $(controllers "$1"); do
-		[ "$(<"$dir/hostnqn")" = "nqn.2026-01.test:$2" ] || continue
-		for dir in "$dir"/nvme*n*; do
+	local controller dir
+	for controller in $(controllers "$1"); do
+		[ "$(<"$controller/hostnqn")" = "nqn.2026-01.test:$2" ] || continue
+		for dir in "$controller"/nvme*n*; do
 			[ ! -b "/dev/${dir##*/}" ] || attached=/dev/${dir##*/}
 		done
 	done
@@ -44,6 +50,7 @@ mkdir -p "$nvmet/subsystems/tt9/namespaces/1"
 [ -e "$nvmet/subsystems/tt9/namespaces/1/resv_enable" ] || reservations=
 rmdir "$nvmet/subsystems/tt9/namespaces/1" "$nvmet/subsystems/tt9"
 if [ -z "$reservations" ]; then
+	trap over EXIT
 	nothing() { skip "nvmet of this kernel knows no reservations"; }
 	test_case "reservations" nothing
 	run_tests

@@ -14,6 +14,21 @@
 . "$(dirname "$0")/lib-reach.sh"
 # shellcheck source=lib-iscsi.sh
 . "$(dirname "$0")/lib-iscsi.sh"
+# again N: machine one logs in anew, which is another nexus for the target
+has_paths=1
+again()
+{
+	local old
+	admin -m node -T "$(name "$1")" -p "$portal" -I one --logout
+	attached=
+	admin -m node -T "$(name "$1")" -p "$portal" -I one --login
+	wait_for 30 device_of "$1" one
+	read -ra mine <<<"${disks[one]}"
+	old=${mine[$1]}
+	unset "numbers[$old]"
+	mine[$1]=$attached
+	disks[one]="${mine[*]}"
+}
 # shellcheck source=lib-reserve.sh
 . "$(dirname "$0")/lib-reserve.sh"
 

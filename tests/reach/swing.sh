@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# the cases are called by name
 # long
 # timeout=1200
+# steady: it compares speeds
 #
 # A far tier whose latency swings by ten every two seconds: heat beside the fixed placements, in
 # one run. 64 chunks are read at random; the far tier answers after 1 or 10 ms.
@@ -48,14 +50,14 @@ beside()
 	swinging &
 	near_pid=($!)
 	for rank in 0 1; do
-		msg pin 0 64 $rank
-		wait_for 60 all_on_rank 0 64 $rank
+		msg pin 0 64 "$rank"
+		wait_for 60 all_on_rank 0 64 "$rank"
 		fixed[rank]=$(reads 20)
 		((fixed[rank] <= best)) || best=${fixed[rank]}
 	done
 	for rank in 0 1; do
-		msg pin 0 64 $rank
-		wait_for 60 all_on_rank 0 64 $rank
+		msg pin 0 64 "$rank"
+		wait_for 60 all_on_rank 0 64 "$rank"
 		msg unpin 0 64
 		reads 40 >"$tmp/learning"
 		found[rank]=$(reads 40)
@@ -66,7 +68,7 @@ beside()
 }
 
 test_case "a far tier below a near one" beside 0 500
-test_case "a far tier above a near one that is faster on average" beside 1 2000
+test_case "a far tier above a near one that is as fast on average" beside 1 2000
 test_case "a far tier above a near one that is slower on average" beside 1 12000
 
 run_tests

@@ -20,6 +20,7 @@
 #define PR_IN_READ_RESERVATION	1
 #define SCSI_TIMEOUT_MS		30000
 #define SENSE_ILLEGAL_REQUEST	5
+#define SENSE_UNIT_ATTENTION	6
 
 /* NVM Express Base Specification 2.0, 7: Reservation Register, Reservation Report */
 #define NVME_RESERVATION_REGISTER	0x0d
@@ -28,7 +29,11 @@
 #define NVME_EXTENDED		1	/* with host identifiers of 128 bits */
 #define NVME_CONFLICT		0x83
 
+#define SCSI_CHECK_CONDITION	0x02
 #define SCSI_CONFLICT		0x18
+
+/* A disk says first, once, that keys of others have gone. */
+#define TRIES			4
 
 const char *reserve_unfit(const struct device *d)
 {
@@ -36,7 +41,9 @@ const char *reserve_unfit(const struct device *d)
 		return "is a partition, and a reservation is of a whole disk";
 	if (device_is_volume(d->dev))
 		return "is a logical volume, and its volume group says who may use it";
-	if (device_uuid_begins(d->dev, "") && !device_uuid_begins(d->dev, "mpath-"))
+	if (device_uuid_begins(d->dev, "mpath-"))
+		return "is a multipath map, whose paths come and go: mpathpersist(8) reserves such disks";
+	if (device_uuid_begins(d->dev, ""))
 		return "is a device of device-mapper";
 	return NULL;
 }
@@ -59,15 +66,19 @@ static uint64_t le(const unsigned char *from, unsigned int bytes)
 	return n;
 }
 
-static void add_key(struct reservation *r, uint64_t key)
+/* One key too many, which nobody would see, could write. */
+static int add_key(struct reservation *r, uint64_t key)
 {
-	if (r->nr_keys < RESERVE_KEYS_MAX)
-		r->key[r->nr_keys++] = key;
+	if (r->nr_keys == RESERVE_KEYS_MAX)
+		return -EOVERFLOW;
+	r->key[r->nr_keys++] = key;
+	return 0;
 }
 
-/* -ENOTTY if it is no SCSI disk */
-static int scsi_in(int fd, unsigned int action, unsigned char *report)
+/* -ENOTTY if it is no SCSI disk, -EAGAIN if it had something else to say first */
+static int scsi_in_once(int fd, unsigned int action, unsigned char *report)
 {
+	unsigned int key;
 	unsigned char command[10] = { PR_IN, action, [7] = REPORT_SIZE >> 8 }, sense[32] = { 0 };
 	struct sg_io_hdr io = {
 		.interface_id = 'S',
@@ -84,10 +95,22 @@ static int scsi_in(int fd, unsigned int action, unsigned char *report)
 	memset(report, 0, REPORT_SIZE);
 	if (ioctl(fd, SG_IO, &io))
 		return errno == EINVAL ? -ENOTTY : -errno;
+	/* Two formats, fixed and with descriptors */
+	key = sense[(sense[0] & 0x7f) < 0x72 ? 2 : 1] & 0xf;
 	if (io.status)
-		return (sense[0] & 0x7f) < 0x72 && (sense[2] & 0xf) == SENSE_ILLEGAL_REQUEST ? -EOPNOTSUPP :
-		       (sense[0] & 0x7f) >= 0x72 && (sense[1] & 0xf) == SENSE_ILLEGAL_REQUEST ? -EOPNOTSUPP : -EIO;
-	return io.host_status || io.driver_status & 0xf ? -EIO : 0;
+		return key == SENSE_ILLEGAL_REQUEST ? -EOPNOTSUPP : key == SENSE_UNIT_ATTENTION ? -EAGAIN : -EIO;
+	return io.host_status ? -EIO : 0;
+}
+
+static int scsi_in(int fd, unsigned int action, unsigned char *report)
+{
+	unsigned int tries = TRIES;
+	int error;
+
+	do
+		error = scsi_in_once(fd, action, report);
+	while (error == -EAGAIN && --tries);
+	return error == -EAGAIN ? -EIO : error;
 }
 
 static int scsi_read(int fd, unsigned char *report, struct reservation *r)
@@ -98,8 +121,12 @@ static int scsi_read(int fd, unsigned char *report, struct reservation *r)
 	if (error)
 		return error;
 	length = be(report + 4, 4);
-	for (at = 8; at < 8 + length && at + 8 <= REPORT_SIZE; at += 8)
-		add_key(r, be(report + at, 8));
+	if (length > REPORT_SIZE - 8)
+		return -EOVERFLOW;
+	for (at = 8; at < 8 + length && !error; at += 8)
+		error = add_key(r, be(report + at, 8));
+	if (error)
+		return error;
 	error = scsi_in(fd, PR_IN_READ_RESERVATION, report);
 	if (error)
 		return error;
@@ -111,11 +138,11 @@ static int scsi_read(int fd, unsigned char *report, struct reservation *r)
 /* -ENOTTY if it is no NVMe disk */
 static int nvme_read(int fd, unsigned char *report, struct reservation *r)
 {
-	int nsid = ioctl(fd, NVME_IOCTL_ID), status = 0, extended;
+	int nsid = ioctl(fd, NVME_IOCTL_ID), status = 0, extended, error = 0;
 	unsigned int i, nr, at, size;
 
 	if (nsid <= 0)
-		return nsid ? -errno : -ENOTTY;
+		return -ENOTTY;
 	for (extended = NVME_EXTENDED; extended >= 0; extended--) {
 		struct nvme_passthru_cmd io = {
 			.opcode = NVME_RESERVATION_REPORT,
@@ -137,15 +164,17 @@ static int nvme_read(int fd, unsigned char *report, struct reservation *r)
 	nr = le(report + 5, 2);
 	at = extended ? 64 : 24;
 	size = extended ? 64 : 24;
-	for (i = 0; i < nr && at + size <= REPORT_SIZE; i++, at += size) {
+	if (at + nr * size > REPORT_SIZE)
+		return -EOVERFLOW;
+	for (i = 0; i < nr && !error; i++, at += size) {
 		/* Which host, whether it holds the reservation, its id of 64 bits, its key */
 		uint64_t key = le(report + at + (extended ? 8 : 16), 8);
 
-		add_key(r, key);
+		error = add_key(r, key);
 		if (report[at + 2] & 1)
 			r->holder = key;
 	}
-	return 0;
+	return error;
 }
 
 int reserve_read(const struct device *d, struct reservation *r)
@@ -177,11 +206,16 @@ static int result(int answer)
 
 static int change(const struct device *d, unsigned long request, const void *what)
 {
-	int fd = device_open(d, O_RDWR), error;
+	int fd = device_open(d, O_RDWR), answer;
+	unsigned int tries = TRIES;
+	int error;
 
 	if (fd < 0)
 		return fd;
-	error = result(ioctl(fd, request, what));
+	do
+		answer = ioctl(fd, request, what);
+	while (answer > 0 && (answer & 0xff) == SCSI_CHECK_CONDITION && --tries);
+	error = result(answer);
 	close(fd);
 	return error;
 }
@@ -206,7 +240,7 @@ int reserve_preempt(const struct device *d, uint64_t key, uint64_t other)
 	};
 	int error = change(d, IOC_PR_REGISTER, &registration);
 
-	return error ? error : change(d, IOC_PR_PREEMPT_ABORT, &preempt);
+	return error ? error : change(d, other == key ? IOC_PR_PREEMPT : IOC_PR_PREEMPT_ABORT, &preempt);
 }
 
 /* The kernel would put a key of 0 in the place of the old one, and its host could still write. */

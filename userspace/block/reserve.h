@@ -33,14 +33,20 @@ static inline bool reserve_key_is_ours(uint64_t key) { return key >> 48 == RESER
  */
 const char *reserve_unfit(const struct device *d);
 
-/* All of these open the device: 0, -errno, -EOPNOTSUPP if the disk knows no reservations. */
+/*
+ * All of these open the device: 0, -errno, -EOPNOTSUPP if the disk knows no reservations, -EOVERFLOW
+ * if it has more keys than fit here.
+ */
 int reserve_read(const struct device *d, struct reservation *r);
 /*
  * Registers this machine's key, and reserves the disk if no reservation is held: -EBUSY if another
  * key was faster.
  */
 int reserve_take(const struct device *d, uint64_t key);
-/* Takes the other key away, with the reservation if that holds it; I/O of its machine is aborted. */
+/*
+ * Takes the other key away, with the reservation if that holds it; I/O of its machine is aborted. With
+ * the own key: takes over what the key holds on a path that is gone.
+ */
 int reserve_preempt(const struct device *d, uint64_t key, uint64_t other);
 /* Takes this machine's key back, and so the reservation, if the key holds it. */
 int reserve_drop(const struct device *d, uint64_t key);

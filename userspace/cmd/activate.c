@@ -112,6 +112,20 @@ int cmd_activate(const struct args *args)
 	return code;
 }
 
+/* Not while another tierctl activates the set again, and reserves its disks. */
+static void drop_alone(const struct set *s)
+{
+	int lock = set_lock(s->hex, LOCK_DEVICE, true);
+	char *uuid = xasprintf("%s%s", DM_UUID_PREFIX, s->hex), *device = dm_name_of_uuid(uuid);
+
+	if (!device)
+		reserved_drop(s);
+	free(device);
+	free(uuid);
+	if (lock >= 0)
+		close(lock);
+}
+
 static int deactivate(const struct set *s)
 {
 	char *reason;
@@ -129,7 +143,8 @@ static int deactivate(const struct set *s)
 	}
 	if (set_mirror_assembled(s) && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
-	reserved_drop(s);
+	/* Metadata on the tiers was written until now. */
+	drop_alone(s);
 	say(s->ctx, "%s: inactive.", s->name);
 	return EXIT_DONE;
 }
@@ -151,6 +166,8 @@ static int is_inactive(const struct set *s)
 	/* A call that was killed may have left the device of its metadata. */
 	if (!s->ctx->dry_run && mirror_release_alone(s->ctx, s->hex, s->name))
 		return EXIT_FAILED;
+	if (!s->ctx->dry_run)
+		drop_alone(s);
 	say(s->ctx, "%s: is inactive already.", s->name);
 	return EXIT_DONE;
 }

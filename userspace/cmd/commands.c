@@ -137,7 +137,7 @@ const struct command commands[] = {
 			O(RESERVE, .not_with = OPT_AUTO,
 			  .more = "By persistent reservations of SCSI or NVMe, on whole disks that know them; "
 				"deactivation ends them. With --take-over, the machine that has reserved them is shut out "
-				"first. A disk that a cluster's fence or LVM has reserved is left to that. "
+				"first. A disk with keys of another program, as a cluster's fence or LVM, is left to that. "
 				"See SEVERAL MACHINES in lvmtier(7)."),
 			O(FEATURE),
 			O(NAME,

@@ -23,6 +23,8 @@
 #include "set/member.h"
 #include "set/mirror.h"
 #include "set/owner.h"
+#include "set/reserved.h"
+#include "set/reserved.h"
 #include "set/scan.h"
 #include "set/set.h"
 #include "set/twin.h"
@@ -218,6 +220,8 @@ static int destroy_set(void *unused, struct set *s)
 		return EXIT_FAILED;
 	}
 	code = wipe_set(s);
+	if (!code)
+		reserved_drop(s);
 	/* The converted volume gets its name back; volumes made for the set are removed. */
 	if (!code && volumes)
 		code = revert_finish(s->ctx, s->hex);

@@ -3,6 +3,7 @@
 #include "ops/activate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/context.h"
 #include "base/size.h"
 #include "base/util.h"
+#include "format/metadata.h"
 #include "format/pd.h"
 #include "ops/check.h"
 #include "ops/convert.h"
@@ -457,6 +459,32 @@ static bool bring_metadata(struct set *s, const struct activation *options)
 	return !r;
 }
 
+/* A machine that was shut out may have committed just before. */
+static bool look_again(struct set *s)
+{
+	int fd = device_open(&s->meta_dev, O_RDONLY), r = fd;
+	struct tier_meta_roots roots;
+	struct tier_meta_info info;
+	const char *reason = "cannot be opened";
+
+	if (fd >= 0) {
+		r = md_read_superblock(fd, &info, &roots, &reason);
+		close(fd);
+	}
+	if (!r && (info.generation != s->info.generation || info.state != s->info.state)) {
+		reason = "was changed meanwhile. Try again";
+		r = -ESTALE;
+	}
+	if (r) {
+		err(s->ctx, r == -ESTALE ? ERR_CHANGED : ERR_IO, "%s: the metadata %s (%s).", s->name, reason,
+		    s->meta_dev.name);
+		return false;
+	}
+	s->info = info;
+	s->roots = roots;
+	return true;
+}
+
 static int claim_and_make(struct set *s, const char *name, const char *uuid, const struct activation *options)
 {
 	struct tier_meta_info claim;
@@ -476,6 +504,7 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 {
 	char *uuid = xasprintf("%s%s%s", DM_UUID_PREFIX, s->hex, s->lv ? "-lv" : "");
 	char *there = dm_name_of_uuid(uuid), *version = NULL, *reason;
+	bool reserved = false, shut_out = false;
 	int code;
 
 	if (there && active_by_now(s)) {
@@ -492,9 +521,10 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: %s.", s->name, reason);
 		free(reason);
 		code = EXIT_FAILED;
-	} else if (options->reserve && !s->ctx->dry_run && !reserved_take(s)) {
+	} else if (options->reserve && !s->ctx->dry_run &&
+		   !(reserved = reserved_take(s, options->take_over, &shut_out))) {
 		code = EXIT_FAILED;
-	} else if (!bring_metadata(s, options)) {
+	} else if (!bring_metadata(s, options) || (shut_out && !look_again(s))) {
 		code = EXIT_FAILED;
 	} else if (options->read_only || s->ctx->dry_run) {
 		code = make_device(s, name, uuid, options);
@@ -503,12 +533,28 @@ static int activate_alone(struct set *s, const char *name, const struct activati
 	}
 	if (code == EXIT_FAILED && set_mirror_assembled(s))
 		mirror_release(s->ctx, s->hex, s->name);
-	if (code == EXIT_FAILED && options->reserve)
+	if (code == EXIT_FAILED && shut_out)
+		warn(s->ctx, "%s: its disks stay reserved, as another machine was shut out. To end that: tierctl deactivate %s",
+		     s->name, s->name);
+	else if (code == EXIT_FAILED && reserved)
 		reserved_drop(s);
 	free(version);
 	free(there);
 	free(uuid);
 	return code;
+}
+
+/* An active set that was activated without. */
+static int reserve_active(const struct set *s, const struct activation *options)
+{
+	bool shut_out;
+
+	if (!reserved_may_take(s, options->take_over))
+		return EXIT_FAILED;
+	if (!s->ctx->dry_run && !reserved_take(s, options->take_over, &shut_out))
+		return EXIT_FAILED;
+	say(s->ctx, s->ctx->dry_run ? "Would reserve the disks of %s." : "%s: its disks are reserved.", s->name);
+	return EXIT_DONE;
 }
 
 static int activate(struct set *s, const struct activation *options)
@@ -518,6 +564,8 @@ static int activate(struct set *s, const struct activation *options)
 
 	context_set(s->ctx, s->hex, s->name);
 	if (s->active) {
+		if (options->reserve)
+			return reserve_active(s, options);
 		say(s->ctx, "%s: is active already.", s->name);
 		return EXIT_DONE;
 	}
@@ -734,6 +782,13 @@ static int finish_and_activate(const struct set *interrupted, const struct activ
 	sets_load(interrupted->ctx, &list, true);
 	s = sets_find_hex(&list, interrupted->hex);
 	if (s && interrupted_set(s, options) && !options->take_over && !activate_may_own(s)) {
+		sets_free(&list);
+		unlock_set();
+		return EXIT_FAILED;
+	}
+	if (s && interrupted_set(s, options) && options->reserve) {
+		err(s->ctx, ERR_UNFINISHED, "%s: what was interrupted is finished first, without --reserve: tierctl activate %s",
+		    s->name, s->name);
 		sets_free(&list);
 		unlock_set();
 		return EXIT_FAILED;

@@ -25,6 +25,7 @@
 #include "set/find.h"
 #include "set/lock.h"
 #include "set/message.h"
+#include "set/reserved.h"
 #include "set/tier.h"
 #include "set/wipe.h"
 

@@ -22,13 +22,14 @@ static char *mark_of(const struct set *s)
 	return xasprintf(RUN_DIR "/reserved-%s", s->hex);
 }
 
-/* The disks that data of the set lies on, metadata first; how many there are. */
+/* The disks that the set lies on, metadata first; how many there are. */
 static unsigned int parts_of(const struct set *s, const struct device *part[1 + TIER_MAX_TIERS])
 {
 	unsigned int i, nr = 0;
 
-	/* Metadata on the tiers needs no disk of its own. */
-	if (s->have_meta && !s->mirror.nr && !device_uuid_begins(s->meta_dev.dev, MIRROR_UUID_PREFIX))
+	/* Metadata on the tiers needs no disk of its own; its device may be gone by now. */
+	if (s->have_meta && !s->mirror.nr && !device_uuid_begins(s->meta_dev.dev, MIRROR_UUID_PREFIX) &&
+	    device_attribute_number(s->meta_dev.dev, "size"))
 		part[nr++] = &s->meta_dev;
 	for (i = 0; i < s->nr_tiers; i++)
 		if (s->tier[i].present)
@@ -64,20 +65,35 @@ static bool may_read(const struct set *s, const struct device *d, struct reserva
 	return !error;
 }
 
-static bool foreign(const struct reservation *r)
-{
-	return r->held && !reserve_key_is_ours(r->holder);
-}
-
-/* The key of another machine that has the disk, 0 if none has. */
-static uint64_t other_machine(const struct reservation *r, uint64_t own)
+/* A key of another program, which may write, and knows what it is for; 0 if there is none. */
+static uint64_t foreign(const struct reservation *r)
 {
 	unsigned int i;
 
 	for (i = 0; i < r->nr_keys; i++)
-		if (r->key[i] != own && reserve_key_is_ours(r->key[i]))
+		if (!reserve_key_is_ours(r->key[i]))
 			return r->key[i];
-	return 0;
+	return r->held && !reserve_key_is_ours(r->holder) ? r->holder : 0;
+}
+
+/* The key of another machine that may write, 0 if there is none. The holder of the reservation comes last. */
+static uint64_t other_machine(const struct reservation *r, uint64_t own)
+{
+	uint64_t other = 0;
+	unsigned int i;
+
+	for (i = 0; i < r->nr_keys; i++)
+		if (r->key[i] != own && reserve_key_is_ours(r->key[i]) &&
+		    (!other || !r->held || r->key[i] != r->holder))
+			other = r->key[i];
+	return other;
+}
+
+static void say_elsewhere(const struct set *s, const struct device *d, uint64_t other)
+{
+	err(s->ctx, ERR_ELSEWHERE,
+	    "%s: another machine has reserved %s (key 0x%016llx). To shut that machine out: tierctl activate --reserve --take-over %s",
+	    s->name, d->name, (unsigned long long)other, s->name);
 }
 
 bool reserved_may_take(const struct set *s, bool take_over)
@@ -103,91 +119,162 @@ bool reserved_may_take(const struct set *s, bool take_over)
 		if (!may_read(s, part[i], &r))
 			return false;
 		other = other_machine(&r, own);
-		if (foreign(&r))
-			say(s->ctx, "%s: %s is reserved by another program (key 0x%016llx), which is left as it is.",
-			    s->name, part[i]->name, (unsigned long long)r.holder);
-		else if (other && !take_over) {
-			err(s->ctx, ERR_ELSEWHERE,
-			    "%s: another machine has reserved %s (key 0x%016llx). To shut that machine out: tierctl activate --reserve --take-over %s",
-			    s->name, part[i]->name, (unsigned long long)other, s->name);
+		if (foreign(&r)) {
+			warn(s->ctx, "%s: %s is reserved by another program (key 0x%016llx), and left to that.",
+			     s->name, part[i]->name, (unsigned long long)foreign(&r));
+		} else if (other && !take_over) {
+			say_elsewhere(s, part[i], other);
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Again at each step, as others may have come since. */
-static int take(const struct set *s, const struct device *d, uint64_t own)
+/* Whether no other machine can write to the disk, or another program says who can. */
+static bool is_reserved(const struct set *s, const struct device *d, uint64_t own)
 {
 	struct reservation r;
+
+	if (!may_read(s, d, &r))
+		return false;
+	if (foreign(&r) || (r.held && r.holder == own && !other_machine(&r, own)))
+		return true;
+	err(s->ctx, ERR_ELSEWHERE, "%s: another machine reserves %s at the same time.", s->name, d->name);
+	return false;
+}
+
+static int shut_out(const struct set *s, const struct device *d, uint64_t own, struct reservation *r)
+{
+	unsigned int tries = r->nr_keys;
 	uint64_t other;
 	int error;
 
-	if (!may_read(s, d, &r))
-		return -EREMOTEIO;
-	if (foreign(&r))
-		return 0;
-	while ((other = other_machine(&r, own))) {
+	while ((other = other_machine(r, own))) {
+		if (!tries--)
+			return -EBUSY;
 		verbose(s->ctx, "%s: key 0x%016llx is taken away", d->name, (unsigned long long)other);
 		error = reserve_preempt(d, own, other);
+		if (!error)
+			error = reserve_read(d, r);
 		if (error)
 			return error;
-		if (!may_read(s, d, &r))
-			return -EREMOTEIO;
 	}
-	return reserve_take(d, own);
+	return 0;
 }
 
-bool reserved_take(const struct set *s)
+/* Others may have come since reserved_may_take(). False with the error said. */
+static bool take(const struct set *s, const struct device *d, uint64_t own, bool take_over, bool *shut)
+{
+	struct reservation r;
+	int error = 0;
+
+	if (!may_read(s, d, &r))
+		return false;
+	if (foreign(&r))
+		return true;
+	if (other_machine(&r, own)) {
+		if (!take_over) {
+			say_elsewhere(s, d, other_machine(&r, own));
+			return false;
+		}
+		*shut = true;
+		error = shut_out(s, d, own, &r);
+	}
+	if (!error)
+		error = reserve_take(d, own);
+	/* This machine's key may hold it on a path that is gone. */
+	if (error == -EBUSY && !reserve_read(d, &r) && r.held && r.holder == own) {
+		error = reserve_preempt(d, own, own);
+		if (!error)
+			error = reserve_take(d, own);
+	}
+	if (error == -EBUSY)
+		err(s->ctx, ERR_ELSEWHERE, "%s: another machine was faster and has reserved %s.", s->name, d->name);
+	else if (error)
+		err(s->ctx, ERR_IO, "%s: %s cannot be reserved: %s.", s->name, d->name, strerror(-error));
+	return !error;
+}
+
+/* False with the error said. */
+static bool make_mark(const struct set *s)
+{
+	char *mark = mark_of(s);
+	int fd;
+
+	mkdir(RUN_DIR, 0755);
+	fd = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0)
+		err(s->ctx, error_from(errno), "%s: %s: %s.", s->name, mark, strerror(errno));
+	else
+		close(fd);
+	free(mark);
+	return fd >= 0;
+}
+
+bool reserved_take(const struct set *s, bool take_over, bool *shut)
 {
 	const struct device *part[1 + TIER_MAX_TIERS];
 	unsigned int i, nr = parts_of(s, part);
 	uint64_t own = own_key();
-	char *mark = mark_of(s);
-	int fd, error = 0;
+	bool taken;
 
-	mkdir(RUN_DIR, 0755);
-	fd = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0) {
-		err(s->ctx, error_from(errno), "%s: %s: %s.", s->name, mark, strerror(errno));
-		free(mark);
-		return false;
-	}
-	close(fd);
-	free(mark);
-	for (i = 0; i < nr && !error; i++) {
-		error = take(s, part[i], own);
-		if (error == -EBUSY)
-			err(s->ctx, ERR_ELSEWHERE, "%s: another machine was faster and has reserved %s.", s->name,
-			    part[i]->name);
-		else if (error && error != -EREMOTEIO)
-			err(s->ctx, ERR_IO, "%s: %s cannot be reserved: %s.", s->name, part[i]->name,
-			    strerror(-error));
-	}
-	if (error)
+	*shut = false;
+	taken = make_mark(s);
+	for (i = 0; i < nr && taken; i++)
+		taken = take(s, part[i], own, take_over, shut);
+	/* Two machines that take over at the same time may each have got some. */
+	for (i = 0; i < nr && taken; i++)
+		taken = is_reserved(s, part[i], own);
+	if (!taken && !*shut)
 		reserved_drop(s);
+	return taken;
+}
+
+static bool drop(const struct set *s, const struct device *d)
+{
+	uint64_t own = own_key();
+	struct reservation r;
+	unsigned int i;
+	int error;
+
+	error = reserve_read(d, &r);
+	for (i = 0; !error && i < r.nr_keys && r.key[i] != own; i++)
+		;
+	if (!error && i < r.nr_keys)
+		error = reserve_drop(d, own);
+	if (error)
+		warn(s->ctx, "%s: %s stays reserved for this machine: %s.", s->name, d->name, strerror(-error));
 	return !error;
+}
+
+static bool is_marked(const struct set *s)
+{
+	char *mark = mark_of(s);
+	bool is = !access(mark, F_OK);
+
+	free(mark);
+	return is;
 }
 
 void reserved_drop(const struct set *s)
 {
 	const struct device *part[1 + TIER_MAX_TIERS];
-	unsigned int i, k, nr = parts_of(s, part);
-	uint64_t own = own_key();
-	char *mark = mark_of(s);
-	bool marked = !unlink(mark);
-	struct reservation r;
-	int error;
+	unsigned int i, nr = parts_of(s, part);
+	bool all = !set_missing(s);
+	char *mark;
 
+	if (!is_marked(s))
+		return;
+	for (i = 0; i < nr; i++)
+		all &= drop(s, part[i]);
+	mark = mark_of(s);
+	if (all)
+		unlink(mark);
 	free(mark);
-	for (i = 0; marked && i < nr; i++) {
-		error = reserve_read(part[i], &r);
-		for (k = 0; !error && k < r.nr_keys && r.key[k] != own; k++)
-			;
-		if (!error && k < r.nr_keys)
-			error = reserve_drop(part[i], own);
-		if (error)
-			warn(s->ctx, "%s: %s stays reserved for this machine: %s.", s->name, part[i]->name,
-			     strerror(-error));
-	}
+}
+
+void reserved_drop_disk(const struct set *s, const struct device *d)
+{
+	if (is_marked(s))
+		drop(s, d);
 }
