@@ -51,7 +51,7 @@ check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
 	@TESTS='mirror udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
 
 check-reach:			## tiers on other machines; sets that several machines see, the resource agent
-	@TESTS='reach/* owner ocf' ci/test/check $(or $(KERNEL),6.1)
+	@tests/reach/run $(or $(KERNEL),6.1)
 
 check-convert:			## such a Debian whose volume is converted when it boots, and reverted in use
 	@ci/setup/machine
