@@ -76,7 +76,7 @@ by_nfs()
 	touch /var/lib/nfs/{etab,rmtab} /etc/exports
 	mount "$dev" "$tmp/here"
 	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
-	for limit in grace lease; do echo 10 >/proc/fs/nfsd/nfsv4${limit}time; done
+	for limit in grace lease; do echo 10 >"/proc/fs/nfsd/nfsv4${limit}time"; done
 	"$nfs/rpc.nfsd" -N 3 -V 4 2
 	"$nfs/rpc.mountd" -N 2 -N 3
 	"$nfs/exportfs" -o rw,no_root_squash,insecure,fsid=0 "127.0.0.1:$tmp/here"

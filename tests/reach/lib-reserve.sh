@@ -273,8 +273,8 @@ on_the_set()
 	shared
 	ctl_code 0 activate "$set"
 	for request in register reserve; do
-		if pr $request "$dev" 0x77 2>/dev/null; then said=done; else said=refused; fi
-		note "IOC_PR_${request^^} on a set: $said"
+		if pr $request "$dev" 0x77 2>/dev/null; then said="is done"; else said="is refused"; fi
+		note "IOC_PR_${request^^} on a set $said"
 	done
 	check_chunks 0 5 1
 	ctl_code 0 deactivate "$set"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2317	# called by name
 # long
 # timeout=600
 # packages: open-iscsi libopeniscsiusr libisns0|libisns0t64
