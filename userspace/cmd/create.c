@@ -415,7 +415,7 @@ static void warn_of_legs(const struct creation *c)
 		warn(c->ctx, "%s and %s are on one disk: if it is lost, so is the whole set. A mirror on two disks: --metadata DEV",
 		     leg[0].dev.name, leg[1].dev.name);
 	else if (slow)
-		warn(c->ctx, "what changes the map, an fsync of new data for one, waits for the disk %s, too, as half of the mirror lies there. To wait for flash alone: --metadata DEV, a mirror on flash",
+		warn(c->ctx, "what changes the map, an fsync of new data for one, waits for the disk %s, too, as half of the mirror lies there: it takes two to three times as long. To wait for flash alone: --metadata DEV, a mirror on flash",
 		     leg[1].dev.name);
 }
 
