@@ -295,3 +295,16 @@ shrunk()
 	ctl_code 0 activate "$set"
 	all_data
 }
+
+# cases_of_a_disk: those of a transport that waits for a server that is away
+cases_of_a_disk()
+{
+	test_case "the link stalls for 5 s" happens "link stalled" stalls 5
+	long_case "the link stalls for 30 s" happens "link stalled" stalls 30
+	long_case "the link stalls for 120 s" happens "link stalled" stalls 120
+	test_case "the server is away for 20 s" happens "server away" drops 20
+	test_case "the link is slow" happens "link slow" slow 20
+	test_case "errors" broken stores_fail stores_work
+	test_case "a device comes back under another name" renamed "detach 2" "attach 2"
+	test_case "a device comes back smaller" shrunk
+}

@@ -15,13 +15,6 @@ turns=3
 # shellcheck source=lib-nvme.sh
 . "$(dirname "$0")/lib-nvme.sh"
 
-test_case "the link stalls for 5 s" happens "link stalled" stalls 5
-long_case "the link stalls for 30 s" happens "link stalled" stalls 30
-long_case "the link stalls for 120 s" happens "link stalled" stalls 120
-test_case "the server is away for 20 s" happens "server away" drops 20
-test_case "the link is slow" happens "link slow" slow 20
-test_case "errors" broken stores_fail stores_work
-test_case "a device comes back under another name" renamed "detach 2" "attach 2"
-test_case "a device comes back smaller" shrunk
+cases_of_a_disk
 
 run_tests
