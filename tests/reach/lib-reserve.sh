@@ -55,7 +55,7 @@ shared()
 	read -ra mine <<<"${disks[one]}"
 	read -ra theirs <<<"${disks[other]}"
 	metadata=${mine[0]}
-	ctl create "$set" -q -c 64k --policy static --metadata "${mine[0]}" "${mine[1]}" "${mine[2]}"
+	ctl create "$set" -q -L 20m -c 64k --policy static --metadata "${mine[0]}" "${mine[1]}" "${mine[2]}"
 	write_chunks 0 5 1
 	ctl deactivate -q "$set"
 }
@@ -232,6 +232,20 @@ afterwards()
 	open_to other
 }
 test_case "an active set" afterwards
+
+leaves()
+{
+	shared
+	ctl_code 0 activate --reserve "$set"
+	ctl remove -q "$set" "${mine[2]}"
+	shown other
+	may_write "${theirs[2]}" || fail "the disk that left is still reserved"
+	! may_write "${theirs[1]}" || fail "the disk that stays is not reserved any more"
+	shown one
+	ctl_code 0 deactivate "$set"
+	open_to other
+}
+test_case "a disk that leaves the set is let go of" leaves
 
 # The path by which it was reserved is gone: another session of the same machine
 other_path()

@@ -363,6 +363,8 @@ int reshape_clean_device(const struct set *s, const struct device *d)
 		wait_until_free(d);
 		if (wipe_labels(s->ctx, d, s->uuid))
 			code = EXIT_FAILED;
+		else
+			reserved_drop_disk(s, d);
 	} else if (m.kind == MEMBER_UNREADABLE || m.kind == MEMBER_DAMAGED) {
 		err(s->ctx, ERR_IO,
 		    "%s: its label cannot be wiped: %s. When it can be read: tierctl destroy %s",
