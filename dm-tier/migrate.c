@@ -108,6 +108,7 @@ struct tier_migration {
 	u32 chunk;
 	enum tier_reason reason;
 	bool proposed;			/* by the policy, which is told when the move ends */
+	bool soon;			/* it pays soon: without a pace */
 	struct tier_copy *copy;		/* of STAGE_COPY */
 	struct tier_request *request;	/* that asked for the move, or NULL */
 	void (*step)(struct tier_migration *m);	/* what its work does next */
@@ -606,7 +607,7 @@ static int __take_place(struct tier_migration *m, u64 word, struct tier *to, u64
 
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
-		 bool proposed)
+		 const struct tier_move *proposal)
 {
 	unsigned int nr_pieces = set->chunk_sectors / TIER_PIECE_SECTORS;
 	struct tier_migration *m;
@@ -629,7 +630,8 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	m->to_place = place;
 	m->reason = reason;
 	m->request = request;
-	m->proposed = proposed;
+	m->proposed = proposal;
+	m->soon = proposal && proposal->soon;
 	m->nr_pieces = nr_pieces;
 	m->progress_ns = ktime_get_ns();
 	bitmap_fill(m->dirty, nr_pieces);
@@ -692,9 +694,11 @@ static noinline void copy_pieces(struct tier_migration *m, unsigned int first, u
 	m->copied_pieces += m->last_run;
 	m->run_start_ns = ktime_get_ns();
 	tier_budget_take(set, count);
-	tier_pace_take(m->from, TIER_PACE_COPY, count);
-	if (m->to != m->from)
-		tier_pace_take(m->to, TIER_PACE_COPY, count);
+	if (!m->soon) {
+		tier_pace_take(m->from, TIER_PACE_COPY, count);
+		if (m->to != m->from)
+			tier_pace_take(m->to, TIER_PACE_COPY, count);
+	}
 	if (m->proposed)
 		tier_count_written(m->to, count);
 	else
@@ -768,7 +772,7 @@ static unsigned long copy_wait(struct tier_migration *m)
 	unsigned long wait = tier_budget_wait(m->set, 0);
 
 	/* First writes wait for the places that moves hold. */
-	if (!bio_list_empty(&m->set->starved))
+	if (m->soon || !bio_list_empty(&m->set->starved))
 		return wait;
 	return max3(wait, tier_pace_wait(m->from, TIER_PACE_COPY),
 		    tier_pace_wait(m->to, TIER_PACE_COPY));

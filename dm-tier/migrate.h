@@ -5,15 +5,17 @@
 
 #include "map.h"
 
+struct tier_move;
 struct tier_request;
 
 /*
  * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or NULL.
- * proposed: by the policy, which is told the end.  0, or -EAGAIN if the chunk cannot be moved now,
+ * proposal: of the policy, which is told the end, or NULL.  0, or -EAGAIN if the chunk cannot be moved now,
  * -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is nothing to move.
  */
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
-		 enum tier_reason reason, struct tier_request *request, bool proposed);
+		 enum tier_reason reason, struct tier_request *request,
+		 const struct tier_move *proposal);
 
 /*
  * A write to a chunk that moves.  TIER_REMAPPED; TIER_ENDED: it was completed, or is sent on when

@@ -39,6 +39,7 @@ struct tier_mover {
 	bool gave_way;			/* the last call began nothing, for the io work */
 	bool held;			/* the pace of a tier held moves back in this call */
 	bool moved;			/* moves began since the last look */
+	bool unpaced;			/* since nothing moved, one began that the guard lets pass */
 	bool forgetful;			/* no memory to tell which chunks reside */
 	struct tier_view views[TIER_MAX_TIERS];
 };
@@ -47,15 +48,17 @@ struct tier_mover {
 
 static void look(struct tier_set *set)
 {
-	bool still = tier_set_idle(set) && !set->mover->moved;
+	bool still = tier_set_idle(set) && !set->mover->moved, least;
 	unsigned int rank;
 
 	for (rank = 0; rank < set->nr_tiers; rank++) {
 		struct tier *t = set->tiers[rank];
 
-		tier_pace_judge(t, tier_gauge_look(t, still, tier_pace_least(t)));
+		least = tier_pace_least(t) && !set->mover->unpaced;
+		tier_pace_judge(t, tier_gauge_look(t, still, least));
 	}
 	set->mover->moved = !tier_set_idle(set);
+	set->mover->unpaced &= set->mover->moved;
 }
 
 static bool pair_held(struct tier *from, struct tier *to)
@@ -100,19 +103,22 @@ static void begin(struct tier_set *set)
 
 /* tier_migrate() at the pace of the two tiers; -EAGAIN also if it is not the chunk's turn. */
 static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
-		 enum tier_reason reason, struct tier_request *request, bool proposed)
+		 enum tier_reason reason, struct tier_request *request,
+		 const struct tier_move *proposal)
 {
 	struct tier *from = set->by_id[tier_word_id(tier_get_word(set, chunk))];
+	bool soon = proposal && proposal->soon;
 	int r;
 
-	if (from && pair_held(from, to)) {
+	if (from && !soon && pair_held(from, to)) {
 		set->mover->held = true;
 		return -EAGAIN;
 	}
 	if (!set->mover->moved)
 		begin(set);
-	r = tier_migrate(set, chunk, to, place, reason, request, proposed);
-	if (!r) {
+	r = tier_migrate(set, chunk, to, place, reason, request, proposal);
+	set->mover->unpaced |= soon;
+	if (!r && !soon) {
 		tier_pace_take(to, TIER_PACE_START, set->chunk_sectors);
 		if (from && from != to)
 			tier_pace_take(from, TIER_PACE_START, set->chunk_sectors);
@@ -232,7 +238,7 @@ static int make_room(struct tier_set *set, struct tier *t)
 		t->stuck_seq = seq;
 		return -ENOSPC;
 	}
-	r = start(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, false);
+	r = start(set, chunk, to, TIER_NO_PLACE, TIER_REASON_MAKE_ROOM, NULL, NULL);
 	/* The chunk has gone, or `to` was closed: another chunk may leave. */
 	return r == -ENOENT || r == -ENXIO ? -EAGAIN : r;
 }
@@ -257,7 +263,7 @@ static int clear_home(struct tier_set *set, struct tier *t, u64 place)
 		if (elsewhere == TIER_NO_PLACE)
 			return -ENOSPC;
 	}
-	r = start(set, occupant, to ? : t, elsewhere, TIER_REASON_MAKE_ROOM, NULL, false);
+	r = start(set, occupant, to ? : t, elsewhere, TIER_REASON_MAKE_ROOM, NULL, NULL);
 	return r == -ENOENT ? -EAGAIN : r;
 }
 
@@ -300,7 +306,7 @@ static int start_requested(struct tier_set *set, struct tier_request *q, u32 chu
 		return -EAGAIN;
 	if (word & TIER_WORD_NEW)
 		tier_commit_births(set);
-	r = start(set, chunk, to, place, q->reason, q, false);
+	r = start(set, chunk, to, place, q->reason, q, NULL);
 	if (r != -ENOSPC)
 		return r;
 	r = q->reason == TIER_REASON_HOME ? clear_home(set, to, place) : make_room(set, to);
@@ -464,7 +470,7 @@ static bool next_astray(struct tier_set *set, unsigned long end)
 			if (!(tier_paused(set) && reason == TIER_REASON_EVACUATE) &&
 			    !hold && !full[to->rec.rank] && !(word & TIER_WORD_MOVING) &&
 			    !given_up(set, chunk)) {
-				r = start(set, chunk, to, TIER_NO_PLACE, reason, NULL, false);
+				r = start(set, chunk, to, TIER_NO_PLACE, reason, NULL, NULL);
 				if (r == -EAGAIN)
 					give_up_unflushed(set, chunk);
 			}
@@ -531,8 +537,7 @@ static enum tier_hold policy_hold(struct tier_set *set)
 {
 	return tier_paused(set) ? TIER_HOLD_PAUSED :
 	       tier_saver_reads(set) ? TIER_HOLD_UNREAD :
-	       set->mover->forgetful ? TIER_HOLD_RESIDENCE :
-	       all_held(set) ? TIER_HOLD_GUARD : TIER_HOLD_NOTHING;
+	       set->mover->forgetful ? TIER_HOLD_RESIDENCE : TIER_HOLD_NOTHING;
 }
 
 enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
@@ -566,7 +571,7 @@ enum tier_hold tier_mover_why(struct tier_set *set, u32 chunk)
 static bool next_proposal(struct tier_set *set, u64 ahead)
 {
 	enum tier_hold held = policy_hold(set);
-	struct tier_move move;
+	struct tier_move move = { };
 	u32 tokens, cap;
 	struct tier *to;
 	int r = -ENOENT;
@@ -585,7 +590,7 @@ static bool next_proposal(struct tier_set *set, u64 ahead)
 		to = set->tiers[move.to];
 		if (tier_wear_take_chunk(set, to)) {
 			r = start(set, move.chunk, to, TIER_NO_PLACE, TIER_REASON_POLICY, NULL,
-				  true);
+				  &move);
 			if (r)
 				tier_wear_give_back(set, to);
 		}
@@ -649,13 +654,11 @@ static void start_moves(struct tier_set *set)
 		started = tier_request_next(set, start_requested, &again);
 		if (again)
 			break;
-		if (!started && all_held(set)) {
-			tier_policy_hold(set, policy_hold(set) ? : TIER_HOLD_GUARD);
+		if (!started && all_held(set))
 			set->mover->held = true;
-			break;
-		}
-		if (!started)
+		else if (!started)
 			started = next_astray(set, end);
+		/* The guard lets some proposals pass. */
 		if (!started)
 			started = next_proposal(set, ahead);
 	}

@@ -90,6 +90,7 @@ struct tier_view {
 struct tier_move {
 	u32 chunk;
 	u8 to;			/* rank */
+	u8 soon;		/* 1: pays for itself so soon that the latency guard lets it pass */
 };
 
 #define TIER_NOWHERE	0xff
@@ -110,6 +111,7 @@ struct tier_policy_env {
 	u32 (*random)(void *context, u32 ceiling);
 	const struct tier_view *tiers;	/* kept current by the target before each call */
 	const unsigned int *nr_tiers;
+	const u64 *now_ns;		/* since boot, kept current likewise */
 	u32 chunk_sectors;
 	/* For each TIER_HEAT_PER_BLOCK values of heat: 1 once the policy has changed one. */
 	u8 *changed;

@@ -24,6 +24,7 @@ struct tier_policies {
 	struct tier_policy *policy;	/* NULL: none is at work, or static */
 	struct tier_policy_env env;
 	struct tier_view views[TIER_MAX_TIERS];
+	u64 now_ns;			/* of the views */
 	unsigned int window;		/* accesses that a CPU notes in one go */
 	u64 drained_ns, drained_ios;	/* the last window was opened then */
 	bool asked;			/* by why, which tells what else holds a resident */
@@ -292,6 +293,7 @@ static void show(struct tier_set *set, const struct tier_view *views)
 {
 	lockdep_assert_held(&set->policy_lock);
 	memcpy(set->policies->views, views, set->nr_tiers * sizeof(*views));
+	set->policies->now_ns = ktime_get_ns();
 }
 
 int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
@@ -306,6 +308,7 @@ int tier_policy_start(struct tier_set *set, struct tier_policy_type *type,
 	ps->env.random = random_below;
 	ps->env.tiers = ps->views;
 	ps->env.nr_tiers = &set->nr_tiers;
+	ps->env.now_ns = &ps->now_ns;
 	ps->env.chunk_sectors = set->chunk_sectors;
 	ps->env.changed = set->heat_blocks;
 	ps->env.held = ps->held;

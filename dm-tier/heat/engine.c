@@ -51,6 +51,16 @@
 
 #define TRIES		4	/* candidates weighed by one call of next */
 
+/*
+ * What saves as much as its swap costs in this time does not wait for the latency guard: who waits
+ * behind it gains by it before he would complain.  All the chunks of a disk that do so keep it
+ * busy for as long at most.  By how many accesses, and how long, a chunk has to be followed, that
+ * chance or a single burst of accesses is not taken for a hot one.
+ */
+#define SOON_NS		10000000000ULL
+#define SOON_LEAST_NS	1000000000ULL
+#define SOON_ACCESSES	(4 * HEAT_ONE)
+
 const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
 	/*
 	 * Accesses per chunk of the faster tiers after which heat halves.  With 64 what
@@ -245,6 +255,7 @@ static void propose(struct tier_policy *e, u32 chunk, unsigned int from,
 	f->to = to;
 	move->chunk = chunk;
 	move->to = to;
+	move->soon = 0;
 }
 
 /* ---- Pools of cold chunks ---- */
@@ -413,21 +424,43 @@ static u32 best_saving(struct tier_policy *e, u32 heat, unsigned int rank)
 	return ((u64)heat * e->costs.depth[rank]) >> 16;
 }
 
+/* How heat grew lately: of a time long ago, half is forgotten. */
+static void follow_growth(struct tier_policy *e, struct heat_candidate *c)
+{
+	u64 ns = *e->env.now_ns - c->since_ns;
+	u32 heat = heat_engine_heat(e, c->chunk);
+
+	if (ns <= 2 * SOON_NS)
+		return;
+	c->since_ns += ns / 2;
+	c->since_heat = ((u64)c->since_heat + heat) / 2;
+}
+
+static struct heat_candidate *find_candidate(struct tier_policy *e, u32 chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->nr_candidates; i++)
+		if (e->candidates[i].chunk == chunk)
+			return &e->candidates[i];
+	return NULL;
+}
+
 /* Remember chunk if it is among the most promising. */
 static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 heat)
 {
+	struct heat_candidate *worst = NULL, *c = find_candidate(e, chunk);
 	u32 score = best_saving(e, heat, rank);
-	struct heat_candidate *worst = NULL;
 	unsigned int i;
 
+	if (c) {
+		c->score = score;
+		c->seen = e->noted;
+		follow_growth(e, c);
+		return;
+	}
 	for (i = 0; i < e->nr_candidates; i++) {
-		struct heat_candidate *c = &e->candidates[i];
-
-		if (c->chunk == chunk) {
-			c->score = score;
-			c->seen = e->noted;
-			return;
-		}
+		c = &e->candidates[i];
 		/* One whose victim is on its way already keeps its seat. */
 		if (c->backed == TIER_NOWHERE && (!worst || c->score < worst->score))
 			worst = c;
@@ -439,6 +472,8 @@ static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 he
 	worst->chunk = chunk;
 	worst->score = score;
 	worst->seen = e->noted;
+	worst->since_ns = *e->env.now_ns;
+	worst->since_heat = heat_engine_heat(e, chunk);
 	worst->backed = TIER_NOWHERE;
 }
 
@@ -554,21 +589,53 @@ static u64 cost_of_move(struct tier_policy *e, unsigned int from, unsigned int t
 	return (u64)e->costs.swap_cost[to][from] / 2 * depth_between(e, from, to);
 }
 
+/* What a swap of the two tiers' chunks costs, as far as heat can be trusted. */
+static u64 wary_cost(struct tier_policy *e, unsigned int from, unsigned int to)
+{
+	return ((u64)e->costs.swap_cost[from][to] * e->audits.wariness) / HEAT_WARINESS_ONE;
+}
+
+/* Whether the swap of a candidate pays for itself within SOON_NS. */
+static bool pays_soon(struct tier_policy *e, const struct heat_candidate *c, unsigned int from,
+		      unsigned int to)
+{
+	u32 heat = heat_engine_heat(e, c->chunk);
+	u32 grown = heat > c->since_heat ? heat - c->since_heat : 0;
+	u64 ns = *e->env.now_ns - c->since_ns;
+
+	/* One of so long ago was not accessed for a while. */
+	if (ns > 3 * SOON_NS || ns < SOON_LEAST_NS || grown < SOON_ACCESSES)
+		return false;
+	return grown * SOON_NS >= wary_cost(e, from, to) * ns;
+}
+
+/* What holds moves between the two tiers back for a while; c: of that candidate, or NULL. */
+static enum tier_hold held_between(struct tier_policy *e, const struct heat_candidate *c,
+				   unsigned int from, unsigned int to)
+{
+	enum tier_hold held = max_t(enum tier_hold, view(e, from)->held, view(e, to)->held);
+
+	return held == TIER_HOLD_GUARD && c && pays_soon(e, c, from, to) ?
+	       TIER_HOLD_NOTHING : held;
+}
+
 /*
  * The slower tier where a chunk of that heat costs least, TIER_NOWHERE if none has room.
  * From a tier that has no more than its headroom the chunk would soon be moved
  * again, so that move counts, too.  With three and four tiers, over 11 traces, .90 to
  * 1.03 of the time that the next one with room takes, .997 on average.
+ * soon: the move is part of a swap that the latency guard lets pass.
  */
-static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat)
+static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat, bool soon)
 {
 	unsigned int to, best = TIER_NOWHERE, slowest = e->nr_tiers - 1;
 	u64 least = ~0ULL;
 
 	for (to = rank + 1; to < e->nr_tiers; to++) {
 		u64 cost = (u64)heat * e->costs.depth[to] + cost_of_move(e, rank, to);
+		bool passes = soon && view(e, to)->held == TIER_HOLD_GUARD;
 
-		if (!may_receive(e, to) || !free_places(e, to))
+		if (!view(e, to)->open || (view(e, to)->held && !passes) || !free_places(e, to))
 			continue;
 		if (to < slowest && free_places(e, to) <= headroom(e, to, 0))
 			cost += cost_of_move(e, to, slowest);
@@ -602,14 +669,18 @@ struct plan {
 	u64 saving;			/* heat * depth */
 };
 
-/* Weigh a move to one tier; better plans replace *best.  asked: only to tell, see why(). */
-static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
-			    unsigned int to, u32 price, bool asked, struct plan *best)
+/*
+ * Weigh a move to one tier; better plans replace *best.  c: the chunk as a candidate, or NULL;
+ * asked: only to tell, see why().
+ */
+static enum tier_hold weigh(struct tier_policy *e, u32 chunk, const struct heat_candidate *c,
+			    unsigned int from, unsigned int to, u32 price, bool asked,
+			    struct plan *best)
 {
 	u32 heat = compared_heat(e, chunk);
 	u32 cost = e->costs.swap_cost[from][to];
-	u64 wary_cost = ((u64)cost * e->audits.wariness) / HEAT_WARINESS_ONE;
-	u64 level = 0, bar = wary_cost / 2, saving;
+	u64 level = 0, bar = wary_cost(e, from, to) / 2, saving;
+	enum tier_hold held;
 	struct heat_cold *victim = NULL;
 	u32 gap = heat;
 
@@ -627,7 +698,7 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		if (!asked && heat > level + cost)
 			heat_audits_swap(&e->audits, chunk, victim->chunk, gap,
 					 audit_end(e, HEAT_SWAP_PART));
-		bar = level + wary_cost;
+		bar = level + wary_cost(e, from, to);
 	}
 	if (heat <= level || heat <= cost / 2)
 		return TIER_HOLD_COLD;
@@ -637,8 +708,9 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 		return TIER_HOLD_BUDGET;
 	if (!view(e, to)->open)
 		return TIER_HOLD_ENDURANCE;
-	if (view(e, to)->held || view(e, from)->held)
-		return view(e, to)->held ? : view(e, from)->held;
+	held = held_between(e, c, from, to);
+	if (held)
+		return held;
 	if (heat_balance_full(&e->balance[to]))
 		return TIER_HOLD_LOAD;
 	saving = (u64)gap * depth_between(e, to, from);
@@ -651,8 +723,8 @@ static enum tier_hold weigh(struct tier_policy *e, u32 chunk, unsigned int from,
 }
 
 /* Weigh all moves to faster tiers. */
-static enum tier_hold choose(struct tier_policy *e, u32 chunk, unsigned int from,
-			     u32 price, bool asked, struct plan *best)
+static enum tier_hold choose(struct tier_policy *e, u32 chunk, const struct heat_candidate *c,
+			     unsigned int from, u32 price, bool asked, struct plan *best)
 {
 	enum tier_hold held = TIER_HOLD_NOTHING_FASTER;
 	unsigned int to;
@@ -660,10 +732,12 @@ static enum tier_hold choose(struct tier_policy *e, u32 chunk, unsigned int from
 	best->to = TIER_NOWHERE;
 	for (to = 0; to < from; to++)
 		held = max_t(enum tier_hold, held,
-			     weigh(e, chunk, from, to, price, asked, best));
+			     weigh(e, chunk, c, from, to, price, asked, best));
 	if (best->to == TIER_NOWHERE)
 		return held;
-	best->down = best->victim ? below(e, best->to, best->victim->heat) : TIER_NOWHERE;
+	best->down = best->victim ?
+		     below(e, best->to, best->victim->heat, c && pays_soon(e, c, from, best->to)) :
+		     TIER_NOWHERE;
 	/* If the slower tiers are full, promoting first makes room there. */
 	return best->down == TIER_NOWHERE && !free_places(e, best->to) ?
 	       TIER_HOLD_FULL : TIER_HOLD_NOTHING;
@@ -707,10 +781,11 @@ static enum tier_hold forbidden(struct tier_policy *e, const struct heat_candida
 {
 	unsigned int from = where(e, c->chunk);
 
-	if (from == TIER_NOWHERE)
+	if (from == TIER_NOWHERE || !from)
 		return TIER_HOLD_NOTHING;
-	return view(e, from)->held ? :
-	       c->backed < from ? view(e, c->backed)->held : TIER_HOLD_NOTHING;
+	if (c->backed < from)
+		return held_between(e, c, from, c->backed);
+	return view(e, from)->held ? held_between(e, c, from, 0) : TIER_HOLD_NOTHING;
 }
 
 /* True if a move was proposed for c; drops c if it is not worth one. */
@@ -730,12 +805,13 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	/* Its victim has left: the swap was decided then. */
 	if (c->backed < from && view(e, c->backed)->open && free_places(e, c->backed)) {
 		propose(e, chunk, from, c->backed, move);
+		move->soon = pays_soon(e, c, from, c->backed);
 		drop(e, c);
 		return true;
 	}
 	c->backed = TIER_NOWHERE;
 
-	held = choose(e, chunk, from, price, false, &best);
+	held = choose(e, chunk, c, from, price, false, &best);
 	if (held) {
 		e->env.held[held]++;
 		if (best.to == TIER_NOWHERE && !passes(held))
@@ -746,9 +822,11 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 		c->backed = best.to;
 		c->patience = e->clock + PATIENCE;
 		propose(e, best.victim->chunk, best.to, best.down, move);
+		move->soon = pays_soon(e, c, from, best.to);
 		return true;
 	}
 	propose(e, chunk, from, best.to, move);
+	move->soon = pays_soon(e, c, from, best.to);
 	drop(e, c);
 	return true;
 }
@@ -862,7 +940,7 @@ static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *mo
 		if (!(view(e, rank)->open || view(e, rank)->spent) || view(e, rank)->held ||
 		    places >= wanted + backed(e, rank))
 			continue;
-		if (below(e, rank, 0) == TIER_NOWHERE)
+		if (below(e, rank, 0, false) == TIER_NOWHERE)
 			return false;
 		/* The user's limit holds on an idle set, too. */
 		if (view(e, rank)->lacking)
@@ -871,7 +949,7 @@ static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *mo
 		victim = coldest(e, rank);
 		if (!victim || (victim->heat >= HEAT_ONE && !view(e, rank)->lacking))
 			continue;
-		down = below(e, rank, victim->heat);
+		down = below(e, rank, victim->heat, false);
 		propose(e, victim->chunk, rank, down, move);
 		return true;
 	}
@@ -912,7 +990,8 @@ enum tier_hold heat_engine_why(struct tier_policy *e, u32 chunk, u32 tokens, u32
 		return TIER_HOLD_BUSY;
 	/* A victim is looked for as next() would, but not out of what accesses have paid for. */
 	e->probes = PROBES_MAX;
-	held = choose(e, chunk, from, token_price(tokens, cap), true, &best);
+	held = choose(e, chunk, find_candidate(e, chunk), from, token_price(tokens, cap), true,
+		      &best);
 	e->probes = probes;
 	return !held && cap && !tokens ? TIER_HOLD_BUDGET : held;
 }

@@ -40,6 +40,8 @@ struct heat_candidate {
 	u8 backed;		/* rank that is making room for it, or TIER_NOWHERE */
 	u64 patience;		/* clock until which it waits for that room */
 	u64 seen;		/* its last access, as noted below */
+	u64 since_ns;		/* its heat was followed from here on */
+	u32 since_heat;		/* what it was then */
 };
 
 /* A cold chunk of a tier. */

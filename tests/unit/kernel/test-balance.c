@@ -69,7 +69,7 @@ static struct model *make(const struct tier_model *fast, const struct tier_model
 	struct model *m = calloc(1, sizeof(*m));
 	struct tier_policy_env env = {
 		.context = m, .where = where, .random = roll, .tiers = m->tiers,
-		.nr_tiers = &m->nr_tiers, .chunk_sectors = CHUNK_SECTORS,
+		.nr_tiers = &m->nr_tiers, .now_ns = &m->now, .chunk_sectors = CHUNK_SECTORS,
 		.changed = m->changed, .held = m->held,
 	};
 	unsigned int i;

@@ -24,6 +24,7 @@ struct set {
 	struct tier_view tiers[TIER_MAX_TIERS];
 	unsigned int nr_tiers;
 	u64 random;
+	u64 now_ns;
 	u64 wheres;		/* calls of where() */
 	unsigned int (*where)(struct set *s, u32 chunk);
 	struct tier_policy engine;
@@ -59,6 +60,7 @@ static void init_engine(struct set *s, u32 *heat, u32 nr_chunks)
 		.random = set_random,
 		.tiers = s->tiers,
 		.nr_tiers = &s->nr_tiers,
+		.now_ns = &s->now_ns,
 		.chunk_sectors = CHUNK_SECTORS,
 	};
 
@@ -1333,6 +1335,63 @@ static void test_why(void)
 	free_set(s);
 }
 
+/* The chunk, which is hot already, is accessed that often, so far apart. */
+static struct set *followed(unsigned int accesses, u64 apart_ms)
+{
+	struct set *s = rivals(0, 30);
+	unsigned int i;
+
+	for (i = 0; i < accesses; i++) {
+		s->now_ns += apart_ms * 1000000;
+		hammer(s, RIVAL, 1);
+	}
+	return s;
+}
+
+/* What pays for its swap within 10 s does not wait for the latency guard; a swap costs 3.6 accesses. */
+static void test_soon(void)
+{
+	static const struct {
+		unsigned int accesses;
+		u64 apart_ms, more_ms;
+		unsigned int wary;		/* times */
+		enum tier_hold held[2];		/* of the fast tier, of the slow one */
+		bool passes;
+		const char *what;
+	} cases[] = {
+		{ 5, 400, 0, 1, { 0, TIER_HOLD_GUARD }, true, "2.5 accesses a second to a busy disk" },
+		{ 5, 400, 0, 1, { TIER_HOLD_GUARD, 0 }, true, "a busy fast tier" },
+		{ 5, 400, 0, 1, { TIER_HOLD_GUARD, TIER_HOLD_GUARD }, true, "both are busy" },
+		{ 5, 400, 0, 1, { 0, TIER_HOLD_QUIET }, false, "the disk sleeps" },
+		{ 5, 400, 0, 1, { TIER_HOLD_GUARD, TIER_HOLD_QUIET }, false, "the other one is busy" },
+		{ 3, 400, 0, 1, { 0, TIER_HOLD_GUARD }, false, "3 accesses may be chance" },
+		{ 100, 5, 0, 1, { 0, TIER_HOLD_GUARD }, false, "100 within half a second, too" },
+		{ 100, 5, 500, 1, { 0, TIER_HOLD_GUARD }, true, "the same after a second" },
+		{ 100, 5, 30000, 1, { 0, TIER_HOLD_GUARD }, false, "no access for a while" },
+		{ 6, 6000, 0, 1, { 0, TIER_HOLD_GUARD }, false, "an access in 6 s" },
+		{ 60, 2000, 0, 1, { 0, TIER_HOLD_GUARD }, true, "one in 2 s" },
+		{ 5, 400, 0, 10, { 0, TIER_HOLD_GUARD }, false, "heat is not to be trusted" },
+	};
+	unsigned int i, nr;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct set *s = followed(cases[i].accesses, cases[i].apart_ms);
+		struct tier_move m = { 0 };
+		enum tier_hold why;
+
+		s->now_ns += cases[i].more_ms * 1000000;
+		s->engine.audits.wariness = cases[i].wary * HEAT_WARINESS_ONE;
+		s->tiers[0].held = cases[i].held[0];
+		s->tiers[1].held = cases[i].held[1];
+		why = heat_engine_why(&s->engine, RIVAL, 1, 0);
+		for (nr = 0; nr < 3 && heat_engine_next(&s->engine, 1, 0, &m) && m.soon; nr++)
+			apply(s, &m);
+		ok(nr == (cases[i].passes ? 2 : 0) && !why == cases[i].passes &&
+		   s->rank[RIVAL] == !cases[i].passes, "soon: %s (%u, %d)", cases[i].what, nr, why);
+		free_set(s);
+	}
+}
+
 /* To ask has no effect on what is decided. */
 static void test_asked(void)
 {
@@ -1670,6 +1729,7 @@ int main(void)
 	test_sixteen();
 	test_full_below();
 	test_why();
+	test_soon();
 	test_asked();
 	test_victim();
 	test_huge();
