@@ -391,7 +391,9 @@ def fsync(b):
     """Disks with a volatile cache, so that flushes reach them. It never fills: on one CPU null_blk
     spins for ever if a write has to make room there while a flush is under way."""
     mib = b.make(slow=512, cache_size=512) and b.size(400)
-    options = {"rw": "randwrite", "iodepth": 1, "fsync": 1, "size": f"{mib}m", "runtime": 4}
+    # The first writes come first: their share is right only if all 4 s are used.
+    options = {"rw": "randwrite", "iodepth": 1, "fsync": 1, "size": f"{mib}m", "runtime": 4,
+               "io_size": "1t"}
     b.fio("new", **options)
     b.fill(mib)
     b.fio("mapped", **options)

@@ -99,8 +99,10 @@ def goals(results):
         get("tier", "hot", "100 MiB", "fast") / (100 * MIB)), .95, None
     for target in ("tier", "tier-64k"):
         for pass_ in results.names("pass", target=target, job="overhead"):
+            # An fsync hits nothing: where the disk has no cache, dm-linear does not even see it.
             yield (f"overhead, {pass_}, {target} against dm-linear",
-                   against(target, "fast", "overhead", pass_), .97, None)
+                   against(target, "fast", "overhead", pass_),
+                   None if pass_ == "randwrite fsync" else .97, None)
     for pass_ in results.names("pass", target="tier", job="published"):
         least = None if pass_ == "first randwrite" else .9 if pass_.startswith("first") else .95
         yield (f"published, {pass_}, against the best of {', '.join(OTHERS)}",
