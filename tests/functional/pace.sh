@@ -123,6 +123,29 @@ for depth in 16 1; do
 	test_case "emptying the fast tier under reads at depth $depth" emptying 0 "$depth"
 done
 
+# 64 chunks get 2 reads a second each, and a move pays for itself within seconds: at the pace of a
+# disk that is busy all the time, 1 MiB/s, they would take a minute.
+hot_set()
+{
+	local start reads_before
+	policy=heat mib=300 readable=64
+	make_pair 1
+	reads_before=$(info reads1)
+	background reads hot 16 30
+	wait_for 20 being_read 1
+	start=$EPOCHREALTIME
+	msg resume
+	while [ "$(on_rank "$mib" 64 0)" -lt 58 ]; do
+		[ "$(since "$start" | cut -d. -f1)" -lt 25 ] || break
+		nap 0.2
+	done
+	note "58 of 64 hot chunks are on the fast tier after $(since "$start") s"
+	is "$(on_rank "$mib" 64 0) >= 58"
+	wait "$last_pid"
+	actuator_gone
+}
+test_case "a hot set leaves a busy disk within seconds" hot_set
+
 # moving FIRST RANK: $us is how long 16 chunks take
 moving()
 {

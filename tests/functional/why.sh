@@ -248,10 +248,12 @@ depth()
 }
 test_case "depth: hot chunks wait for others" depth
 
-# Beside reads of the slow tier, a chunk of 1 MiB moves in a quarter of a second at first.
+# Beside reads of the slow tier, a chunk of 1 MiB moves in a quarter of a second at first. What is read
+# several times in 10 s would not wait.
 guard()
 {
 	hot_ones latency_guard 20 38 guard
+	nap 31
 	background dd if="$dev" of=/dev/null bs=4k count=100000 iflag=direct status=none
 	msg resume
 	wait_for 20 counted guard
