@@ -7,7 +7,8 @@
  * halved each time that a class suffers, and grows by a quarter each time that none does and the
  * pace was what held moves back.  migration_min is the least pace.  Nothing holds a tier back
  * that has no foreground I/O; its pace is kept.  A move goes by the slower one of its two tiers;
- * moves between other tiers only notice what is left of migration_depth.
+ * moves between other tiers only notice what is left of migration_depth.  A proposal that pays soon
+ * has no pace, see struct tier_move.
  */
 #include "budget.h"
 

@@ -70,6 +70,7 @@ struct tier_moves {
 	DECLARE_HASHTABLE(hash, 8);	/* struct tier_migration, by chunk */
 	unsigned int nr_stuck;		/* moves with ->stuck */
 	unsigned int nr_ahead;		/* moves of this stage, without ->stuck */
+	unsigned int nr_soon;		/* moves without a pace */
 	DECLARE_BITMAP(hung, TIER_MAX_TIERS * TIER_MAX_TIERS);	/* see pair_of() */
 	atomic_t nr_sent;		/* copies that the devices have; no lock */
 
@@ -578,6 +579,11 @@ unsigned int __tier_in_flight(struct tier_set *set)
 	return nr ? : !!set->nr_migrations;
 }
 
+bool tier_moves_unpaced(struct tier_set *set)
+{
+	return READ_ONCE(set->moves->nr_soon);
+}
+
 /* Looks where the chunk lies, and takes *place, or any, for it; see tier_migrate(). */
 static int __take_place(struct tier_migration *m, u64 word, struct tier *to, u64 *place)
 {
@@ -646,6 +652,7 @@ int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	hash_add(set->moves->hash, &m->hash, chunk);
 	set->nr_migrations++;
 	set->moves->nr_ahead++;
+	set->moves->nr_soon += m->soon;
 	to->arrivals->coming++;
 	m->from->arrivals->leaving += m->from != to;
 	__tier_forget_missed(set, chunk);
@@ -999,6 +1006,7 @@ static void finish(struct tier_migration *m, bool moved)
 	else
 		__tier_free_place(m->to, m->to_place);
 	set->nr_migrations--;
+	set->moves->nr_soon -= m->soon;
 	set->moves->nr_stuck -= m->stuck;
 	m->from->arrivals->leaving -= !m->stuck && m->from != m->to;
 	__tier_wake_starved(set);

@@ -37,6 +37,8 @@ void tier_watch_migrations(struct tier_set *set);
 bool tier_may_migrate(struct tier_set *set, u64 *ahead);
 /* Chunks that are being copied, or whose move hangs; 1 at least while a move is under way. */
 unsigned int __tier_in_flight(struct tier_set *set);
+/* Whether moves are under way that no pace holds back. */
+bool tier_moves_unpaced(struct tier_set *set);
 /* Whether a move between the two hung when the moves were looked at last. */
 bool tier_pair_hangs(struct tier_set *set, const struct tier *from, const struct tier *to);
 /* Whether a place of this tier is about to become free, as far as devices answer. */

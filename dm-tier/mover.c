@@ -3,8 +3,8 @@
  * The mover decides which migration starts next, in this order: chunks that a
  * message asked for, chunks that are not where their pin or an evacuation wants
  * them, what the policy proposes.  It keeps the set within migration_depth,
- * migration_bandwidth, moves within the pace of their tiers, and the policy within
- * each tier's endurance.
+ * migration_bandwidth, moves that do not pay soon within the pace of their tiers, and
+ * the policy within each tier's endurance.
  */
 #include "mover.h"
 
@@ -39,7 +39,7 @@ struct tier_mover {
 	bool gave_way;			/* the last call began nothing, for the io work */
 	bool held;			/* the pace of a tier held moves back in this call */
 	bool moved;			/* moves began since the last look */
-	bool unpaced;			/* since nothing moved, one began that the guard lets pass */
+	bool unpaced;			/* moves without a pace were under way since the last look */
 	bool forgetful;			/* no memory to tell which chunks reside */
 	struct tier_view views[TIER_MAX_TIERS];
 };
@@ -58,7 +58,7 @@ static void look(struct tier_set *set)
 		tier_pace_judge(t, tier_gauge_look(t, still, least));
 	}
 	set->mover->moved = !tier_set_idle(set);
-	set->mover->unpaced &= set->mover->moved;
+	set->mover->unpaced = tier_moves_unpaced(set);
 }
 
 static bool pair_held(struct tier *from, struct tier *to)
@@ -66,7 +66,7 @@ static bool pair_held(struct tier *from, struct tier *to)
 	return tier_pace_wait(from, TIER_PACE_START) || tier_pace_wait(to, TIER_PACE_START);
 }
 
-/* Whether no move from tier to tier may begin. */
+/* Whether no move from tier to tier may begin, but for proposals that the guard lets pass. */
 static bool all_held(struct tier_set *set)
 {
 	unsigned int rank, ready = 0;
@@ -101,7 +101,7 @@ static void begin(struct tier_set *set)
 		tier_pace_begin(set->tiers[rank]);
 }
 
-/* tier_migrate() at the pace of the two tiers; -EAGAIN also if it is not the chunk's turn. */
+/* tier_migrate() at the pace of the two tiers, unless it pays soon; -EAGAIN also if it is not the chunk's turn. */
 static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 const struct tier_move *proposal)
@@ -117,7 +117,8 @@ static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	if (!set->mover->moved)
 		begin(set);
 	r = tier_migrate(set, chunk, to, place, reason, request, proposal);
-	set->mover->unpaced |= soon;
+	if (!r && soon)
+		set->mover->unpaced = true;
 	if (!r && !soon) {
 		tier_pace_take(to, TIER_PACE_START, set->chunk_sectors);
 		if (from && from != to)
@@ -613,6 +614,16 @@ static bool lacks_room(struct tier_set *set)
 	return false;
 }
 
+static bool requests_pending(struct tier_set *set)
+{
+	bool pending;
+
+	spin_lock_irq(&set->lock);
+	pending = __tier_requests_pending(set);
+	spin_unlock_irq(&set->lock);
+	return pending;
+}
+
 static void start_moves(struct tier_set *set)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(TIER_OBSERVE_MS);
@@ -654,10 +665,14 @@ static void start_moves(struct tier_set *set)
 		started = tier_request_next(set, start_requested, &again);
 		if (again)
 			break;
-		if (!started && all_held(set))
+		if (!started && all_held(set)) {
 			set->mover->held = true;
-		else if (!started)
+			/* Nobody takes the place that is made for a request which waits for its pace. */
+			if (requests_pending(set))
+				break;
+		} else if (!started) {
 			started = next_astray(set, end);
+		}
 		/* The guard lets some proposals pass. */
 		if (!started)
 			started = next_proposal(set, ahead);

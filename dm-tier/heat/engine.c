@@ -52,14 +52,14 @@
 #define TRIES		4	/* candidates weighed by one call of next */
 
 /*
- * What saves as much as its swap costs in this time does not wait for the latency guard: who waits
- * behind it gains by it before he would complain.  All the chunks of a disk that do so keep it
- * busy for as long at most.  By how many accesses, and how long, a chunk has to be followed, that
- * chance or a single burst of accesses is not taken for a hot one.
+ * A chunk whose accesses save as much in this time as its swap costs does not wait for the latency
+ * guard: the readers of its tier gain soon.  The swaps of all such chunks of a hot set keep a tier
+ * busy for as long at most.  A single burst, or chance, is not taken for a rate: the accesses are
+ * at least that many, the first and the last at least that far apart.
  */
 #define SOON_NS		10000000000ULL
 #define SOON_LEAST_NS	1000000000ULL
-#define SOON_ACCESSES	(4 * HEAT_ONE)
+#define SOON_ACCESSES	4
 
 const struct tier_key heat_engine_keys[HEAT_NR_KEYS + 1] = {
 	/*
@@ -424,16 +424,32 @@ static u32 best_saving(struct tier_policy *e, u32 heat, unsigned int rank)
 	return ((u64)heat * e->costs.depth[rank]) >> 16;
 }
 
-/* How heat grew lately: of a time long ago, half is forgotten. */
-static void follow_growth(struct tier_policy *e, struct heat_candidate *c)
+/* Counts from an access on. */
+static void begin_following(struct tier_policy *e, struct heat_candidate *c)
+{
+	c->since_ns = *e->env.now_ns;
+	c->last_ns = c->since_ns;
+	c->nr = 1;
+	c->gained = 0;
+}
+
+/* Counts an access; of a long time, half is forgotten.  weight: heat with 16 fractional bits */
+static void follow(struct tier_policy *e, struct heat_candidate *c, u64 weight)
 {
 	u64 ns = *e->env.now_ns - c->since_ns;
-	u32 heat = heat_engine_heat(e, c->chunk);
 
+	if (*e->env.now_ns - c->last_ns > SOON_NS) {
+		begin_following(e, c);
+		return;
+	}
+	c->last_ns = *e->env.now_ns;
+	c->nr++;
+	c->gained = min_t(u64, c->gained + (weight >> 16), 0xffffff);
 	if (ns <= 2 * SOON_NS)
 		return;
 	c->since_ns += ns / 2;
-	c->since_heat = ((u64)c->since_heat + heat) / 2;
+	c->nr = (c->nr + 1) / 2;
+	c->gained /= 2;
 }
 
 static struct heat_candidate *find_candidate(struct tier_policy *e, u32 chunk)
@@ -446,8 +462,8 @@ static struct heat_candidate *find_candidate(struct tier_policy *e, u32 chunk)
 	return NULL;
 }
 
-/* Remember chunk if it is among the most promising. */
-static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 heat)
+/* Remember chunk, which was accessed, if it is among the most promising. */
+static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 heat, u64 weight)
 {
 	struct heat_candidate *worst = NULL, *c = find_candidate(e, chunk);
 	u32 score = best_saving(e, heat, rank);
@@ -456,7 +472,7 @@ static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 he
 	if (c) {
 		c->score = score;
 		c->seen = e->noted;
-		follow_growth(e, c);
+		follow(e, c, weight);
 		return;
 	}
 	for (i = 0; i < e->nr_candidates; i++) {
@@ -472,9 +488,8 @@ static void nominate(struct tier_policy *e, u32 chunk, unsigned int rank, u32 he
 	worst->chunk = chunk;
 	worst->score = score;
 	worst->seen = e->noted;
-	worst->since_ns = *e->env.now_ns;
-	worst->since_heat = heat_engine_heat(e, chunk);
 	worst->backed = TIER_NOWHERE;
+	begin_following(e, worst);
 }
 
 /* Is there a faster tier to which a chunk of that heat could pay to move? */
@@ -547,7 +562,7 @@ static void observe(struct tier_policy *e, const struct tier_access *a)
 	if (!promising(e, rank, heat))
 		return;
 	if (at == rank)
-		nominate(e, chunk, rank, heat);
+		nominate(e, chunk, rank, heat, weight);
 	else
 		e->env.held[at & TIER_PINNED ? TIER_HOLD_PINNED : TIER_HOLD_RESIDENCE]++;
 }
@@ -599,14 +614,14 @@ static u64 wary_cost(struct tier_policy *e, unsigned int from, unsigned int to)
 static bool pays_soon(struct tier_policy *e, const struct heat_candidate *c, unsigned int from,
 		      unsigned int to)
 {
-	u32 heat = heat_engine_heat(e, c->chunk);
-	u32 grown = heat > c->since_heat ? heat - c->since_heat : 0;
 	u64 ns = *e->env.now_ns - c->since_ns;
 
-	/* One of so long ago was not accessed for a while. */
-	if (ns > 3 * SOON_NS || ns < SOON_LEAST_NS || grown < SOON_ACCESSES)
+	if (c->backed == to)
+		return c->soon;
+	if (c->nr < SOON_ACCESSES || c->last_ns - c->since_ns < SOON_LEAST_NS ||
+	    *e->env.now_ns - c->last_ns > SOON_NS)
 		return false;
-	return grown * SOON_NS >= wary_cost(e, from, to) * ns;
+	return ns * wary_cost(e, from, to) <= c->gained * SOON_NS;
 }
 
 /* What holds moves between the two tiers back for a while; c: of that candidate, or NULL. */
@@ -624,16 +639,17 @@ static enum tier_hold held_between(struct tier_policy *e, const struct heat_cand
  * From a tier that has no more than its headroom the chunk would soon be moved
  * again, so that move counts, too.  With three and four tiers, over 11 traces, .90 to
  * 1.03 of the time that the next one with room takes, .997 on average.
- * soon: the move is part of a swap that the latency guard lets pass.
+ * swapped: a tier that the latency guard does not hold back, as a chunk from there comes for this
+ * one and pays soon; or TIER_NOWHERE.
  */
-static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat, bool soon)
+static unsigned int below(struct tier_policy *e, unsigned int rank, u32 heat, unsigned int swapped)
 {
 	unsigned int to, best = TIER_NOWHERE, slowest = e->nr_tiers - 1;
 	u64 least = ~0ULL;
 
 	for (to = rank + 1; to < e->nr_tiers; to++) {
 		u64 cost = (u64)heat * e->costs.depth[to] + cost_of_move(e, rank, to);
-		bool passes = soon && view(e, to)->held == TIER_HOLD_GUARD;
+		bool passes = to == swapped && view(e, to)->held == TIER_HOLD_GUARD;
 
 		if (!view(e, to)->open || (view(e, to)->held && !passes) || !free_places(e, to))
 			continue;
@@ -667,6 +683,7 @@ struct plan {
 	unsigned int down;		/* where the victim goes, TIER_NOWHERE if it stays */
 	struct heat_cold *victim;	/* NULL if there is room */
 	u64 saving;			/* heat * depth */
+	bool soon;			/* it pays soon */
 };
 
 /*
@@ -735,9 +752,9 @@ static enum tier_hold choose(struct tier_policy *e, u32 chunk, const struct heat
 			     weigh(e, chunk, c, from, to, price, asked, best));
 	if (best->to == TIER_NOWHERE)
 		return held;
-	best->down = best->victim ?
-		     below(e, best->to, best->victim->heat, c && pays_soon(e, c, from, best->to)) :
-		     TIER_NOWHERE;
+	best->soon = c && pays_soon(e, c, from, best->to);
+	best->down = !best->victim ? TIER_NOWHERE :
+		     below(e, best->to, best->victim->heat, best->soon ? from : TIER_NOWHERE);
 	/* If the slower tiers are full, promoting first makes room there. */
 	return best->down == TIER_NOWHERE && !free_places(e, best->to) ?
 	       TIER_HOLD_FULL : TIER_HOLD_NOTHING;
@@ -781,11 +798,20 @@ static enum tier_hold forbidden(struct tier_policy *e, const struct heat_candida
 {
 	unsigned int from = where(e, c->chunk);
 
-	if (from == TIER_NOWHERE || !from)
+	enum tier_hold held = TIER_HOLD_NOTHING, all = TIER_HOLD_NOTHING;
+	unsigned int to;
+
+	if (from == TIER_NOWHERE)
 		return TIER_HOLD_NOTHING;
 	if (c->backed < from)
 		return held_between(e, c, from, c->backed);
-	return view(e, from)->held ? held_between(e, c, from, 0) : TIER_HOLD_NOTHING;
+	for (to = 0; to < from; to++) {
+		held = held_between(e, c, from, to);
+		if (!held)
+			break;
+		all = max_t(enum tier_hold, all, held);
+	}
+	return held ? all : TIER_HOLD_NOTHING;
 }
 
 /* True if a move was proposed for c; drops c if it is not worth one. */
@@ -805,7 +831,7 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	/* Its victim has left: the swap was decided then. */
 	if (c->backed < from && view(e, c->backed)->open && free_places(e, c->backed)) {
 		propose(e, chunk, from, c->backed, move);
-		move->soon = pays_soon(e, c, from, c->backed);
+		move->soon = c->soon;
 		drop(e, c);
 		return true;
 	}
@@ -821,12 +847,13 @@ static bool serve(struct tier_policy *e, struct heat_candidate *c, u32 price,
 	if (best.down != TIER_NOWHERE) {
 		c->backed = best.to;
 		c->patience = e->clock + PATIENCE;
+		c->soon = best.soon;
 		propose(e, best.victim->chunk, best.to, best.down, move);
-		move->soon = pays_soon(e, c, from, best.to);
+		move->soon = best.soon;
 		return true;
 	}
 	propose(e, chunk, from, best.to, move);
-	move->soon = pays_soon(e, c, from, best.to);
+	move->soon = best.soon;
 	drop(e, c);
 	return true;
 }
@@ -940,7 +967,7 @@ static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *mo
 		if (!(view(e, rank)->open || view(e, rank)->spent) || view(e, rank)->held ||
 		    places >= wanted + backed(e, rank))
 			continue;
-		if (below(e, rank, 0, false) == TIER_NOWHERE)
+		if (below(e, rank, 0, TIER_NOWHERE) == TIER_NOWHERE)
 			return false;
 		/* The user's limit holds on an idle set, too. */
 		if (view(e, rank)->lacking)
@@ -949,7 +976,7 @@ static bool make_headroom(struct tier_policy *e, u32 price, struct tier_move *mo
 		victim = coldest(e, rank);
 		if (!victim || (victim->heat >= HEAT_ONE && !view(e, rank)->lacking))
 			continue;
-		down = below(e, rank, victim->heat, false);
+		down = below(e, rank, victim->heat, TIER_NOWHERE);
 		propose(e, victim->chunk, rank, down, move);
 		return true;
 	}

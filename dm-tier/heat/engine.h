@@ -40,8 +40,9 @@ struct heat_candidate {
 	u8 backed;		/* rank that is making room for it, or TIER_NOWHERE */
 	u64 patience;		/* clock until which it waits for that room */
 	u64 seen;		/* its last access, as noted below */
-	u64 since_ns;		/* its heat was followed from here on */
-	u32 since_heat;		/* what it was then */
+	u64 since_ns, last_ns;	/* accesses are counted since; the last of them */
+	u32 nr, gained;		/* those that were noted; the heat of all */
+	bool soon;		/* the swap, of which one half is done, pays soon */
 };
 
 /* A cold chunk of a tier. */
