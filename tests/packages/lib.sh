@@ -54,7 +54,7 @@ within()
 		exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 			DEBIAN_FRONTEND=noninteractive "${@:2}"' bash "$root" "$@" </dev/null
 }
-install() { within apt-get -qq -y --no-install-recommends -o APT::Sandbox::User=root install "$@"; }
+apt_install() { within apt-get -qq -y --no-install-recommends -o APT::Sandbox::User=root install "$@"; }
 
 # build VERSION: packages of that version, in /root/VERSION
 build()
