@@ -74,7 +74,7 @@ p99() { jq '.jobs[0].read.clat_ns.percentile."99.000000" / 1000 | floor' "$tmp/$
 # being_read RANK: fio, which takes a while to start, reads that tier
 being_read() { [ "$(info "reads$1")" -gt "$reads_before" ]; }
 
-# under_load NAME DEPTH SECONDS: chunks move from a second after the reads began until they end;
+# under_load NAME DEPTH SECONDS: chunks move while something is read;
 # $moved is how many KiB/s
 under_load()
 {
@@ -83,9 +83,11 @@ under_load()
 	background reads "$@"
 	wait_for 20 being_read 1
 	nap 1
+	msg resume
+	# Chunks under way are not counted yet: as many at the end.
+	nap 2
 	before=$(info migrated)
 	start=$(now_us)
-	msg resume
 	wait "$last_pid"
 	msg pause
 	moved=$((($(info migrated) - before) * 500000 / ($(now_us) - start)))
