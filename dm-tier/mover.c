@@ -39,7 +39,7 @@ struct tier_mover {
 	bool gave_way;			/* the last call began nothing, for the io work */
 	bool held;			/* the pace of a tier held moves back in this call */
 	bool moved;			/* moves began since the last look */
-	bool unpaced;			/* moves without a pace were under way since the last look */
+	bool unpaced;			/* moves without a pace since the last look */
 	bool forgetful;			/* no memory to tell which chunks reside */
 	struct tier_view views[TIER_MAX_TIERS];
 };
@@ -101,7 +101,10 @@ static void begin(struct tier_set *set)
 		tier_pace_begin(set->tiers[rank]);
 }
 
-/* tier_migrate() at the pace of the two tiers, unless it pays soon; -EAGAIN also if it is not the chunk's turn. */
+/*
+ * tier_migrate() at the pace of the two tiers, unless it pays soon; -EAGAIN also if it is not the
+ * chunk's turn.
+ */
 static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,
 		 const struct tier_move *proposal)
@@ -667,7 +670,7 @@ static void start_moves(struct tier_set *set)
 			break;
 		if (!started && all_held(set)) {
 			set->mover->held = true;
-			/* Nobody takes the place that is made for a request which waits for its pace. */
+			/* The place that is made for a request is not for others. */
 			if (requests_pending(set))
 				break;
 		} else if (!started) {
