@@ -23,6 +23,7 @@ daemons=() name=$(hostname)
 down()
 {
 	local dir
+	set +e
 	for dir in /sys/bus/rbd/devices/*; do
 		[ ! -e "$dir" ] || echo "${dir##*/} force" >/sys/bus/rbd/remove_single_major
 	done
@@ -91,9 +92,22 @@ map_image()
 }
 unmap() { echo "$number force" >/sys/bus/rbd/remove_single_major; }
 
+# undo: at the end of each case, however it ends
+undo()
+{
+	set +eE
+	trap - ERR
+	kill -CONT "${daemons[1]}"
+	tc qdisc del dev lo root 2>/dev/null
+	ceph_says osd unset full >/dev/null
+	[ ! -e "$dev" ] || remove "$set"
+	[ ! -e "/sys/bus/rbd/devices/$number" ] || unmap
+}
+
 # made: chunks 0 to 39 on the near tier, 40 to 99 in Ceph
 made()
 {
+	trap undo EXIT
 	disk meta 4
 	disk fast 16
 	map_image
@@ -105,12 +119,6 @@ made()
 	move 40 60 1
 	io sync "$dev"
 }
-gone()
-{
-	deactivate
-	unmap
-}
-# meanwhile: the near tier goes on
 near() { write_chunks 0 40 2 block=1m && check_chunks 0 40 2; }
 # waits_for WHAT UNDO...: reads, a write and moves of what lies in Ceph end once UNDO was called
 waits_for()
@@ -148,7 +156,6 @@ stalled()
 	made
 	kill -STOP "${daemons[1]}"
 	waits_for "the OSD hung" kill -CONT "${daemons[1]}"
-	gone
 }
 test_case "an OSD that does not answer" stalled
 
@@ -157,7 +164,6 @@ cut()
 	made
 	tc qdisc replace dev lo root netem limit 100000 loss 100%
 	waits_for "no packet arrived" tc qdisc del dev lo root
-	gone
 }
 test_case "the link is gone for so long that watchers are forgotten" cut
 
@@ -175,7 +181,6 @@ full()
 	wait "$last_pid"
 	check_chunks 40 1 3
 	note "writes wait while Ceph is full, and go on"
-	gone
 }
 test_case "a cluster that is full" full
 
@@ -188,7 +193,7 @@ blocklisted()
 	wait_for 60 lost
 	near
 	io_fails 5 check_chunks 40 1 1
-	note "a client on the blocklist gets errors: $(msg health 2>/dev/null || info state1)"
+	note "a client on the blocklist gets errors; the state of its tier is $(info state1)"
 	deactivate
 	unmap
 	ceph_says osd blocklist rm "$client" >/dev/null
@@ -198,7 +203,6 @@ blocklisted()
 	msg admit 1
 	check_chunks 0 40 2
 	check_chunks 40 60 1
-	gone
 }
 lost() { ! check_chunks 41 1 1 2>/dev/null; }
 test_case "a client on the blocklist" blocklisted
