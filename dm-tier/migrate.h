@@ -10,8 +10,8 @@ struct tier_request;
 
 /*
  * Starts to move a chunk.  place: TIER_NO_PLACE for any.  request: that it is part of, or NULL.
- * proposal: of the policy, which is told the end, or NULL.  0, or -EAGAIN if the chunk cannot be moved now,
- * -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is nothing to move.
+ * proposal: of the policy, which is told the end, or NULL.  0, or -EAGAIN if the chunk cannot be
+ * moved now, -ENOSPC, -ENOMEM, -ENXIO if a tier is not usable, -ENOENT if there is nothing to move.
  */
 int tier_migrate(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 		 enum tier_reason reason, struct tier_request *request,

@@ -84,7 +84,7 @@ struct tier_view {
 	struct tier_load load;	/* as it is now */
 	bool open;		/* present, healthy and admitted: may be a destination */
 	bool spent;		/* would be open, but its endurance is spent: only first writes */
-	enum tier_hold held;	/* what forbids moves from and to it for now, or NOTHING; see soon */
+	enum tier_hold held;	/* what forbids moves from and to it for now, or NOTHING */
 };
 
 struct tier_move {
