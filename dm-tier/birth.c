@@ -720,6 +720,7 @@ static enum tier_route __admit_write(struct tier_birth *b, struct bio *bio, stru
 /* Sends a write to the chunk's place, or has it wait until the chunk is whole; unlocks. */
 static enum tier_route write_partial(struct tier_birth *b, struct bio *bio, struct tier_io *io,
 				     unsigned long flags)
+	__releases(&b->set->lock)
 {
 	struct tier_set *set = b->set;
 	u64 word = set->map[b->chunk];
@@ -746,6 +747,7 @@ static enum tier_route write_partial(struct tier_birth *b, struct bio *bio, stru
 /* The part of a read that was written comes from the tier, the rest is zeroes. */
 static enum tier_route read_partial(struct tier_birth *b, struct bio *bio, struct tier_io *io,
 				    unsigned long flags)
+	__releases(&b->set->lock)
 {
 	struct tier_set *set = b->set;
 	u32 first = bio->bi_iter.bi_sector & (set->chunk_sectors - 1);

@@ -376,9 +376,9 @@ bool tier_metadata_unchanged(struct tier_metadata *md, struct block_device *bdev
 
 /* ---- committing ---- */
 
-/* lock: dm_bm_write_lock(), or dm_bm_write_lock_zero() if block 0 holds no superblock yet. */
+/* first: block 0 holds no superblock yet. */
 static int __write_superblock(struct tier_metadata *md, const struct tier_meta_info *next,
-			      typeof(dm_bm_write_lock) *lock)
+			      bool first)
 {
 	struct dm_block *sblock;
 	int r;
@@ -390,7 +390,8 @@ static int __write_superblock(struct tier_metadata *md, const struct tier_meta_i
 	/* All blocks but the superblock are on stable storage after this. */
 	r = dm_tm_pre_commit(md->tm) ? :
 	    md->sm->copy_root(md->sm, md->roots.space_map, sizeof(md->roots.space_map)) ? :
-	    lock(md->bm, TIER_SUPERBLOCK_LOCATION, &sb_validator, &sblock);
+	    (first ? dm_bm_write_lock_zero : dm_bm_write_lock)(md->bm, TIER_SUPERBLOCK_LOCATION,
+								&sb_validator, &sblock);
 	if (r)
 		return r;
 
@@ -414,7 +415,7 @@ static int __commit(struct tier_metadata *md, bool clean)
 
 	tier_meta_info_count(&next);
 	next.flags = (next.flags & ~TIER_SB_CLEAN) | (clean ? TIER_SB_CLEAN : 0);
-	r = __write_superblock(md, &next, dm_bm_write_lock);
+	r = __write_superblock(md, &next, false);
 	if (r) {
 		DMERR_LIMIT("%pg: commit failed: %d", md->bdev, r);
 		md->doomed = true;
@@ -463,7 +464,7 @@ struct tier_metadata *tier_metadata_format(struct block_device *bdev,
 	} else {
 		tier_md_init_infos(md);
 		r = __tier_md_create_content(md) ? :
-		    __write_superblock(md, info, dm_bm_write_lock_zero);
+		    __write_superblock(md, info, true);
 	}
 	if (!r)
 		return md;

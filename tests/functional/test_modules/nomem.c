@@ -26,7 +26,7 @@ static notrace noinline void *no_page(void)
 
 static int allocate(struct kprobe *probe, struct pt_regs *regs)
 {
-	gfp_t gfp = regs_get_kernel_argument(regs, 0);
+	gfp_t gfp = (__force gfp_t)regs_get_kernel_argument(regs, 0);
 	atomic_t *count = current->flags & PF_WQ_WORKER ? &workers :
 			  !strcmp(current->comm, "kthreadd") ? &threads : &others;
 
