@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced in a guest: packages of build/packages (ci/setup/unpacked), as if they were installed.
 
-# usr_with FOLDER...: what these folders have in usr lies over /usr, until usr_without
+# usr_with FOLDER...: what these folders have in usr lies over /usr
 usr_with()
 {
 	local lower
@@ -12,4 +12,3 @@ usr_with()
 	mount -t overlay -o "lowerdir=$lower/usr" overlay /usr
 	mount --bind /run/unpacked/modules /usr/lib/modules
 }
-usr_without() { umount /usr/lib/modules && umount -l /usr && umount /run/unpacked/modules; }
