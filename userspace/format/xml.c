@@ -126,6 +126,16 @@ static void on_doctype(void *context, const char *name, const char *system_id, c
 	XML_StopParser(x->parser, XML_FALSE);
 }
 
+/* Expat 2.9 has another name for it, and warns of this one. */
+static unsigned long line_number(XML_Parser parser)
+{
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+	return XML_GetCurrentLineNumber64(parser);
+#else
+	return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 static bool feed(struct xml *x, FILE *f)
 {
 	unsigned long line;
@@ -144,7 +154,7 @@ static bool feed(struct xml *x, FILE *f)
 		if (XML_ParseBuffer(x->parser, len, last) == XML_STATUS_ERROR)
 			break;
 	}
-	line = XML_GetCurrentLineNumber(x->parser);
+	line = line_number(x->parser);
 	if (x->u->error) {
 		char *what = x->u->error;
 
