@@ -174,7 +174,7 @@ check-packages:			## the packages: whole, clean, for which kernels (SUITES='book
 
 check-metrics:			## metrics, alerts and dashboard with Debian's Prometheus and node exporter
 	@ci/setup/machine
-	@ci/test/check-metrics
+	@ci/test/check-metrics $(or $(KERNEL),6.1)
 
 upstream:			## a series of patches against the kernel: build/upstream
 	@ci/setup/machine
