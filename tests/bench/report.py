@@ -196,15 +196,17 @@ MARKS = "<!-- make bench: begins -->\n", "<!-- make bench: ends -->\n"
 
 
 def readme_rows(kernel, results):
-    cells = {**{name: ("published", f"first {rw}") for rw, name in RANDOM.items()},
-             "zipf 1.1 read": ("zipf", "again 1.1 twice")}
+    """Of a job's cells, first and again; of zipf again alone"""
+    cells = {**{name: ("published", (f"first {rw}", f"again {rw}")) for rw, name in RANDOM.items()},
+             "zipf 1.1 read": ("zipf", ("again 1.1 twice",))}
     cells = {name: c for name, c in cells.items() if c[0] in results.names("job")}
     yield f"| IOPS, {kernel} | {' | '.join(cells)} |"
     yield "|---" * (len(cells) + 1) + "|"
     for target in results.names("target", job="published"):
         if target == "fast":
             continue		# the file does not fit it
-        values = [number(results.figure(target, *cell)) for cell in cells.values()]
+        values = [" / ".join(number(results.figure(target, job, pass_)) for pass_ in passes)
+                  for job, passes in cells.values()]
         yield f"| {target} | {' | '.join(values)} |"
 
 

@@ -76,7 +76,7 @@ EOP
 printf 'before\n<!-- make bench: begins -->\nold\n<!-- make bench: ends -->\nafter\n' >"$tmp/README"
 point "README's table" ./report.py --readme "$tmp/bench.json" "$tmp/README"
 point "nothing else of README changes" [ "$(sed -n '1p;$p' "$tmp/README")" = $'before\nafter' ]
-point "one row for a target" grep -qF '| tier | 7 |' "$tmp/README"
+point "one row for a target" grep -qF '| tier | 7 / 8 |' "$tmp/README"
 point "a target that there is not" refused 'TARGETS: no ssd; there are fast slow' ./guest.py --check TARGETS 'tier ssd'
 point "a job that there is not" refused 'JOBS: no fsck; there are' ./guest.py --check JOBS fsck
 point "nothing measured" refused 'nothing was measured' ./report.py 6.1 "$tmp/empty" "$tmp"
