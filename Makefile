@@ -53,7 +53,7 @@ check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
 check-reach:			## tiers on other machines; sets that several machines see, the resource agent
 	@tests/reach/run $(or $(KERNEL),6.1)
 
-check-convert:			## such a Debian whose volume is converted when it boots, and reverted in use
+check-convert:			## such a Debian whose volume is converted when it boots, gets a kernel, and is reverted in use
 	@ci/setup/machine
 	@tests/boot/convert --kernel $(or $(KERNEL),6.1)
 
