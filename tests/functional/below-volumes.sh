@@ -57,7 +57,9 @@ volumes()
 	lv meta 4m --type raid1 -m1 --nosync --monitor n "$vg"
 	lv fast 16m --type raid1 -m1 --nosync --monitor n "$vg"
 	lv slow 24m "$vg"
-	ctl create "$set" -q -m "$vg/meta" -c 64k -L 14m --policy static "$vg/fast" "$vg/slow"
+	ctl_code 0 create "$set" -q -m "$vg/meta" -c 64k -L 14m --policy static "$vg/fast" "$vg/slow"
+	# It is on a mirror: no warning
+	same "" "$errors" "stderr"
 	io write "$dev" at=0 len=1m seed=1
 	io sync "$dev"
 	ctl_code 0 status "$set"

@@ -242,10 +242,16 @@ leaves()
 	may_write "${theirs[2]}" || fail "the disk that left is still reserved"
 	! may_write "${theirs[1]}" || fail "the disk that stays is not reserved any more"
 	shown one
+	ctl add -q -y "$set" "${mine[2]}"
+	closed_to other
+	shown one
+	disk spare 16
+	unchanged /dev/tt_spare -- ctl_code 1 add -y "$set" /dev/tt_spare
+	one_line "tt_spare knows no reservations"
 	ctl_code 0 deactivate "$set"
 	open_to other
 }
-test_case "a disk that leaves the set is let go of" leaves
+test_case "a disk that leaves the set is let go of, one that joins it is reserved" leaves
 
 # The path by which it was reserved is gone: another session of the same machine
 other_path()

@@ -31,6 +31,8 @@ void device_free(struct device *d);
 bool device_overlaps(const struct device *a, const struct device *b);
 /* Whether a disk lies below both, as far as sysfs tells. */
 bool devices_share_disk(dev_t a, dev_t b);
+/* Whether it is a RAID, of md or of LVM, that survives the loss of a disk. */
+bool device_is_mirrored(dev_t dev);
 
 /*
  * Why the device cannot be used exclusively, "mounted on /srv" for example; NULL if it can. The

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "block/device.h"
@@ -62,4 +63,22 @@ char *device_usage(const struct device *d)
 char *device_written(const struct device *d)
 {
 	return usage(d, written_by);
+}
+
+bool device_is_mirrored(dev_t dev)
+{
+	char *level = device_attribute(dev, "md/level");
+	bool mirrored = level && strcmp(level, "raid0") && strcmp(level, "linear");
+	struct dm_line *lines;
+	unsigned int i, nr;
+
+	if (!level && !dm_table_lines(dev, &lines, &nr)) {
+		mirrored = nr;
+		for (i = 0; i < nr; i++)
+			mirrored &= !strcmp(lines[i].type, "mirror") ||
+				    (!strcmp(lines[i].type, "raid") && strncmp(lines[i].params, "raid0 ", 6));
+		dm_lines_free(lines, nr);
+	}
+	free(level);
+	return mirrored;
 }

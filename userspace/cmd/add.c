@@ -19,6 +19,7 @@
 #include "ops/reshape.h"
 #include "set/candidate.h"
 #include "set/member.h"
+#include "set/reserved.h"
 #include "set/set.h"
 #include "set/tier.h"
 #include "set/wipe.h"
@@ -195,8 +196,8 @@ static int load_table(struct addition *a, const char *device)
 
 static int add_device(const struct args *args, struct addition *a)
 {
+	int code = EXIT_FAILED, rank;
 	char *number;
-	int code, rank;
 
 	rank = set_rank_of_device(a->s, a->new.dev.dev);
 	if (rank >= 0 && (!args->given[OPT_AT] || rank == (int)a->rank)) {
@@ -206,17 +207,19 @@ static int add_device(const struct args *args, struct addition *a)
 	if (!takes_another(a->s) || !check_device(a))
 		return EXIT_FAILED;
 	say_order(a, a->new.dev.name, a->new.dev.size);
-	if (!agree(args, a))
+	if (!agree(args, a) || !reserved_join(a->s, &a->new.dev))
 		return EXIT_FAILED;
 	if (a->leftover && args->ctx->dry_run)
 		say(args->ctx, "Would wipe the old label on %s.", a->new.dev.name);
-	if (!args->ctx->dry_run && (a->leftover ? wipe_labels(args->ctx, &a->new.dev, a->s->uuid) :
-				    wipe_candidate(args->ctx, &a->new, a->s->chunk_sectors)))
-		return EXIT_FAILED;
-	step_reached("add", "wiped");
-	number = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
-	code = load_table(a, number);
-	free(number);
+	if (args->ctx->dry_run || !(a->leftover ? wipe_labels(args->ctx, &a->new.dev, a->s->uuid) :
+				    wipe_candidate(args->ctx, &a->new, a->s->chunk_sectors))) {
+		step_reached("add", "wiped");
+		number = xasprintf("%u:%u", major(a->new.dev.dev), minor(a->new.dev.dev));
+		code = load_table(a, number);
+		free(number);
+	}
+	if (code && !args->ctx->dry_run)
+		reserved_drop_disk(a->s, &a->new.dev);
 	return code;
 }
 
@@ -251,7 +254,7 @@ static int add_volume(const struct args *args, struct addition *a)
 			code = add_device(args, a);
 		goto out;
 	}
-	if (!takes_another(a->s) || !check_size(a, "add", a->size) ||
+	if (!takes_another(a->s) || !check_size(a, "add", a->size) || !reserved_join(a->s, NULL) ||
 	    !candidate_pv_apart(args->ctx, args->value[OPT_PV], a->s->dm.dev) ||
 	    !lvm_plan(args->ctx, args->value[OPT_PV], "VG", a->size, name_for_parts(a->s), lv_name_wanted, &a->volume) ||
 	    !check_volume(a))

@@ -506,16 +506,10 @@ static void say_plan(const struct request *q)
 
 static void warn_of_loss(const struct request *q)
 {
-	char *level = q->meta.make ? NULL : device_attribute(q->meta.c.dev.dev, "md/level");
-	bool mirrored = q->meta.make ? q->meta_volume.pv[1] != NULL :
-			q->meta.volume ? strchr("rR", q->meta.lvm.attributes[0]) != NULL :
-			level && strcmp(level, "raid0") && strcmp(level, "linear");
-
-	if (!mirrored)
+	if (q->meta.make ? !q->meta_volume.pv[1] : !device_is_mirrored(q->meta.c.dev.dev))
 		warn(q->args->ctx,
 		     "if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
 		     q->meta.c.typed, q->c.name);
-	free(level);
 }
 
 static bool agree_to_wipe(struct request *q)

@@ -421,18 +421,12 @@ static void warn_of_legs(const struct creation *c)
 
 static void warn_of_loss(const struct creation *c)
 {
-	char *raid;
-
-	if (c->legs) {
+	if (c->legs)
 		warn_of_legs(c);
-		return;
-	}
-	raid = device_attribute(c->meta.dev.dev, "md/level");
-	if (!raid || !strcmp(raid, "raid0") || !strcmp(raid, "linear"))
+	else if (!device_is_mirrored(c->meta.dev.dev))
 		warn(c->ctx,
 		     "if %s is lost, so is the whole set: keep the metadata on a mirror. A dump of it: tierctl dump %s -o FILE",
 		     c->meta.dev.name, c->name);
-	free(raid);
 }
 
 static char *device_number(const struct device *d)

@@ -18,6 +18,7 @@
 #include "set/candidate.h"
 #include "set/member.h"
 #include "set/message.h"
+#include "set/reserved.h"
 #include "set/scan.h"
 #include "set/set.h"
 #include "set/tier.h"
@@ -323,13 +324,19 @@ static int add_new(struct replacement *r)
 		say(r->s->ctx, "Would wipe %s (%s).", d->typed, d->carries);
 	if (d->carries && !r->s->ctx->dry_run && !ask(r->s->ctx, "Wipe %s (%s)?", d->typed, d->carries))
 		return EXIT_FAILED;
-	if (!r->s->ctx->dry_run && (r->leftover ? wipe_labels(r->s->ctx, &d->dev, r->s->uuid) :
-				    wipe_candidate(r->s->ctx, d, r->s->chunk_sectors)))
+	if (!reserved_join(r->s, &d->dev))
 		return EXIT_FAILED;
+	if (!r->s->ctx->dry_run && (r->leftover ? wipe_labels(r->s->ctx, &d->dev, r->s->uuid) :
+				    wipe_candidate(r->s->ctx, d, r->s->chunk_sectors))) {
+		reserved_drop_disk(r->s, &d->dev);
+		return EXIT_FAILED;
+	}
 	number = xasprintf("%u:%u", major(d->dev.dev), minor(d->dev.dev));
 	reshape_table(r->s, &t);
 	table_insert(&t, r->old + 1, number);
 	failed = reshape_reload(r->s, &t, r->s->dm.length, "add");
+	if (failed && !r->s->ctx->dry_run)
+		reserved_drop_disk(r->s, &d->dev);
 	if (!failed && r->s->ctx->dry_run) {
 		say_way_out(r->s, &t, r->old);
 	} else if (!failed) {

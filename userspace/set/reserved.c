@@ -273,6 +273,22 @@ void reserved_drop(const struct set *s)
 	free(mark);
 }
 
+bool reserved_join(const struct set *s, const struct device *d)
+{
+	const char *unfit = d ? reserve_unfit(d) : "is a logical volume";
+	bool shut;
+
+	if (!is_marked(s))
+		return true;
+	if (unfit) {
+		err(s->ctx, ERR_UNSUITABLE,
+		    "%s: its disks are reserved for this machine, and %s %s. Deactivate it and activate it without --reserve first.",
+		    s->name, d ? d->name : "the new tier", unfit);
+		return false;
+	}
+	return s->ctx->dry_run || take(s, d, own_key(), false, &shut);
+}
+
 void reserved_drop_disk(const struct set *s, const struct device *d)
 {
 	if (is_marked(s))

@@ -22,7 +22,12 @@ bool reserved_may_take(const struct set *s, bool take_over);
 bool reserved_take(const struct set *s, bool take_over, bool *shut_out);
 /* Lets go of what reserved_take() has taken since the machine booted. Warns if it cannot. */
 void reserved_drop(const struct set *s);
-/* The same of a disk that leaves the set. */
+/*
+ * Reserves a disk that is to join the set, if the set's are reserved; with --dry-run only says that
+ * it cannot be. False with the error said. d: NULL for a volume that is to be made.
+ */
+bool reserved_join(const struct set *s, const struct device *d);
+/* Lets go of a disk that leaves the set, or has not joined it. */
 void reserved_drop_disk(const struct set *s, const struct device *d);
 
 #endif
