@@ -339,6 +339,34 @@ not_mirrored()
 }
 test_case "metadata on one tier alone: made, moved" not_mirrored
 
+# killed_alone STEP: the metadata is suspended, and a second leg says that it is the latest
+killed_alone()
+{
+	disk fast 32
+	disk slow 64
+	ctl create "$set" -q -c 64k -L 10m --policy static --mirror none "$fast" "$slow"
+	write_chunks 0 20 1
+	! TIERCTL_DIE_AT=$1 "$steps" remove -y "$set" "$fast" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1: $(<"$tmp/said")"
+	ctl_code 3 status "$set"
+	matches "is suspended, I/O to it waits: tierctl resize --abort $set" "$output"
+	ctl_code 0 resize --abort "$set"
+	matches "a move of its metadata that was killed had left it suspended; it works again" "$output"
+	write_chunks 20 20 2
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 0 20 1
+	check_chunks 20 20 2
+	in_order
+	ctl_code 0 remove -y "$set" "$fast"
+	ctl deactivate -q "$set"
+	ctl_code 0 activate "$set"
+	check_chunks 20 20 2
+	in_order
+}
+for step in leg-copied leg-waits; do
+	test_case "metadata on one tier alone: killed at $step" killed_alone "$step"
+done
+
 refused_and_gone()
 {
 	made

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "base/step.h"
 #include "base/util.h"
+#include "dm/dm.h"
 #include "format/build.h"
 #include "format/geometry.h"
 #include "ops/label-area.h"
@@ -309,5 +310,36 @@ int mirrored_leave(const struct set *s, unsigned int rank)
 	read_legs(s, &m);
 	r = leave(s, &m, rank);
 	mirror_free(&m);
+	return r;
+}
+
+int mirrored_go_on(const struct set *s)
+{
+	char *device, *reason = NULL;
+	struct dm_line *lines;
+	unsigned int i, nr;
+	int r;
+
+	if (!set_mirror_assembled(s) || !device_attribute_number(s->meta_dev.dev, "dm/suspended"))
+		return 0;
+	device = device_attribute(s->meta_dev.dev, "dm/name");
+	r = dm_table_lines(s->meta_dev.dev, &lines, &nr);
+	if (!r && nr && !strcmp(lines->type, "linear")) {
+		/* In the place of the table that waits, whose device would count as being under it. */
+		r = dm_load_target(device, lines->length, lines->type, lines->params, &reason);
+		for (i = 0; !r && i < s->nr_tiers; i++)
+			if (s->tier[i].present && !is_under(s, i))
+				r = mirror_wipe_leg(s->ctx, &s->tier[i].dev, s->uuid);
+	}
+	dm_lines_free(lines, nr);
+	if (!r)
+		r = dm_resume(device, &reason);
+	if (r)
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: its metadata device %s is suspended and cannot go on: %s.", s->name,
+		    s->meta_dev.name, reason ? reason : strerror(-r));
+	else
+		say(s->ctx, "%s: a move of its metadata that was killed had left it suspended; it works again.", s->name);
+	free(reason);
+	free(device);
 	return r;
 }

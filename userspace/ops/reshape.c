@@ -260,6 +260,8 @@ struct set *need_changeable(struct tier_context *ctx, struct set_list *list, con
 		return NULL;
 	sets_load(ctx, list, false);
 	s = sets_find(list, name);
+	if (s && !ctx->dry_run && mirrored_go_on(s))
+		return NULL;
 	if (needs_mending(s) && !ctx->dry_run) {
 		full = xstrdup(s->dm.name);
 		if (!load_records(s))

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "dm/dm.h"
 #include "dm/layer.h"
 #include "format/geometry.h"
 #include "set/hint.h"
@@ -324,11 +325,14 @@ static void look_at_device(struct look *l, const struct device *d)
 {
 	char *dm_name = device_attribute(d->dev, "dm/name"), *level = device_attribute(d->dev, "md/level");
 	char *name = describe_position(l, d), *how;
+	bool moved = device_uuid_begins(d->dev, MIRROR_UUID_PREFIX);
 	struct dm_line *lines;
 	unsigned int i, nr;
 
+	/* What a killed move of the metadata left is put in order by tierctl. */
 	if (device_attribute_number(d->dev, "dm/suspended"))
-		add(l, PROBLEM_SUSPENDED, d->name, "%s is suspended, I/O to it waits: dmsetup resume %s", name, dm_name);
+		add(l, PROBLEM_SUSPENDED, d->name, "%s is suspended, I/O to it waits: %s %s", name,
+		    moved ? "tierctl resize --abort" : "dmsetup resume", moved ? l->s->name : dm_name);
 	if (!l->opaque && d->read_only && writes(l->s)) {
 		how = how_to_write(d, dm_name);
 		add(l, PROBLEM_READ_ONLY, d->name, "%s is read-only: %s", name, how);

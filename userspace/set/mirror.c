@@ -673,7 +673,7 @@ static int copy_leg(const struct mirror_leg *from, const struct mirror_leg *to, 
 
 /*
  * What changes the metadata waits meanwhile, and what waits for that. So nothing here may need
- * memory or the terminal until it goes on.
+ * memory or the terminal until it goes on. mirrored_go_on() undoes this if it is killed.
  */
 static int move_single(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror_leg *from,
 		       struct mirror *m)
@@ -688,8 +688,10 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 	r = dm_suspend(device, &reason);
 	if (!r) {
 		r = copy_leg(from, to, m->size) ? : write_header(ctx, to);
+		step_reached("leg", "copied");
 		if (!r)
 			r = dm_load_target(device, m->size, "linear", params, &reason);
+		step_reached("leg", "waits");
 		/* The new one must not count if the old one goes on. */
 		if (r && mirror_wipe_leg(ctx, &to->dev, to->look.info.set_uuid))
 			warn(ctx, "%s: has a leg that is out of date. Wipe it before the set is activated again.", to->dev.name);
