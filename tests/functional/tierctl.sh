@@ -375,6 +375,29 @@ up_and_down()
 }
 test_case "deactivate and activate, by name, device, UUID, all" up_and_down
 
+# /usr has the libraries of the tool, and there is a device between it and the set.
+of_system()
+{
+	local lib
+	make_disks
+	create_set
+	wrap top "0 $(sectors_of "$dev") linear $dev 0"
+	mke2fs -q -F /dev/mapper/tt_top
+	mkdir "$tmp/usr"
+	mount /dev/mapper/tt_top "$tmp/usr"
+	for lib in $(ldd "$tierctl" | grep -o '/[^ ]*'); do
+		install -D "$lib" "$tmp/usr/${lib#/usr}"
+	done
+	# shellcheck disable=SC2016	# for the other shell
+	unshare --mount sh -c 'mount --bind "$1" /usr && exec "$2" deactivate --all' sh "$tmp/usr" "$tierctl" >"$tmp/said" 2>&1
+	same "$set: stays active, as the system runs from it." "$(<"$tmp/said")"
+	wait_for 20 umount "$tmp/usr"
+	dmsetup remove --retry tt_top
+	ctl_code 0 deactivate --all
+	fails dmsetup info "$set"
+}
+test_case "deactivate --all leaves the set that the system runs from" of_system
+
 # An activation that was killed leaves the device without a table.
 killed_activation()
 {

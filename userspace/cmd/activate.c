@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/util.h"
 #include "base/words.h"
+#include "block/mounts.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "dm/dm.h"
@@ -195,12 +196,15 @@ static int deactivate_alone(const struct set *before)
 /* What the system runs from stays; an initramfs can take it apart when nothing runs any more. */
 static bool is_system(const struct set *s)
 {
-	char *point = device_mount_point(s->dm.dev);
-	bool system = point && (!strcmp(point, "/") || !strcmp(point, "/usr"));
+	struct mounts mounts;
+	bool system;
 
+	mounts_read(&mounts);
+	system = device_stands_on(mounts_device_of(&mounts, "/."), s->dm.dev) ||
+		 device_stands_on(mounts_device_of(&mounts, "/usr/."), s->dm.dev);
+	mounts_free(&mounts);
 	if (system)
-		say(s->ctx, "%s: stays active, as it is mounted on %s.", s->name, point);
-	free(point);
+		say(s->ctx, "%s: stays active, as the system runs from it.", s->name);
 	return system;
 }
 
