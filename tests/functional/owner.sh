@@ -24,6 +24,7 @@ unnamed()
 {
 	umount /etc/machine-id 2>/dev/null || true
 	rm -f "$here_id" /etc/dm-tier/{not-auto,in-initramfs} /etc/modprobe.d/tt_owner.conf
+	rm -f /etc/systemd/system/tier-activate@.service
 }
 trap 'unnamed; on_exit' EXIT
 
@@ -212,11 +213,44 @@ by_itself()
 	[ ! -e "$dev" ] || fail "activated"
 	ctl_code 0 activate "$set"
 	ctl deactivate -q "$set"
+	# Nor in an initramfs for others
+	echo "$one" >/etc/dm-tier/in-initramfs
 	rm /etc/dm-tier/not-auto
+	unchanged "$meta" "$fast" "$slow" -- ctl_code 0 activate --auto "$fast"
+	[ ! -e "$dev" ] || fail "activated"
+	superblock uuid >>/etc/dm-tier/in-initramfs
 	ctl_code 0 activate --auto "$fast"
+	rm /etc/dm-tier/in-initramfs
 	check_chunks 0 5 1
 }
 test_case "a set of not-auto is not activated by itself" by_itself
+
+# The root file system is told to be on a device above the set.
+initramfs() { PATH=$tmp:$PATH sh "$here/../../userspace/initramfs/initramfs.in" "$@"; }
+in_initramfs()
+{
+	made
+	printf '#!/bin/sh\ncase $* in *" /") echo /dev/mapper/tt_top ;; *) exit 1 ;; esac\n' >"$tmp/findmnt"
+	chmod 755 "$tmp/findmnt"
+	wrap top "0 64 linear $slow 0"
+	fails initramfs needed
+	fails initramfs wanted
+	dmsetup remove --retry tt_top
+	wrap middle "0 128 linear $dev 0"
+	wrap top "0 64 linear /dev/mapper/tt_middle 0"
+	initramfs needed
+	initramfs wanted
+	same "" "$(initramfs chosen)"
+	ln -s /dev/null /etc/systemd/system/tier-activate@.service
+	initramfs wanted
+	initramfs chosen >"$tmp/chosen"
+	rm /etc/systemd/system/tier-activate@.service
+	dmsetup remove --retry tt_top
+	dmsetup remove --retry tt_middle
+	ctl deactivate -q "$set"
+	same "$(superblock uuid)" "$(<"$tmp/chosen")"
+}
+test_case "an initramfs has the set of the root file system, and where udev starts nothing, only that" in_initramfs
 
 # A dump of the active set
 dumped()

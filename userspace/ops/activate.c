@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -723,10 +724,10 @@ static bool has_hidden(const struct set *s)
 	return s->meta_hidden;
 }
 
-/* Whether NOT_AUTO has a line with the set's name or UUID: a cluster activates it, for example. */
-static bool left_to_others(const struct set *s)
+/* Whether the file has a line with the set's name or UUID. */
+static bool is_listed(const struct set *s, const char *path)
 {
-	FILE *f = fopen(NOT_AUTO, "re");
+	FILE *f = fopen(path, "re");
 	bool found = false;
 	char *line = NULL;
 	size_t size = 0;
@@ -740,9 +741,18 @@ static bool left_to_others(const struct set *s)
 	}
 	free(line);
 	fclose(f);
-	if (found)
-		verbose(s->ctx, "%s: is listed in %s", s->name, NOT_AUTO);
 	return found;
+}
+
+/* A cluster activates it, for example; an initramfs may be for some sets only. */
+static bool left_to_others(const struct set *s)
+{
+	bool not_auto = is_listed(s, NOT_AUTO);
+	struct stat st;
+
+	if (not_auto)
+		verbose(s->ctx, "%s: is listed in %s", s->name, NOT_AUTO);
+	return not_auto || (!stat(IN_INITRAMFS, &st) && st.st_size && !is_listed(s, IN_INITRAMFS));
 }
 
 /* With --auto without messages, unless a complete set cannot be activated. */

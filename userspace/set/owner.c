@@ -17,7 +17,6 @@
 
 /* The first is for a machine whose own id is another one after each boot. */
 static const char *const machine_files[] = { "/etc/dm-tier/machine-id", "/etc/machine-id" };
-#define IN_INITRAMFS	"/etc/dm-tier/in-initramfs"
 #define BOOT_FILE	"/proc/sys/kernel/random/boot_id"
 
 /* 32 hexadecimal digits, with or without dashes; false, and all zero, if the file has no such id. */

@@ -9,6 +9,9 @@
 #include "base/context.h"
 #include "set/set.h"
 
+/* In an initramfs alone. Its lines are the sets that --auto may activate there; none: all. */
+#define IN_INITRAMFS	"/etc/dm-tier/in-initramfs"
+
 /* The machine's id; all zero if it is not known. */
 void owner_this_machine(u8 id[TIER_UUID_SIZE]);
 
