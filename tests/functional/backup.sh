@@ -207,6 +207,33 @@ before_activation()
 }
 test_case "a dump from before the last activation" before_activation
 
+# A device that is larger than the dump knows joins as that, and then the dump is old.
+before_growth()
+{
+	local half places
+	make_disks
+	half=$(($(sectors_of "$slow") / 2))
+	wrap grows "0 $half linear $slow 0"
+	ctl create "$set" -q -m "$meta" -c 64k --policy static "$fast" /dev/mapper/tt_grows
+	uuid=$(json '.sets[0].uuid' list "$set" | tr -d -)
+	write_chunks 0 40 1
+	places=$(info places1)
+	ctl deactivate -q "$set"
+	back_up
+	dmsetup load tt_grows --table "0 $((2 * half)) linear $slow 0"
+	dmsetup resume tt_grows
+	disk_gone meta
+	disk meta2 4
+	ctl restore -q "$newest" "$meta2"
+	all_there
+	is "$(info places1) > $places"
+	ctl deactivate -q "$set"
+	ctl restore -q -y --force "$newest" "$meta2"
+	unchanged "$fast" "$slow" -- ctl_code 1 activate "$set"
+	one_line "metadata stale: tier 0 .* is of generation [0-9]+, the metadata knows [0-9]+\. connect the current"
+}
+test_case "a dump from before a tier was extended" before_growth
+
 # Nothing tells that chunks have moved since: they show what lies at their old places now.
 before_moves()
 {
