@@ -120,9 +120,9 @@ static int start(struct tier_set *set, u32 chunk, struct tier *to, u64 place,
 	if (!set->mover->moved)
 		begin(set);
 	r = tier_migrate(set, chunk, to, place, reason, request, proposal);
-	if (!r && soon)
+	if (!r && soon) {
 		set->mover->unpaced = true;
-	if (!r && !soon) {
+	} else if (!r) {
 		tier_pace_take(to, TIER_PACE_START, set->chunk_sectors);
 		if (from && from != to)
 			tier_pace_take(from, TIER_PACE_START, set->chunk_sectors);
