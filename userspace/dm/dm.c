@@ -238,33 +238,51 @@ out:
 	return r;
 }
 
-int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context)
+int dm_for_each_name(int (*fn)(void *context, const char *name), void *context)
 {
 	struct dm_task *task = new_task(DM_DEVICE_LIST, NULL);
 	struct dm_names *names;
-	struct dm_device d;
 	unsigned int next;
-	int r = task ? run(task) : -EIO, error = 0, found;
+	int r = task ? run(task) : -EIO;
 
 	names = r ? NULL : dm_task_get_names(task);
 	if (names && names->dev) {
 		do {
-			/* A device that does not answer must not hide the others. */
-			found = load_device(names->name, &d);
-			if (found > 0)
-				r = fn(context, &d);
-			else if (found < 0)
-				error = found;
+			r = fn(context, names->name);
 			next = names->next;
 			names = (struct dm_names *)((char *)names + next);
 		} while (next && !r);
 	}
-	if (!r)
-		r = error;
-	if (r < 0)
-		failed = true;
 	if (task)
 		dm_task_destroy(task);
+	return r;
+}
+
+struct visit {
+	int (*fn)(void *context, struct dm_device *d);
+	void *context;
+	int error;
+};
+
+/* A device that does not answer must not hide the others. */
+static int visit_set(void *context, const char *name)
+{
+	struct visit *v = context;
+	struct dm_device d;
+	int found = load_device(name, &d);
+
+	if (found < 0)
+		v->error = found;
+	return found > 0 ? v->fn(v->context, &d) : 0;
+}
+
+int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context)
+{
+	struct visit v = { .fn = fn, .context = context };
+	int r = dm_for_each_name(visit_set, &v) ? : v.error;
+
+	if (r < 0)
+		failed = true;
 	return r;
 }
 

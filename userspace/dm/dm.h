@@ -40,7 +40,9 @@ void dm_stop(void);
 /* Whether device-mapper answers at all. */
 int dm_ask(char **reason);
 
-/* Calls fn for every mapped device with a tier target; fn takes over *d. */
+/* Calls fn for every mapped device, until it returns another value than 0, which is returned. */
+int dm_for_each_name(int (*fn)(void *context, const char *name), void *context);
+/* The same for those with a tier target; fn takes over *d. */
 int dm_for_each_set(int (*fn)(void *context, struct dm_device *d), void *context);
 /* Whether that has failed: then some active sets look inactive. */
 bool dm_failed(void);

@@ -399,14 +399,6 @@ static bool active_by_now(const struct set *s)
 
 #define NOT_AUTO	"/etc/dm-tier/not-auto"
 
-/* Longer than an activation; a change of LVM's volumes may wait for other changes. */
-#define AUTO_MS	120000
-
-static void say_late(struct tier_context *ctx, const char *hex)
-{
-	err(ctx, ERR_BUSY, "%s: another tierctl has been activating it for %d s.", hex, AUTO_MS / 1000);
-}
-
 static int make_device(const struct set *s, const char *name, const char *uuid,
 		       const struct activation *options)
 {
@@ -584,7 +576,8 @@ static int activate(struct set *s, const struct activation *options)
 		return EXIT_FAILED;
 	}
 
-	lock = lock_within(s->hex, LOCK_DEVICE, AUTO_MS);
+	if (!lock_in_time(s->ctx, s->hex, s->name, LOCK_DEVICE, &lock))
+		return EXIT_FAILED;
 	code = activate_alone(s, name, options);
 	if (lock >= 0)
 		close(lock);
@@ -612,16 +605,14 @@ static const char *remains_phrase(const struct set *s)
 /* An activation that is still running has the lock. */
 static bool remove_remains(const struct set *before, const char *command)
 {
-	int lock = lock_within(before->hex, LOCK_DEVICE, AUTO_MS);
 	struct set_list list;
 	const struct set *s;
 	bool good = true;
 	char *reason;
+	int lock;
 
-	if (lock < 0 && errno == EWOULDBLOCK) {
-		say_late(before->ctx, before->hex);
+	if (!lock_in_time(before->ctx, before->hex, before->name, LOCK_DEVICE, &lock))
 		return false;
-	}
 	sets_load(before->ctx, &list, false);
 	s = sets_find(&list, before->hex);
 	if (s && activate_has_remains(s)) {
@@ -854,13 +845,12 @@ static int auto_activate(struct tier_context *ctx, const u8 *uuid, const struct 
 {
 	struct set_list list;
 	char hex[UUID_HEX];
-	int code = EXIT_DONE, lock = lock_within(uuid_to_hex(hex, uuid), "activate", AUTO_MS);
+	int code = EXIT_DONE, lock;
 	struct set *s;
 
-	if (lock < 0 && errno == EWOULDBLOCK) {
-		say_late(ctx, hex);
+	uuid_to_hex(hex, uuid);
+	if (!lock_in_time(ctx, hex, hex, "activate", &lock))
 		return EXIT_FAILED;
-	}
 	/* A hanging device of another set must not delay a complete set. */
 	sets_load_for(ctx, &list, hex);
 	s = sets_find(&list, hex);

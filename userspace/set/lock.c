@@ -20,6 +20,8 @@
 /* A change takes a second or two, and LVM's steps a few more. */
 #define WAIT_MS	30000
 #define POLL_MS	100
+/* Longer than an activation; a change of LVM's volumes may wait for other changes. */
+#define ACTIVATION_MS	120000
 
 static const char *command = "";
 static int held = -1;
@@ -75,6 +77,15 @@ int lock_within(const char *hex, const char *what, unsigned int ms)
 			return fd;
 		sleep_ms(POLL_MS);
 	}
+}
+
+bool lock_in_time(struct tier_context *ctx, const char *hex, const char *name, const char *what, int *lock)
+{
+	*lock = lock_within(hex, what, ACTIVATION_MS);
+	if (*lock >= 0 || errno != EWOULDBLOCK)
+		return true;
+	err(ctx, ERR_BUSY, "%s: another tierctl has been activating it for %d s.", name, ACTIVATION_MS / 1000);
+	return false;
 }
 
 static void take(struct tier_context *ctx, const char *hex, unsigned int ms)

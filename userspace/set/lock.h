@@ -44,6 +44,12 @@ int set_lock(const char *hex, const char *what, bool wait);
 /* The same, but gives up after ms: -1, with EWOULDBLOCK in errno if another process has it. */
 int lock_within(const char *hex, const char *what, unsigned int ms);
 
+/*
+ * Such a lock, unless another process has it for longer than an activation takes: then false, with
+ * the error said. *lock is -1 if no lock can be made.
+ */
+bool lock_in_time(struct tier_context *ctx, const char *hex, const char *name, const char *what, int *lock);
+
 /* Whether a dump or a check of the set runs: a metadata snapshot then belongs to it. */
 bool set_is_dumped(const char *hex);
 

@@ -21,9 +21,6 @@
 enum slice { SLICE_RAID, SLICE_DATA, NR_SLICES };
 static const char *const slice_word[NR_SLICES] = { "rmeta", "rimage" };
 
-/* Longer than an activation */
-#define LOCK_MS		60000
-
 /* udev opens a device that was just made. */
 #define CLOSE_TRIES	30
 #define CLOSE_MS	100
@@ -197,21 +194,29 @@ static int make_linear(const char *set_hex, const struct mirror *m, unsigned int
 	return r;
 }
 
-/* A slice whose tier is unknown by now. */
+struct removal {
+	char *prefix;
+	char **reason;
+};
+
+static int remove_slice(void *context, const char *name)
+{
+	const struct removal *r = context;
+
+	return strncmp(name, r->prefix, strlen(r->prefix)) ? 0 : dm_remove(name, r->reason);
+}
+
+/* Also those whose tier is unknown by now. All their names begin so, and no others. */
 static int remove_slices(const char *set_hex, char **reason)
 {
-	enum slice slice;
-	unsigned int id;
-	int r = 0;
+	struct removal removal = { .prefix = xasprintf("tier-%s-r", set_hex), .reason = reason };
+	int r;
 
-	for (id = 0; id <= TIER_MAX_ID && !r; id++)
-		for (slice = 0; slice < NR_SLICES && !r; slice++) {
-			char *name = slice_name(set_hex, slice, id);
-
-			if (dm_name_exists(name))
-				r = dm_remove(name, reason);
-			free(name);
-		}
+	*reason = NULL;
+	r = dm_for_each_name(remove_slice, &removal);
+	if (r && !*reason)
+		*reason = xstrdup(strerror(-r));
+	free(removal.prefix);
 	return r;
 }
 
@@ -492,9 +497,11 @@ int mirror_drop_slices(struct tier_context *ctx, const char *set_hex, const char
 
 int mirror_release_alone(struct tier_context *ctx, const char *set_hex, const char *name)
 {
-	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS);
-	int r = mirror_release(ctx, set_hex, name);
+	int lock, r;
 
+	if (!lock_in_time(ctx, set_hex, name, LOCK_DEVICE, &lock))
+		return -1;
+	r = mirror_release(ctx, set_hex, name);
 	if (lock >= 0)
 		close(lock);
 	return r;
@@ -573,20 +580,37 @@ int mirror_wipe_leg(struct tier_context *ctx, const struct device *tier, const u
 	return r;
 }
 
+#define LETTERS	16
+
+/*
+ * What dm-raid says: for each leg a letter, A, a (being filled) or D (dropped out), and what it does.
+ * False, and no letter, if that is unknown.
+ */
+static bool raid_state(const char *device, char letters[LETTERS], bool *idle)
+{
+	struct dm_line *lines;
+	char action[32];
+	unsigned int nr;
+	bool known;
+
+	known = !dm_status_lines(number_of(device), &lines, &nr) && nr &&
+		sscanf(lines[0].params, "%*s %*u %15s %*s %31s", letters, action) == 2;
+	dm_lines_free(lines, nr);
+	if (!known)
+		*letters = '\0';
+	*idle = known && !strcmp(action, "idle");
+	return known;
+}
+
 /* 1: all legs are whole; 0: not yet; -1: one has dropped out. */
 static int legs_whole(const char *device)
 {
-	char letters[16] = "", ratio[48] = "", action[32] = "";
-	struct dm_line *lines;
-	unsigned int nr;
-	int whole = -1;
+	char letters[LETTERS];
+	bool idle;
 
-	if (dm_status_lines(number_of(device), &lines, &nr))
+	if (!raid_state(device, letters, &idle) || strchr(letters, 'D'))
 		return -1;
-	if (nr && sscanf(lines[0].params, "%*s %*u %15s %47s %31s", letters, ratio, action) == 3 && !strchr(letters, 'D'))
-		whole = letters[strspn(letters, "A")] == '\0' && !strcmp(action, "idle");
-	dm_lines_free(lines, nr);
-	return whole;
+	return idle && !letters[strspn(letters, "A")];
 }
 
 static int wait_until_whole(struct tier_context *ctx, const char *device, const char *name)
@@ -711,20 +735,15 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 	return r;
 }
 
-/* Which letter dm-raid has for the leg: A, a (being filled), D; 0: unknown. */
+/* Which letter dm-raid has for the leg; 0: unknown. */
 static char letter_of(const char *set_hex, unsigned int i)
 {
-	char *device = device_name(set_hex), letters[16] = "";
-	struct dm_line *lines;
-	unsigned int nr;
+	char *device = device_name(set_hex), letters[LETTERS];
+	bool idle;
 
-	if (!dm_status_lines(number_of(device), &lines, &nr)) {
-		if (nr && sscanf(lines[0].params, "%*s %*u %15s", letters) == 1 && strlen(letters) <= i)
-			letters[0] = '\0';
-		dm_lines_free(lines, nr);
-	}
+	raid_state(device, letters, &idle);
 	free(device);
-	return letters[0] ? letters[i] : '\0';
+	return i < strlen(letters) ? letters[i] : '\0';
 }
 
 bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i)
@@ -751,8 +770,10 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 		    const struct mirror_leg *to)
 {
 	struct mirror_leg from = m->leg[i], *other = m->nr > 1 ? &m->leg[!i] : NULL;
-	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS), r;
+	int lock, r;
 
+	if (!lock_in_time(ctx, set_hex, name, LOCK_DEVICE, &lock))
+		return -1;
 	ctx->changed = true;
 	m->generation++;
 	m->tag = new_tag();
