@@ -246,7 +246,7 @@ leaves()
 	closed_to other
 	shown one
 	disk spare 16
-	unchanged /dev/tt_spare -- ctl_code 1 add -y "$set" /dev/tt_spare
+	unchanged /dev/tt_spare -- ctl_code 1 add -q -y "$set" /dev/tt_spare
 	one_line "tt_spare knows no reservations"
 	ctl_code 0 deactivate "$set"
 	open_to other
