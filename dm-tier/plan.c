@@ -401,17 +401,25 @@ static int load_recs(struct tier_target *tt, struct tier_plan *plan)
 }
 
 /*
- * Where the places of a tier that joins begin: where those of the tiers begin that are there. What
- * lies in the room before them, a leg of the metadata for one, can then move to the new tier.
+ * Where the places of a tier that joins begin: behind its label area, or behind a room for a leg
+ * of the metadata if the set's tiers have that.
  */
-static u64 first_place_of_set(const struct tier_target *tt, const struct tier_plan *plan)
+static u64 first_place_of(const struct tier_target *tt, const struct tier_plan *plan,
+			  unsigned int rank)
 {
-	u64 first = tier_label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
+	u64 least = tier_label_area(tt->chunk_sectors) >> ilog2(tt->chunk_sectors);
+	u64 own = bdev_nr_sectors(tt->devs[rank]->bdev) >> ilog2(tt->chunk_sectors), all = own;
 	unsigned int i;
 
-	for (i = 0; !plan->format && i < plan->found.nr; i++)
-		first = max(first, plan->found.tier[i].first_place);
-	return first;
+	if (plan->format || !(plan->info.incompat_flags & TIER_INCOMPAT_ROOM))
+		return least;
+	least = plan->found.tier[0].first_place;
+	for (i = 0; i < plan->found.nr; i++) {
+		least = min(least, plan->found.tier[i].first_place);
+		all += plan->found.tier[i].places;
+	}
+	return tier_md_joining_place(least, all, bdev_nr_sectors(tt->metadata->bdev), own,
+				     tt->chunk_sectors);
 }
 
 /* A blank device becomes a new tier. */
@@ -426,7 +434,7 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 	mine->id = TIER_MAX_ID + 1;	/* none yet */
 	mine->rank = rank;
 	mine->landing = tier_tier_keys[TIER_TIER_LANDING].initial;
-	mine->first_place = first_place_of_set(tt, plan);
+	mine->first_place = first_place_of(tt, plan, rank);
 	return (plan->format ? 0 : check_blocks(plan, rank, bdev, true)) ? :
 	       size_tier(tt, plan, rank, mine);
 }
@@ -435,7 +443,7 @@ static int join_tier(struct tier_target *tt, struct tier_plan *plan, unsigned in
 static int join_again(struct tier_target *tt, struct tier_plan *plan, unsigned int rank,
 		      const struct tier_label_info *label)
 {
-	if (label->places_at > first_place_of_set(tt, plan) << ilog2(tt->chunk_sectors))
+	if (label->places_at > first_place_of(tt, plan, rank) << ilog2(tt->chunk_sectors))
 		return refuse(plan, -EINVAL,
 			"Tier %u (%pg) has more room before its places than the set gives it",
 			      rank, tt->devs[rank]->bdev);

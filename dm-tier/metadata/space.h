@@ -7,7 +7,7 @@
 #define DM_TIER_METADATA_SPACE_H
 
 #include "../compat/plain-c.h"
-#include "../format.h"
+#include "../format-code.h"
 
 /* Head of an array's block. */
 #define TIER_ARRAY_HEAD_SIZE 24
@@ -99,6 +99,46 @@ static inline u64 tier_md_blocks_needed(u64 nr_chunks)
 	u64 bitmaps = tier_md_commit_room(steady + room + 1024);
 
 	return steady + room + 4 * bitmaps;
+}
+
+/* Bytes that are recommended: mapping and heat, and one more copy of both for changes. */
+static inline u64 tier_md_good_size(u64 nr_chunks)
+{
+	return (4U << 20) + 32 * nr_chunks;
+}
+
+/*
+ * Metadata on tiers lies in the room before their places, behind so many sectors that tierctl
+ * has for itself.  A new room is for so many times the chunks that the set can have.
+ */
+#define TIER_ROOM_HEAD 2048
+#define TIER_ROOM_TO_GROW 4
+
+/* Sectors of metadata in the room of a new set's tiers. */
+static inline u64 tier_md_room(u64 nr_chunks)
+{
+	return tier_md_good_size(TIER_ROOM_TO_GROW * nr_chunks) / 512;
+}
+
+/* The first place behind a room for so many sectors of metadata; in chunks. */
+static inline u64 tier_md_first_place(u64 metadata, u64 chunk_sectors)
+{
+	return DIV_ROUND_UP_ULL(tier_label_area(chunk_sectors) + TIER_ROOM_HEAD + metadata,
+				chunk_sectors);
+}
+
+/*
+ * The same for a tier of so many chunks that joins.  It has room for the metadata as it is, and
+ * for that of nr_chunks: those of the tiers that are there and its own.  But if that were more
+ * than a 16th of it, it has as much as the tier with the least, whose places begin there.
+ */
+static inline u64 tier_md_joining_place(u64 least, u64 nr_chunks, u64 metadata, u64 tier_chunks,
+					u64 chunk_sectors)
+{
+	u64 room = tier_md_room(nr_chunks), wanted;
+
+	wanted = tier_md_first_place(room > metadata ? room : metadata, chunk_sectors);
+	return wanted > least && wanted <= tier_chunks / 16 ? wanted : least;
 }
 
 #endif /* DM_TIER_METADATA_SPACE_H */

@@ -94,7 +94,7 @@ static bool check_size(const struct addition *a, const char *name, uint64_t size
 {
 	char x[SIZE_TEXT], y[SIZE_TEXT];
 
-	if (set_places(a->s, size))
+	if (set_joining_places(a->s, size))
 		return true;
 	err(a->s->ctx, ERR_UNSUITABLE, "%s: is too small (%s) for a chunk of %s beside the label.", name,
 	    format_size(x, size), format_size(y, a->s->chunk_sectors * SECTOR_SIZE));

@@ -277,7 +277,7 @@ static bool check_new(struct replacement *r)
 
 	if (!candidate_usable(d, &r->list, r->s->dm.dev))
 		return false;
-	places = set_places(r->s, d->dev.size);
+	places = set_joining_places(r->s, d->dev.size);
 	if (!places) {
 		err(r->s->ctx, ERR_UNSUITABLE,
 		    "%s: is too small (%s) for a chunk of %s beside the label.", d->typed,

@@ -37,7 +37,7 @@ static bool measure(struct resizing *z)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
-		places = set_places(s, s->tier[i].dev.size);
+		places = set_tier_places(s, i);
 		if (places < s->tier[i].places) {
 			err(z->s->ctx, ERR_DEGRADED,
 			    "%s: tier %u (%s) has shrunk to %s. Give it back what it had.", s->name, i,
@@ -142,7 +142,7 @@ static bool took_growth(struct set *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers && took; i++)
-		took = s->tier[i].places >= set_places(s, s->tier[i].dev.size);
+		took = s->tier[i].places >= set_tier_places(s, i);
 	if (!took)
 		err(s->ctx, ERR_IO,
 		    "%s: what its tiers have grown by could not be written down. Try again.", s->name);

@@ -2,15 +2,15 @@
 #include "format/geometry.h"
 
 #include "base/size.h"
-#include "dm-tier/format-code.h"
+#include "dm-tier/metadata/space.h"
 #include "format/leg.h"
+
+_Static_assert(TIER_ROOM_HEAD == LEG_DATA_AT, "the metadata of a leg fills its room");
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
 
 #define MOST_CHUNKS	(3ULL << 27)
-
-#define ROOM_TO_GROW	4
 
 uint64_t geometry_places(uint64_t sectors, uint64_t chunk_sectors, uint64_t first_place)
 {
@@ -49,13 +49,21 @@ uint64_t geometry_metadata_min(uint64_t chunks)
 
 uint64_t geometry_metadata_good(uint64_t chunks)
 {
-	return 4 * MIB + 32 * chunks;
+	return tier_md_good_size(chunks);
+}
+
+uint64_t geometry_chunks_of_metadata(uint64_t sectors)
+{
+	uint64_t fit = 0, step;
+
+	for (step = 1ULL << 32; step; step /= 2)
+		if (fit + step <= TIER_MAX_CHUNKS &&
+		    tier_md_blocks_needed(fit + step) <= sectors / TIER_METADATA_BLOCK_SECTORS)
+			fit += step;
+	return fit;
 }
 
 uint64_t geometry_first_place(uint64_t chunks, uint64_t chunk_sectors)
 {
-	uint64_t sectors = tier_label_area(chunk_sectors) + LEG_DATA_AT +
-			   geometry_metadata_good(ROOM_TO_GROW * chunks) / SECTOR_SIZE;
-
-	return (sectors + chunk_sectors - 1) / chunk_sectors;
+	return tier_md_first_place(tier_md_room(chunks), chunk_sectors);
 }

@@ -24,6 +24,9 @@ uint64_t geometry_reserve(uint64_t places);
 uint64_t geometry_metadata_min(uint64_t chunks);
 uint64_t geometry_metadata_good(uint64_t chunks);
 
+/* The most chunks whose metadata has room in so many sectors. */
+uint64_t geometry_chunks_of_metadata(uint64_t sectors);
+
 /*
  * The first place of the tiers of a set whose metadata lies on them, with so many chunks: behind
  * the label area and a leg, in which the metadata of four times as many chunks has room.

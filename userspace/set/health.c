@@ -393,7 +393,7 @@ static uint64_t tier_needs(struct set *s, unsigned int rank)
 		for (i = 0; i < nr; i++)
 			if (records[i].id == t->id)
 				return records[i].size * SECTOR_SIZE;
-	return (t->places * s->chunk_sectors + (s->first_place ? s->first_place * s->chunk_sectors :
+	return (t->places * s->chunk_sectors + (t->first_place ? t->first_place * s->chunk_sectors :
 		tier_label_area(s->chunk_sectors))) * SECTOR_SIZE;
 }
 
@@ -419,8 +419,7 @@ static void look_at_size(struct look *l)
 	char a[SIZE_TEXT], b[SIZE_TEXT], *how;
 	uint64_t need = t ? 0 : metadata_needs(s);
 
-	if (t && t->places && (set_places(s, d->size) < t->places ||
-			       (!s->active && d->size < t->size)))
+	if (t && t->places && (set_tier_places(s, l->rank) < t->places || (!s->active && d->size < t->size)))
 		need = tier_needs(s, l->rank);
 	if (d->size >= need)
 		return;

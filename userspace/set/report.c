@@ -81,15 +81,14 @@ static void find_problems(struct report *r, int rank, struct health *h)
 /* lvextend takes free extents. */
 static void find_extended(struct report *r)
 {
-	const struct set *s = r->set;
+	struct set *s = r->set;
 	char size[SIZE_TEXT];
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
 		const struct set_tier *t = &s->tier[i];
 
-		if (s->active && t->present && t->places &&
-		    set_places(s, t->dev.size) > t->places)
+		if (s->active && t->present && t->places && set_tier_places(s, i) > t->places)
 			add_attention(r, "tier_extended", i, "tier %u (%s) has been extended to %s, which the set does not use yet: tierctl resize %s",
 				      i, t->dev.name, format_size(size, t->dev.size), s->name);
 	}

@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "base/within.h"
 #include "block/signature.h"
+#include "dm-tier/metadata/space.h"
 #include "format/geometry.h"
 #include "format/metadata.h"
 #include "format/rules.h"
@@ -106,22 +107,12 @@ static bool find_held(struct set *s, const char *name, struct device *d)
 	return false;
 }
 
-static void note_places(struct set *s, uint64_t at)
-{
-	uint64_t first = (at + s->chunk_sectors - 1) / s->chunk_sectors;
-
-	if (first > s->first_place)
-		s->first_place = first;
-}
-
 /* An active set's devices, from its table. */
 static void tiers_from_table(struct set *s)
 {
 	unsigned int i;
 
 	s->have_meta = find_held(s, s->table.metadata, &s->meta_dev);
-	if (s->have_meta)
-		note_places(s, mirror_places_at(s->meta_dev.dev));
 	for (i = 0; i < s->table.nr_tiers; i++) {
 		struct set_tier *t = new_tier(s);
 
@@ -563,7 +554,6 @@ static void read_records(struct set *s)
 		make_printable(t->last_seen);
 		t->size = records[i].size * SECTOR_SIZE;
 		t->first_place = records[i].first_place;
-		note_places(s, t->first_place * s->chunk_sectors);
 		t->places = records[i].places;
 		t->endurance = records[i].endurance;
 		t->generation = records[i].generation;
@@ -1148,9 +1138,51 @@ int set_origin(const struct set *s)
 	return rank < 0 ? tagged_origin(s) : rank;
 }
 
-uint64_t set_places(const struct set *s, uint64_t bytes)
+/* Before the places of a set with its metadata on its tiers is room, not the same on each. */
+static bool learn_places(struct set *s)
 {
-	return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors, s->first_place);
+	struct tier_meta_tier records[TIER_MAX_TIERS];
+	unsigned int i, nr;
+
+	if (!s->active || s->have_places ||
+	    !(set_mirror_assembled(s) || (s->have_info && s->info.incompat_flags & TIER_INCOMPAT_ROOM)))
+		return true;
+	if (set_read_records(s, records, &nr))
+		return false;
+	for (i = 0; i < nr; i++) {
+		int rank = set_rank_with(s, records[i].id);
+
+		if (rank >= 0)
+			s->tier[rank].first_place = records[i].first_place;
+	}
+	s->have_places = true;
+	return true;
+}
+
+uint64_t set_joining_places(struct set *s, uint64_t bytes)
+{
+	uint64_t own = bytes / SECTOR_SIZE / s->chunk_sectors, all = own, least = UINT64_MAX;
+	unsigned int i;
+
+	if (!(s->info.incompat_flags & TIER_INCOMPAT_ROOM) || !learn_places(s))
+		return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors, 0);
+	for (i = 0; i < s->nr_tiers; i++) {
+		if (s->tier[i].first_place < least)
+			least = s->tier[i].first_place;
+		all += s->tier[i].places;
+	}
+	return geometry_places(bytes / SECTOR_SIZE, s->chunk_sectors,
+			       tier_md_joining_place(least, all, s->meta_dev.size / SECTOR_SIZE, own, s->chunk_sectors));
+}
+
+uint64_t set_tier_places(struct set *s, unsigned int rank)
+{
+	const struct set_tier *t = &s->tier[rank];
+
+	/* The device may have changed, but nobody can tell. */
+	if (!learn_places(s))
+		return t->places;
+	return geometry_places(t->dev.size / SECTOR_SIZE, s->chunk_sectors, t->first_place);
 }
 
 bool set_keep_legs(struct set *s)

@@ -20,7 +20,7 @@ struct set_tier {
 	char last_seen[32];	/* "" if unknown */
 	u8 uuid[TIER_UUID_SIZE];
 	uint64_t size;		/* bytes of the device, 0 if unknown */
-	uint64_t first_place;	/* chunks; only if the set is inactive */
+	uint64_t first_place;	/* chunks; 0: unknown, or behind the label area */
 	uint64_t places;	/* chunks, 0 if unknown */
 	u64 endurance;		/* GiB a day */
 	u64 generation;		/* the generation that its label should have */
@@ -63,13 +63,13 @@ struct set {
 	struct tier_meta_info info;
 	struct tier_meta_roots roots;
 	bool have_records;	/* tiers come from the metadata's records */
+	bool have_places;	/* an active set: first_place of its tiers is known */
 	char *problem;		/* why the set cannot be activated as it is, NULL if it can */
 	bool doubled;		/* two devices say that they are the same part, see *problem */
 
 	unsigned int nr_tiers;
 	struct set_tier tier[TIER_MAX_TIERS];	/* by rank */
 
-	uint64_t first_place;	/* of its tiers, chunks; 0: unknown, or behind the label area */
 	struct mirror mirror;	/* an inactive set: the legs of its metadata, if these lie on its tiers */
 
 	/* An inactive set: labels on former tiers, and second copies of parts. */
@@ -162,8 +162,13 @@ static inline bool set_has_metadata(const struct set *s)
 	return s->have_meta || s->mirror.nr;
 }
 
-/* Places of a tier of that set on a device of so many bytes. */
-uint64_t set_places(const struct set *s, uint64_t bytes);
+/*
+ * Places that a device of so many bytes will have when it joins the active set as a tier; have_info
+ * is set.
+ */
+uint64_t set_joining_places(struct set *s, uint64_t bytes);
+/* Places that a tier that is there has on its device as it is now. */
+uint64_t set_tier_places(struct set *s, unsigned int rank);
 /*
  * Drops the legs of tiers that have been left out since the set was loaded. False: the one that all
  * was read from is among them.

@@ -7,6 +7,7 @@
 #include "format/geometry.h"
 #include "base/size.h"
 #include "../tap.h"
+#include "dm-tier/metadata/space.h"
 #include "dm/tunable.h"
 
 #define KIB 1024ULL
@@ -240,6 +241,16 @@ static void plans(void)
 	ok(geometry_places(4096, 128, 24) == 32 - 24, "more room before the places");
 	ok(geometry_first_place(1 << 20, 2048) == 1 + 1 + 4 + 128, "metadata of four times a million chunks, in chunks");
 	ok(geometry_first_place(1, 2097152) == 2, "chunks of 1 GiB: one for the metadata");
+	ok(tier_md_joining_place(134, 1 << 20, 8, 1 << 19, 2048) == 134 &&
+	   tier_md_joining_place(134, 1 << 23, 8, 1 << 19, 2048) == geometry_first_place(1 << 23, 2048) &&
+	   tier_md_joining_place(134, 1 << 20, 2048 * 200, 1 << 19, 2048) == 202,
+	   "a tier that joins a set that has grown has more room");
+	ok(tier_md_joining_place(134, 1 << 23, 8, 16 * 1030, 2048) == 1030 &&
+	   tier_md_joining_place(134, 1 << 23, 8, 16 * 1030 - 1, 2048) == 134, "but not more than a 16th");
+	ok(tier_md_blocks_needed(geometry_chunks_of_metadata(8192)) <= 1024 &&
+	   tier_md_blocks_needed(geometry_chunks_of_metadata(8192) + 1) > 1024 &&
+	   !geometry_chunks_of_metadata(8) && geometry_chunks_of_metadata(UINT64_MAX) == TIER_MAX_CHUNKS,
+	   "the most chunks in so many sectors");
 	ok(geometry_reserve(1) == 2 && geometry_reserve(384) == 3 && geometry_reserve(1 << 20) == 64, "reserve");
 	ok(geometry_metadata_min(1000000) < geometry_metadata_good(1000000), "metadata");
 }
