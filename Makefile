@@ -48,7 +48,7 @@ check-root:			## a Debian boots whose root file system is on a set, by initramfs
 	@tests/boot/root --kernel $(or $(KERNEL),6.1) $(or $(N),10)
 
 check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
-	@TESTS='mirror udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
+	@TESTS='mirror mirror-grow udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
 
 check-reach:			## tiers on other machines; sets that several machines see, the resource agent
 	@tests/reach/run $(or $(KERNEL),6.1)

@@ -12,9 +12,11 @@
 #include "dm/dm.h"
 #include "dm/status.h"
 #include "dm/table.h"
+#include "dm-tier/metadata/space.h"
 #include "format/geometry.h"
 #include "lvm/lvm-check.h"
 #include "lvm/lvm-part.h"
+#include "ops/mirrored.h"
 #include "ops/reshape.h"
 #include "set/find.h"
 #include "set/set.h"
@@ -135,6 +137,17 @@ static bool check_smaller(const struct resizing *z)
 		   format_size(a, s->dm.length * SECTOR_SIZE), format_size(b, z->length * SECTOR_SIZE));
 }
 
+/* The last step before the set grows. */
+static bool fits_metadata(const struct resizing *z)
+{
+	const struct set *s = z->s;
+	uint64_t chunks = (z->length + s->chunk_sectors - 1) / s->chunk_sectors;
+	uint64_t need = tier_md_blocks_needed(chunks) * TIER_METADATA_BLOCK_SECTORS;
+
+	return z->length <= s->dm.length || !set_mirror_assembled(s) || s->meta_dev.size / SECTOR_SIZE >= need ||
+	       !mirrored_grow(s, need);
+}
+
 /* While the kernel cannot commit, it ignores the growth of tiers. */
 static bool took_growth(struct set *s)
 {
@@ -186,6 +199,8 @@ static int resize(const struct args *args, struct set *s)
 	    (s->lv && !lvm_may_fit_placeholder(args->ctx, s->hex, s->name, z.length * SECTOR_SIZE)))
 		return EXIT_FAILED;
 
+	if (!fits_metadata(&z))
+		return EXIT_FAILED;
 	reshape_table(s, &t);
 	failed = reshape_reload(s, &t, z.length, "resize");
 	table_free(&t);

@@ -16,6 +16,12 @@ struct raid_superblock {
 	__le64 failed_devices;
 	__le64 disk_recovery_offset;
 	__le64 array_resync_offset;
+	__le32 level, layout, stripe_sectors;
+	__le32 flags;
+	__le64 reshape_position;
+	__le32 new_level, new_layout, new_stripe_sectors;
+	__le32 delta_disks;
+	__le64 array_sectors;
 };
 
 static u32 checksum(const void *block)
@@ -71,5 +77,6 @@ bool leg_raid_unpack(const void *block, struct leg_raid *raid)
 	raid->events = le64_to_cpu(sb->events);
 	raid->failed = le64_to_cpu(sb->failed_devices);
 	raid->whole = le64_to_cpu(sb->disk_recovery_offset) == UINT64_MAX;
+	raid->size = le64_to_cpu(sb->array_sectors);
 	return true;
 }

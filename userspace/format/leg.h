@@ -38,7 +38,7 @@ struct leg_header {
 	__le32 flags;
 	__le32 unused;
 	__le64 generation;		/* legs of a lower one than others are out of date */
-	__le64 size;			/* of the metadata, sectors */
+	__le64 size;			/* of the metadata, sectors; dm-raid's superblock may say less */
 	__le64 used;			/* when it was last assembled, seconds since 1970 */
 	__le64 tag;			/* random, the same in legs that belong together */
 };
@@ -60,9 +60,10 @@ struct leg_raid {
 	u64 events;	/* counts changes of the array; the leg with more is newer */
 	u64 failed;	/* a bit for each leg that dropped out */
 	bool whole;	/* the leg is not being filled from another one */
+	u64 size;	/* of the array, sectors */
 };
 
-/* block has at least 48 bytes of the superblock's beginning. False: there is none. */
+/* block has at least 96 bytes of the superblock's beginning. False: there is none. */
 bool leg_raid_unpack(const void *block, struct leg_raid *raid);
 
 #endif

@@ -194,21 +194,21 @@ static bool is_under(const struct set *s, unsigned int rank)
 	return device_stands_on(s->meta_dev.dev, s->tier[rank].dev.dev);
 }
 
-static bool has_room(const struct set *s, unsigned int rank, const struct mirror *m, struct member *tier)
+static bool has_room(const struct set *s, unsigned int rank, uint64_t sectors, struct member *tier)
 {
 	uint64_t at = tier_label_area(s->chunk_sectors);
 
 	if (!s->tier[rank].present || s->tier[rank].state != 'A' || is_under(s, rank))
 		return false;
 	member_read(&s->tier[rank].dev, tier);
-	if (tier->kind == MEMBER_TIER && tier->label.places_at >= at + LEG_DATA_AT + m->size)
+	if (tier->kind == MEMBER_TIER && tier->label.places_at >= at + LEG_DATA_AT + sectors)
 		return true;
 	member_free(tier);
 	return false;
 }
 
-/* The fastest tier that can take the leg; one on another disk than the other leg is better. */
-static int find_destination(const struct set *s, unsigned int leaving, const struct mirror *m, const struct device *other,
+/* The fastest tier that can take a leg of that size; one on another disk than the other leg is better. */
+static int find_destination(const struct set *s, unsigned int leaving, uint64_t sectors, const struct device *other,
 			    struct member *tier)
 {
 	int apart;
@@ -219,7 +219,7 @@ static int find_destination(const struct set *s, unsigned int leaving, const str
 			if (i == leaving ||
 			    (apart && other && devices_share_disk(s->tier[i].dev.dev, other->dev)))
 				continue;
-			if (has_room(s, i, m, tier))
+			if (has_room(s, i, sectors, tier))
 				return i;
 		}
 	return -1;
@@ -241,6 +241,8 @@ static void read_legs(const struct set *s, struct mirror *m)
 			mirror_put(m, &tier);
 		member_free(&tier);
 	}
+	/* A header may be ahead of it. */
+	m->size = s->meta_dev.size / SECTOR_SIZE;
 }
 
 static int leg_on(const struct mirror *m, dev_t dev)
@@ -253,21 +255,26 @@ static int leg_on(const struct mirror *m, dev_t dev)
 	return -1;
 }
 
-static int leave(const struct set *s, struct mirror *m, unsigned int rank)
+static int legs_unreadable(const struct set *s)
+{
+	err(s->ctx, ERR_IO, "%s: the legs of its metadata cannot be read.", s->name);
+	return -1;
+}
+
+/* To a tier with room for so many sectors. */
+static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint64_t sectors)
 {
 	int i = leg_on(m, s->tier[rank].dev.dev), to, other_rank, r;
 	const struct device *other;
 	struct mirror_leg leg;
 	struct member tier;
 
-	if (i < 0) {
-		err(s->ctx, ERR_IO, "%s: the legs of its metadata cannot be read.", s->name);
-		return -1;
-	}
+	if (i < 0)
+		return legs_unreadable(s);
 	if (!mirror_may_move(s->ctx, s->hex, s->name, m, i))
 		return -1;
 	other = m->nr > 1 && m->leg[!i].there ? &m->leg[!i].dev : NULL;
-	to = find_destination(s, rank, m, other, &tier);
+	to = find_destination(s, rank, sectors, other, &tier);
 	if (to < 0) {
 		err(s->ctx, ERR_NO_SPACE,
 		    "%s: %s of its metadata lies on tier %u (%s), and no other tier can take it. Add one first: tierctl add %s DEV",
@@ -286,6 +293,7 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank)
 	device_copy(&leg.dev, &tier.dev);
 	other_rank = other ? set_rank_of_device(s, other->dev) : -1;
 	leg.look.info = m->leg[i].look.info;
+	leg.look.info.size = m->size;
 	leg.look.info.flags = other && other_rank < to ? LEG_SLOW : 0;
 	memcpy(leg.look.info.tier_uuid, tier.label.tier_uuid, TIER_UUID_SIZE);
 	r = mirror_move_leg(s->ctx, s->hex, s->name, m, i, &leg);
@@ -308,7 +316,111 @@ int mirrored_leave(const struct set *s, unsigned int rank)
 		return s->ctx->dry_run ? 0 : mirror_drop_slices(s->ctx, s->hex, s->name, s->tier[rank].id) ? :
 		       mirror_wipe_leg(s->ctx, &s->tier[rank].dev, s->uuid);
 	read_legs(s, &m);
-	r = leave(s, &m, rank);
+	r = leave(s, &m, rank, m.size);
+	mirror_free(&m);
+	return r;
+}
+
+/* Metadata that becomes larger */
+
+/* What each of so many legs can have where there is the most room; *nr: how many can have so many sectors. */
+static uint64_t most_room(const struct set *s, const struct mirror *m, uint64_t sectors, unsigned int *nr)
+{
+	uint64_t most[LEGS_MAX + 1] = { 0 }, at = tier_label_area(s->chunk_sectors) + LEG_DATA_AT;
+	unsigned int i, k;
+
+	*nr = 0;
+	for (i = 0; i < s->nr_tiers; i++) {
+		int leg = leg_on(m, s->tier[i].dev.dev);
+		uint64_t room = leg >= 0 ? m->leg[leg].room : 0;
+		struct member tier;
+
+		if (leg < 0 && has_room(s, i, 0, &tier)) {
+			room = tier.label.places_at - at;
+			member_free(&tier);
+		}
+		*nr += room >= sectors;
+		for (k = m->nr; k > 0 && most[k - 1] < room; k--)
+			most[k] = most[k - 1];
+		most[k] = room;
+	}
+	return most[m->nr - 1];
+}
+
+static bool find_room(const struct set *s, const struct mirror *m, uint64_t sectors)
+{
+	unsigned int nr;
+	uint64_t chunks = geometry_chunks_of_metadata(most_room(s, m, sectors, &nr));
+	char size[SIZE_TEXT];
+
+	if (nr >= m->nr)
+		return true;
+	err(s->ctx, ERR_NO_SPACE,
+	    "%s: the room for its metadata on its tiers is enough for %s at most (%llus). A tier that joins now gets more, but for a small one: add %s (tierctl add %s DEV), or remove and add again, then resize.",
+	    s->name, format_size(size, chunks * s->chunk_sectors * SECTOR_SIZE), (unsigned long long)(chunks * s->chunk_sectors),
+	    m->nr - nr > 1 ? "two" : "one", s->name);
+	return false;
+}
+
+/* Each step leaves legs that can be assembled, and the set as it was. */
+static int grow(const struct set *s, struct mirror *m, uint64_t sectors)
+{
+	char from[SIZE_TEXT], to[SIZE_TEXT];
+	uint64_t size = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++) {
+		if (m->leg[i].room >= sectors)
+			continue;
+		if (leave(s, m, set_rank_of_device(s, m->leg[i].dev.dev), sectors))
+			return -1;
+		mirror_free(m);
+		read_legs(s, m);
+		if (!m->nr || mirror_legs(m) < m->nr)
+			return legs_unreadable(s);
+	}
+	for (i = 0; i < m->nr; i++)
+		if (m->leg[i].room < size)
+			size = m->leg[i].room;
+	size -= size % TIER_METADATA_BLOCK_SECTORS;
+	format_size(from, m->size * SECTOR_SIZE);
+	if (mirror_grow(s->ctx, s->hex, s->name, m, size) || mirror_note_size(s->ctx, s->hex, s->name, m, size))
+		return -1;
+	step_reached("grow", "noted");
+	say(s->ctx, "%s: the device of its metadata has grown from %s to %s.", s->name, from, format_size(to, size * SECTOR_SIZE));
+	return 0;
+}
+
+int mirrored_grow(const struct set *s, uint64_t sectors)
+{
+	struct mirror m;
+	unsigned int i;
+	int r;
+
+	read_legs(s, &m);
+	r = m.nr && mirror_legs(&m) == m.nr ? 0 : legs_unreadable(s);
+	for (i = 0; i < m.nr && !r; i++)
+		r = mirror_may_move(s->ctx, s->hex, s->name, &m, i) ? 0 : -1;
+	if (!r && !find_room(s, &m, sectors))
+		r = -1;
+	if (!r && s->ctx->dry_run)
+		say(s->ctx, "Would make the device of its metadata larger, on tiers with more room.");
+	else if (!r)
+		r = grow(s, &m, sectors);
+	mirror_free(&m);
+	return r;
+}
+
+int mirrored_settle(const struct set *s)
+{
+	struct mirror m;
+	int r = 0;
+
+	if (!set_mirror_assembled(s) || s->ctx->dry_run)
+		return 0;
+	read_legs(s, &m);
+	if (m.nr > 1)
+		r = mirror_note_size(s->ctx, s->hex, s->name, &m, m.size);
 	mirror_free(&m);
 	return r;
 }

@@ -48,4 +48,16 @@ int mirrored_leave(const struct set *s, unsigned int rank);
  */
 int mirrored_go_on(const struct set *s);
 
+/*
+ * Makes the metadata of an active set, which lies on its tiers, as large as these allow: so many
+ * sectors at least. For that it moves to tiers with more room. With --dry-run only says so. 0, or
+ * -1 with the error said: too few tiers have so much room, for one.
+ */
+int mirrored_grow(const struct set *s, uint64_t sectors);
+/*
+ * For who wants to load a table of an active set: an earlier call may have been killed when the
+ * metadata was larger and dm-raid had not noted that. 0, or -1 with the error said.
+ */
+int mirrored_settle(const struct set *s);
+
 #endif

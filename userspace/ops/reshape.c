@@ -292,7 +292,7 @@ struct set *need_changeable(struct tier_context *ctx, struct set_list *list, con
 		err(ctx, ERR_READ_ONLY, "%s: is read-only.", s->name);
 	else if (s->status.nr_tiers != s->nr_tiers || set_read_info(s))
 		err(ctx, ERR_IO, "%s: its metadata cannot be read.", s->name);
-	else if (forget_loaded(s))
+	else if (!mirrored_settle(s) && forget_loaded(s))
 		return s;
 	return NULL;
 }

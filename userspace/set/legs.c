@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "set/legs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dm/dm.h"
@@ -20,6 +18,7 @@ static void fill(struct mirror_leg *leg, const struct member *tier)
 	device_copy(&leg->dev, &tier->dev);
 	leg->id = tier->label.id;
 	leg->at = tier_label_area(tier->label.chunk_sectors);
+	leg->room = tier->label.places_at - leg->at - LEG_DATA_AT;
 	leg->look = tier->leg;
 }
 
@@ -74,6 +73,9 @@ void mirror_add(struct mirror *m, const struct member *tier)
 		m->tag = info->tag;
 		m->size = info->size;
 	}
+	/* The other one was to grow, too. */
+	if (info->size < m->size)
+		m->size = info->size;
 	m->split |= info->tag != m->tag;
 	if (m->leg[info->index].there)
 		m->doubled = true;
@@ -95,7 +97,8 @@ void mirror_settle(struct mirror *m, bool (*usable)(void *context, const struct 
 	for (i = 0; i < m->nr && !m->split; i++) {
 		if (m->leg[i].there && !usable(context, &m->leg[i]))
 			drop(&m->leg[i]);
-		if (!m->older[i].there || !usable(context, &m->older[i]))
+		/* The metadata may have grown since. */
+		if (!m->older[i].there || m->older[i].room < m->size || !usable(context, &m->older[i]))
 			continue;
 		/* It was to be replaced, but the new one was not filled, and what should fill it is gone. */
 		last = m->nr > 1 && m->leg[i].there && !is_whole(&m->leg[i].look) && !m->leg[!i].there &&
@@ -165,8 +168,22 @@ bool mirror_in_sync(const struct mirror *m)
 	const struct member_leg *a = &m->leg[0].look, *b = &m->leg[1].look;
 
 	return mirror_legs(m) == LEGS_MAX && !m->leg[0].out && !m->leg[1].out && is_whole(a) && is_whole(b) &&
-	       a->raid.events == b->raid.events && !a->raid.failed && !b->raid.failed &&
+	       a->raid.events == b->raid.events && a->raid.size == b->raid.size && !a->raid.failed && !b->raid.failed &&
 	       a->meta.flags & TIER_SB_CLEAN && b->meta.flags & TIER_SB_CLEAN && !metadata_compare(&a->meta, &b->meta);
+}
+
+bool mirror_has_noted(const struct mirror *m, uint64_t size)
+{
+	unsigned int i, newest = mirror_newest(m);
+	bool noted = newest < LEGS_MAX;
+
+	for (i = 0; noted && i < m->nr; i++) {
+		const struct member_leg *leg = &m->leg[i].look;
+
+		if (m->leg[i].there && !(m->leg[newest].look.raid.failed & (1ULL << i)))
+			noted = leg->in_raid && leg->raid.size == size;
+	}
+	return noted;
 }
 
 bool mirror_is_device(dev_t dev)
@@ -183,38 +200,4 @@ static int is_part(void *unused, dev_t holder)
 bool mirror_lies_on(dev_t tier)
 {
 	return device_for_each_holder(tier, is_part, NULL);
-}
-
-/* A line of a slice, or of metadata with one leg: the tier's number, and where it begins there. */
-static int end_of_slice(void *context, dev_t dev)
-{
-	uint64_t *end = context;
-	struct dm_line *lines;
-	unsigned long long at;
-	unsigned int i, nr;
-
-	if (dm_table_lines(dev, &lines, &nr))
-		return 0;
-	for (i = 0; i < nr; i++)
-		if (!strcmp(lines[i].type, "linear") && sscanf(lines[i].params, "%*s %llu", &at) == 1 &&
-		    at + lines[i].length > *end)
-			*end = at + lines[i].length;
-	dm_lines_free(lines, nr);
-	return 0;
-}
-
-static int end_below(void *context, dev_t dev)
-{
-	return device_uuid_begins(dev, SLICE_UUID_PREFIX) ? end_of_slice(context, dev) : 0;
-}
-
-uint64_t mirror_places_at(dev_t metadata)
-{
-	uint64_t end = 0;
-
-	if (!device_uuid_begins(metadata, MIRROR_UUID_PREFIX))
-		return 0;
-	end_of_slice(&end, metadata);
-	device_for_each_under(metadata, end_below, &end);
-	return end;
 }

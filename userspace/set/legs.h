@@ -13,6 +13,7 @@ struct mirror_leg {
 	struct device dev;	/* the tier's */
 	unsigned int id;	/* of the tier */
 	uint64_t at;		/* where its room begins, sectors */
+	uint64_t room;		/* for metadata, sectors */
 	struct member_leg look;
 };
 
@@ -43,13 +44,12 @@ unsigned int mirror_legs(const struct mirror *m);
 unsigned int mirror_newest(const struct mirror *m);
 /* Whether both legs are whole and were put aside together, in order: they have the same contents. */
 bool mirror_in_sync(const struct mirror *m);
+/* Whether dm-raid's superblocks have the size of a mirror of so many sectors, but for a leg that failed. */
+bool mirror_has_noted(const struct mirror *m, uint64_t size);
 
 /* Whether a device is such a metadata device, or a slice. */
 bool mirror_is_device(dev_t dev);
 /* Whether a leg of an assembled mirror lies on the device. */
 bool mirror_lies_on(dev_t tier);
-
-/* Sectors where the places of an assembled mirror's tiers begin at least; 0 if dev is none. */
-uint64_t mirror_places_at(dev_t metadata);
 
 #endif

@@ -310,8 +310,15 @@ static int prepare(struct tier_context *ctx, const char *name, struct mirror *m,
 {
 	unsigned int i, newest = mirror_newest(m);
 	bool same = mirror_in_sync(m), changed = mirror_legs(m) < m->nr;
+	const struct leg_raid *raid = &m->leg[newest].look.raid;
 	int r;
 
+	/*
+	 * The metadata was to grow, and this was cut short before the set could take the size. dm-raid
+	 * could not grow and fill a leg at once.
+	 */
+	if (m->nr > 1 && m->leg[newest].look.in_raid && raid->size && raid->size < m->size)
+		m->size = raid->size;
 	for (i = 0; i < m->nr; i++)
 		changed |= m->leg[i].out;
 again:
@@ -322,6 +329,7 @@ again:
 	for (i = 0; i < m->nr; i++) {
 		m->leg[i].look.info.generation = m->generation;
 		m->leg[i].look.info.tag = m->tag;
+		m->leg[i].look.info.size = m->size;
 	}
 	r = write_header(ctx, &m->leg[newest]);
 	step_reached("mirror", "header");
@@ -795,5 +803,129 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 	m->leg[i] = from;
 	if (lock >= 0)
 		close(lock);
+	return r ? -1 : 0;
+}
+
+static int make_slices_larger(const char *set_hex, const struct mirror *m, char **reason)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < m->nr && !r; i++) {
+		char *slice = slice_name(set_hex, SLICE_DATA, m->leg[i].id), *params = linear_params(&m->leg[i], LEG_DATA_AT);
+
+		r = dm_load_target(slice, m->size, "linear", params, reason) ? : dm_resume(slice, reason);
+		free(params);
+		free(slice);
+	}
+	return r;
+}
+
+static int load_whole(struct tier_context *ctx, const char *set_hex, const char *device, const struct mirror *m, char **reason)
+{
+	const char *type = m->nr > 1 ? "raid" : "linear";
+	bool none[LEGS_MAX] = { false };
+	char *params = m->nr > 1 ? raid_params(set_hex, m, false, none) : linear_params(&m->leg[0], LEG_DATA_AT);
+	int r;
+
+	verbose(ctx, "table: 0 %llu %s %s", (unsigned long long)m->size, type, params);
+	r = dm_load_target(device, m->size, type, params, reason);
+	free(params);
+	return r;
+}
+
+/* A failure would leave it suspended, and with it the set. */
+static int make_larger(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t from)
+{
+	char *device = device_name(set_hex), *reason = NULL, *worse = NULL;
+	struct stillness before;
+	int r = m->nr > 1 ? make_slices_larger(set_hex, m, &reason) : 0;
+
+	step_reached("grow", "slices");
+	if (!r)
+		r = load_whole(ctx, set_hex, device, m, &reason);
+	if (!r) {
+		quiet_begin(ctx, &before);
+		r = dm_resume(device, &reason);
+		if (r) {
+			m->size = from;
+			if (!load_whole(ctx, set_hex, device, m, &worse))
+				dm_resume(device, &worse);
+		}
+		quiet_end(ctx, &before);
+	}
+	if (worse)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
+	else if (r)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot grow: %s.", name, reason);
+	free(worse);
+	free(reason);
+	free(device);
+	return r;
+}
+
+/* The headers come first: a leg that has less in dm-raid's superblock has that size. */
+int mirror_grow(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t size)
+{
+	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS), r = 0;
+	uint64_t from = m->size;
+	unsigned int i;
+
+	ctx->changed = true;
+	m->size = size;
+	for (i = 0; i < m->nr && !r; i++) {
+		m->leg[i].look.info.size = size;
+		r = write_header(ctx, &m->leg[i]);
+		step_reached("grow", i ? "other" : "header");
+	}
+	if (!r)
+		r = make_larger(ctx, set_hex, name, m, from);
+	step_reached("grow", "larger");
+	if (lock >= 0)
+		close(lock);
+	return r ? -1 : 0;
+}
+
+static bool has_noted(struct mirror *m, uint64_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++) {
+		struct member now;
+
+		if (!m->leg[i].there)
+			continue;
+		member_read(&m->leg[i].dev, &now);
+		m->leg[i].look = now.leg;
+		member_free(&now);
+	}
+	return mirror_has_noted(m, size);
+}
+
+int mirror_note_size(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t size)
+{
+	char *device, *reason = NULL, *worse = NULL;
+	struct stillness before;
+	int r;
+
+	if (m->nr == 1 || has_noted(m, size))
+		return 0;
+	device = device_name(set_hex);
+	/* A suspend writes it. */
+	quiet_begin(ctx, &before);
+	r = dm_suspend(device, &reason);
+	if (!r)
+		r = dm_resume(device, &worse);
+	quiet_end(ctx, &before);
+	if (worse)
+		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
+	else if (!r && !has_noted(m, size))
+		r = -EIO;
+	if (r && !worse)
+		err(ctx, ERR_IO, "%s: the size of its metadata cannot be noted: %s. To have it in order: tierctl deactivate %s && tierctl activate %s",
+		    name, reason ? reason : "a leg does not have it", name, name);
+	free(worse);
+	free(reason);
+	free(device);
 	return r ? -1 : 0;
 }

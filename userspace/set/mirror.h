@@ -53,4 +53,16 @@ bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *
 int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i,
 		    const struct mirror_leg *to);
 
+/*
+ * Makes the device of an assembled mirror larger; there is so much room on both legs' tiers, and
+ * both are whole. The set must not take the new size before mirror_note_size(). 0, or -1 with the
+ * error said.
+ */
+int mirror_grow(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t size);
+/*
+ * Makes sure that dm-raid has written down the size of the device of an assembled mirror of two
+ * legs: after a crash it would have another one. 0, or -1 with the error said.
+ */
+int mirror_note_size(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t size);
+
 #endif

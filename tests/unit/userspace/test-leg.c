@@ -58,6 +58,7 @@ static void raid_superblock(u32 magic, u64 events, u64 failed, u64 filled)
 	block[2] = cpu_to_le64(events);
 	block[3] = cpu_to_le64(failed);
 	block[4] = cpu_to_le64(filled);
+	block[11] = cpu_to_le64(8192);
 }
 
 static void superblocks(void)
@@ -65,7 +66,8 @@ static void superblocks(void)
 	struct leg_raid raid;
 
 	raid_superblock(0x64526d44, 17, 2, UINT64_MAX);
-	ok(leg_raid_unpack(block, &raid) && raid.events == 17 && raid.failed == 2 && raid.whole, "dm-raid's superblock");
+	ok(leg_raid_unpack(block, &raid) && raid.events == 17 && raid.failed == 2 && raid.whole &&
+	   raid.size == 8192, "dm-raid's superblock");
 	raid_superblock(0x64526d44, 17, 0, 4096);
 	ok(leg_raid_unpack(block, &raid) && !raid.whole, "a leg that is being filled");
 	raid_superblock(0x64526d45, 17, 0, UINT64_MAX);
@@ -85,6 +87,7 @@ static struct member tier(unsigned int index, u64 generation, u64 trans_id)
 	m.leg.info.tag = generation;
 	m.leg.raid.whole = true;
 	m.leg.raid.events = 10;
+	m.leg.raid.size = info.size;
 	m.leg.meta.flags = TIER_SB_CLEAN;
 	m.leg.meta.trans_id = trans_id;
 	return m;
@@ -164,10 +167,47 @@ static void mirrors(void)
 	mirror_free(&m);
 }
 
+static void sizes(void)
+{
+	struct member first = tier(0, 3, 7), second = tier(1, 3, 7), older = tier(0, 2, 5);
+	struct mirror m = { 0 };
+
+	first.leg.info.size = second.leg.info.size = 16384;
+	mirror_add(&m, &first);
+	mirror_add(&m, &second);
+	ok(m.size == 16384 && mirror_in_sync(&m), "legs that have grown");
+	ok(mirror_has_noted(&m, 8192) && !mirror_has_noted(&m, 16384), "dm-raid knows of none");
+	m.leg[1].look.raid.size = 16384;
+	ok(!mirror_has_noted(&m, 16384) && !mirror_in_sync(&m), "or has only one of them");
+	m.leg[1].look.raid.failed = 1;
+	ok(mirror_has_noted(&m, 16384), "but the other one has failed");
+	mirror_free(&m);
+
+	first.leg.info.size = 8192;
+	mirror_add(&m, &second);
+	mirror_add(&m, &first);
+	ok(m.size == 8192, "one was cut short");
+	mirror_free(&m);
+
+	mirror_add(&m, &second);
+	mirror_add(&m, &older);
+	mirror_settle(&m, all_usable, NULL);
+	ok(mirror_legs(&m) == 2 && m.leg[0].out, "an older leg has room for what has grown");
+	mirror_free(&m);
+	older.label.places_at = 2048 + LEG_DATA_AT + 16384 - 8;
+	mirror_add(&m, &second);
+	mirror_add(&m, &older);
+	mirror_settle(&m, all_usable, NULL);
+	ok(mirror_legs(&m) == 1 && !m.leg[0].there, "or has not");
+	mirror_free(&m);
+	ok(!mirror_has_noted(&m, 0), "no leg has noted anything");
+}
+
 int main(void)
 {
 	headers();
 	superblocks();
 	mirrors();
+	sizes();
 	return tap_done();
 }

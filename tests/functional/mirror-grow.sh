@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout=500
+#
+# Metadata that lies on the tiers, and a set that outgrows it: refused, and made larger on tiers
+# that have joined since; killed at each step.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=lib-tierctl.sh
+. "$(dirname "$0")/lib-tierctl.sh"
+
+big=/dev/tt_big
+wide=/dev/tt_wide
+steps=$here/../../userspace/tierctl.steps
+
+the_mirror() { dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$'; }
+mirror_sectors() { sectors_of "/dev/mapper/$(the_mirror)"; }
+mirror_devices() { dmsetup info -c --noheadings -o name | grep -c '^tier-.*-\(meta\|rmeta-.*\|rimage-.*\)$' || true; }
+# No leg is being filled.
+synced()
+{
+	local status
+	status=$(dmsetup status "$(the_mirror)")
+	[[ $status == *\ linear* ]] ||
+		{ [[ $status =~ \ AA\ ([0-9]+)/([0-9]+)\ idle ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]; }
+}
+on_tiers() { json '.sets[0].metadata.on_tiers | tojson' status "$set"; }
+# The first place of each tier in the dump FILE.
+first_places() { sed -n 's/.* first_place="\([0-9]*\)".*/\1/p' "$1"; }
+
+# made [OPTION...]: a set of 94 MiB, whose metadata has room for some 11 GiB
+# shellcheck disable=SC2120
+made()
+{
+	disk fast 32
+	disk slow 64
+	ctl create "$set" -q -c 64k --policy static "$@" "$fast" "$slow"
+	write_chunks 0 40 1
+}
+
+# joined: tiers that make it too large, both with room for its metadata then
+joined()
+{
+	disk big 32768
+	disk wide 2048
+	ctl add -qy "$set" "$big"
+	ctl add -qy "$set" "$wide"
+}
+
+# in_order: the data is there, and the metadata says so
+far=
+in_order()
+{
+	ctl_code 0 check "$set"
+	check_chunks 0 40 1
+	[ -z "$far" ] || io check "$dev" at=30g len=64k seed=2
+}
+
+# has_grown: the set is as large as its tiers allow
+has_grown()
+{
+	is "$(info length) > 32 * 2097152"
+	io write "$dev" at=30g len=64k seed=2
+	far=1
+	in_order
+	wait_for 60 synced
+	ctl_code 0 status "$set"
+}
+
+again()
+{
+	ctl deactivate -q "$set"
+	same 0 "$(mirror_devices)" "devices of the mirror, inactive"
+	ctl_code 0 activate "$set"
+	in_order
+}
+
+too_small()
+{
+	local table length most first
+	made
+	disk big 32768
+	ctl_code 0 add -y "$set" "$big"
+	table=$(dmsetup table "$(the_mirror)") length=$(info length)
+	ctl_code 1 resize "$set"
+	one_line "the room for its metadata on its tiers is enough for [0-9.]+ gib at most \([0-9]+s\)\. .* add one \(tierctl add $set dev\)"
+	[[ $errors =~ \(([0-9]+)s\) ]] || fail "no size"
+	most=${BASH_REMATCH[1]}
+	same "$table" "$(dmsetup table "$(the_mirror)")" "table of the mirror"
+	ctl_code 1 resize --dry-run "$set"
+	ctl_code 1 resize --size $((most + 128))s "$set"
+	same "$length" "$(info length)" "length"
+	in_order
+	# It is what the message says.
+	ctl_code 0 resize --size "${most}s" "$set"
+	same "$most" "$(info length)" "length"
+	in_order
+	again
+	# A device that the room would fill is no way out, but a tier all the same.
+	disk third 32
+	ctl_code 0 add -y "$set" "$third"
+	ctl_code 1 resize "$set"
+	ctl dump -q "$set" -o "$tmp/dump"
+	mapfile -t first < <(first_places "$tmp/dump")
+	same "${first[0]} ${first[0]}" "${first[1]} ${first[3]}" "first places"
+	is "${first[2]} > 8 * ${first[0]}"
+}
+test_case "a set that would outgrow its metadata stays as it is" too_small
+
+larger()
+{
+	local before
+	made
+	joined
+	before=$(mirror_sectors)
+	ctl_code 0 resize --dry-run "$set"
+	matches "Would make the device of its metadata larger" "$output"
+	same "$before" "$(mirror_sectors)" "sectors of the metadata"
+	ctl_code 0 resize --size 33g "$set"
+	matches "the metadata on $fast has moved to $big" "$output"
+	matches "the device of its metadata has grown from 4.* MiB to 6.* MiB" "$output"
+	is "$(mirror_sectors) > 8 * $before"
+	is "$(info meta_total) * 8 == $(mirror_sectors)"
+	same "[\"$big\",\"$wide\"]" "$(on_tiers)" "tiers of the legs"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	has_grown
+	again
+	# Both legs are good for themselves, and the first tiers can go.
+	ctl_code 0 remove -y "$set" "$fast"
+	again
+	ctl deactivate -q "$set"
+	dd if="$big" of="$tmp/head" bs=16k count=1 iflag=direct status=none
+	dd if=/dev/zero of="$big" bs=16k count=1 oflag=direct status=none
+	ctl_code 3 activate --degraded "$set"
+	ctl_code 0 check "$set"
+	ctl deactivate -q "$set"
+	dd if="$tmp/head" of="$big" bs=16k count=1 oflag=direct status=none
+	ctl_code 0 activate "$set"
+	wait_for 60 synced
+	in_order
+}
+test_case "the metadata moves to tiers with more room, and grows there" larger
+
+# The legs have more room already, as their tiers were replaced.
+replaced()
+{
+	made
+	disk big 32768
+	disk wide 2048
+	ctl_code 0 replace -y "$set" "$slow" "$big"
+	ctl_code 0 resize --size 100m "$set"
+	ctl_code 0 replace -y "$set" "$fast" "$wide"
+	same "[\"$wide\",\"$big\"]" "$(on_tiers)" "tiers of the legs"
+	ctl_code 0 resize "$set"
+	matches "the device of its metadata has grown" "$output"
+	has_grown
+	again
+}
+test_case "tiers were replaced by larger ones" replaced
+
+single()
+{
+	made --mirror none
+	disk big 32768
+	ctl_code 0 add -y "$set" "$big"
+	ctl_code 0 resize "$set"
+	matches "the device of its metadata has grown" "$output"
+	same "[\"$big\"]" "$(on_tiers)" "tiers of the legs"
+	has_grown
+	again
+}
+test_case "metadata on one tier alone grows, too" single
+
+# power_cut: all devices are gone, and what lies before the places is as it was a moment before
+power_cut()
+{
+	local disk
+	for disk in fast:8 slow:8 big:80 wide:80; do
+		dd if="/dev/tt_${disk%:*}" of="$tmp/${disk%:*}" bs=1M count="${disk#*:}" iflag=direct conv=sparse status=none
+	done
+	ctl deactivate -q "$set"
+	for disk in fast slow big wide; do
+		dd if="$tmp/$disk" of="/dev/tt_$disk" bs=1M oflag=direct status=none
+		rm "$tmp/$disk"
+	done
+}
+
+# killed STEP [OPTION...]: resize ends there, and then the power goes
+killed()
+{
+	made "${@:2}"
+	joined
+	io sync "$dev"
+	! TIERCTL_DIE_AT=$1 "$steps" resize -y "$set" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1: $(<"$tmp/said")"
+	power_cut
+	ctl_code 0 activate "$set"
+	in_order
+	wait_for 60 synced
+	again
+	ctl_code 0 resize "$set"
+	has_grown
+	again
+}
+for step in leg-header grow-header grow-other grow-slices grow-larger grow-noted resize-loaded resize-done; do
+	test_case "killed at $step" killed "$step"
+done
+for step in grow-header grow-slices grow-larger; do
+	test_case "killed at $step, on one tier alone" killed "$step" --mirror none
+done
+
+# Nothing is put away: other commands find what the killed one left, and resize goes on.
+repeated()
+{
+	made
+	joined
+	! TIERCTL_DIE_AT=$1 "$steps" resize -y "$set" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1: $(<"$tmp/said")"
+	wait_for 60 synced
+	ctl_code 0 rename "$set" tt_other
+	ctl_code 0 rename tt_other "$set"
+	ctl_code 0 resize "$set"
+	has_grown
+	again
+}
+for step in grow-header grow-other grow-larger; do
+	test_case "killed at $step, and repeated" repeated "$step"
+done
+
+run_tests
