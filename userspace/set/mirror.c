@@ -867,10 +867,12 @@ static int make_larger(struct tier_context *ctx, const char *set_hex, const char
 /* The headers come first: a leg that has less in dm-raid's superblock has that size. */
 int mirror_grow(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t size)
 {
-	int lock = lock_within(set_hex, LOCK_DEVICE, LOCK_MS), r = 0;
 	uint64_t from = m->size;
+	int lock, r = 0;
 	unsigned int i;
 
+	if (!lock_in_time(ctx, set_hex, name, LOCK_DEVICE, &lock))
+		return -1;
 	ctx->changed = true;
 	m->size = size;
 	for (i = 0; i < m->nr && !r; i++) {
