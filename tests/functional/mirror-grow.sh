@@ -13,6 +13,7 @@
 big=/dev/tt_big
 wide=/dev/tt_wide
 steps=$here/../../userspace/tierctl.steps
+[ -x "$steps" ] || skip_all "tierctl.steps is not built (make -C userspace steps)"
 
 the_mirror() { dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$'; }
 mirror_sectors() { sectors_of "/dev/mapper/$(the_mirror)"; }

@@ -262,6 +262,7 @@ killed()
 	in_order
 }
 steps=$here/../../userspace/tierctl.steps
+[ -x "$steps" ] || skip_all "tierctl.steps is not built (make -C userspace steps)"
 for step in leg-other leg-header leg-loaded; do
 	test_case "killed at $step, and put in order by the next activation" killed "$step"
 done
