@@ -12,6 +12,7 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "dm/dm.h"
+#include "lvm/lvm-check.h"
 #include "ops/activate.h"
 #include "set/find.h"
 #include "set/lock.h"
@@ -76,8 +77,14 @@ static int activate_by_user(const struct args *args, const struct activation *op
 
 	sets_load(args->ctx, &list, true);
 	for (i = 0; i < args->nr; i++) {
-		struct set *s = sets_need(&list, args->word[i]);
+		struct set *s = sets_find(&list, args->word[i]);
+		char *foreign = s ? NULL : lvm_foreign_group(args->ctx, NULL);
 
+		if (foreign)
+			err(args->ctx, ERR_NOT_FOUND, "%s: no such set here; but %s", args->word[i], foreign);
+		else
+			s = sets_need(&list, args->word[i]);
+		free(foreign);
 		code = worse_exit_code(code, s ? activate_or_finish(s, options) : EXIT_FAILED);
 	}
 	for (i = 0; !args->nr && i < list.nr; i++)

@@ -460,6 +460,52 @@ static bool check_group(const struct lvm_steps *s, const struct volumes *all, co
 	return true;
 }
 
+/* By LVM's rule: the machine's own system ID, and the others that lvm.conf allows. */
+static bool is_own_id(struct tier_context *ctx, const char *id, char **own)
+{
+	static const char *const ask[] = { "lvm", "systemid", NULL }, *const config[] = { "lvmconfig", NULL };
+	static const char before[] = "system ID: ";
+	char *said = NULL, *others = NULL;
+	const char *at;
+	bool is;
+
+	*own = NULL;
+	if (!lvm_run(ctx, ask, &said) && (at = strstr(said, before)))
+		*own = xstrndup(at + strlen(before), strcspn(at + strlen(before), "\n"));
+	free(said);
+	said = NULL;
+	if (!lvm_run(ctx, config, &said))
+		others = setting(said, "extra_system_ids");
+	is = !*own || !strcmp(*own, id) || (others && has_word(others, id));
+	free(others);
+	free(said);
+	return is;
+}
+
+char *lvm_foreign_group(struct tier_context *ctx, const struct strings *groups)
+{
+	/* Without LVM's locks, which an activation must not wait for. */
+	static const char *const vgs[] = {
+		"vgs", "--readonly", "--foreign", "--shared", "-o", "vg_name,vg_systemid", NULL
+	};
+	struct json_object *rows = lvm_installed() ? lvm_report_quietly(ctx, vgs, LVM_LOOK_MS) : NULL;
+	char *text = NULL, *own;
+	size_t i;
+
+	for (i = 0; rows && !text && i < json_object_array_length(rows); i++) {
+		const char *vg = lvm_field(rows, i, "vg_name"), *id = lvm_field(rows, i, "vg_systemid");
+
+		if (!*id || (groups && !strings_have(groups, vg)))
+			continue;
+		if (!is_own_id(ctx, id, &own))
+			text = xasprintf("the volume group %s belongs to another machine, with the system ID %s. If that machine is off, or has let go of it: vgchange --config 'local/extra_system_ids=[\"%s\"]' --systemid \"%s\" %s && vgchange -ay %s",
+					 vg, id, id, own, vg, vg);
+		free(own);
+	}
+	json_object_put(rows);
+	return text;
+}
+
 /*
  * Each step
  */

@@ -8,6 +8,7 @@
 #define TIERCTL_LVM_CHECK_H
 
 #include "base/context.h"
+#include "base/words.h"
 #include "lvm/lvm-part.h"
 
 struct lvm_step;
@@ -50,6 +51,12 @@ bool lvm_may_fit_placeholder(struct tier_context *ctx, const char *set_hex, cons
 
 /* Why LVM cannot change anything in a group with these letters (vg_attr); NULL if it can. */
 const char *lvm_group_problem(const char *vg_attributes);
+
+/*
+ * Which of these groups, or of all for NULL, belongs to another machine by its system ID, in words, with the
+ * command that takes it over; NULL if none does, or LVM does not answer. The caller frees.
+ */
+char *lvm_foreign_group(struct tier_context *ctx, const struct strings *groups);
 
 /* How to activate an inactive volume: an explanation and a command. The caller frees. */
 char *lvm_activation_advice(struct tier_context *ctx, const struct lvm_part *p);

@@ -10,9 +10,6 @@
 #include "base/util.h"
 #include "block/device.h"
 
-/* For callers that only report: a disk that hangs must not block them. */
-#define LIST_MS	30000
-
 static void part_free(struct lvm_part *p)
 {
 	free(p->vg);
@@ -74,7 +71,7 @@ int lvm_list(struct tier_context *ctx, const char *what, struct lvm_parts *list)
 
 int lvm_list_all(struct tier_context *ctx, struct lvm_parts *list)
 {
-	return list_within(ctx, NULL, list, LIST_MS);
+	return list_within(ctx, NULL, list, LVM_LOOK_MS);
 }
 
 /*
@@ -131,7 +128,7 @@ int lvm_list_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts
 
 int lvm_look_for_set(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list)
 {
-	return list_set_within(ctx, set_hex, list, LIST_MS);
+	return list_set_within(ctx, set_hex, list, LVM_LOOK_MS);
 }
 
 int lvm_list_fast(struct tier_context *ctx, const char *set_hex, struct lvm_parts *list)

@@ -259,28 +259,44 @@ static struct json_object *read_report(FILE *f)
 	return report;
 }
 
-struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms)
+static struct json_object *get_report(struct tier_context *ctx, const char *const *argv, int ms, char **why)
 {
 	int fd = memfd_create("report", MFD_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct json_object *report = NULL, *rows = NULL;
-	char *why = NULL;
 
 	if (!f) {
-		why = xstrdup(strerror(errno));
-	} else if (!run(ctx, argv, fd, NULL, ms, &why)) {
+		*why = xstrdup(strerror(errno));
+	} else if (!run(ctx, argv, fd, NULL, ms, why)) {
 		rewind(f);
 		report = read_report(f);
 		/* { "report": [ { "lv": [ ROW... ] } ] }, and "pv" from pvs */
 		if (json_pointer_getf(report, &rows, "/report/0/%.2s", argv[0]))
-			why = xstrdup("did not answer with a report");
+			*why = xstrdup("did not answer with a report");
 	}
-	if (!rows)
-		say_why(ctx, argv, why);
 	json_object_get(rows);
 	json_object_put(report);
 	if (f)
 		fclose(f);
+	return rows;
+}
+
+struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms)
+{
+	char *why = NULL;
+	struct json_object *rows = get_report(ctx, argv, ms, &why);
+
+	if (!rows)
+		say_why(ctx, argv, why);
+	return rows;
+}
+
+struct json_object *lvm_report_quietly(struct tier_context *ctx, const char *const *argv, int ms)
+{
+	char *why = NULL;
+	struct json_object *rows = get_report(ctx, argv, ms, &why);
+
+	free(why);
 	return rows;
 }
 

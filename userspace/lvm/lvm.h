@@ -20,13 +20,17 @@
 int lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
 /* As lvm_run(), but says no error: *why is the reason, which the caller frees. */
 int lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
+/* For callers that only report: a disk that hangs must not block them. */
+#define LVM_LOOK_MS	30000
 /*
- * Runs lvs or pvs, of which argv has what is asked for; sizes are bytes.  The array of its rows,
+ * Runs lvs, pvs or vgs, of which argv has what is asked for; sizes are bytes.  The array of its rows,
  * for json_object_put(), or NULL with the error said.  It has failed when it says nothing for so
  * many milliseconds, unless these are negative.
  */
 struct json_object;
 struct json_object *lvm_report(struct tier_context *ctx, const char *const *argv, int ms);
+/* The same without a word. */
+struct json_object *lvm_report_quietly(struct tier_context *ctx, const char *const *argv, int ms);
 /* A field of such a row, "" if there is none; and as a number, false if it is none. */
 const char *lvm_field(const struct json_object *rows, size_t row, const char *name);
 bool lvm_number(const struct json_object *rows, size_t row, const char *name, uint64_t *n);

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "format/metadata.h"
 #include "format/pd.h"
+#include "lvm/lvm-check.h"
 #include "ops/check.h"
 #include "ops/convert.h"
 #include "ops/revert.h"
@@ -27,6 +28,7 @@
 #include "set/mirror.h"
 #include "set/owner.h"
 #include "set/reserved.h"
+#include "set/volumes.h"
 #include "set/wipe.h"
 
 static void say_lacking(struct set *s)
@@ -34,7 +36,8 @@ static void say_lacking(struct set *s)
 	uint64_t used[TIER_MAX_TIERS] = { 0 }, mapped, pinned, lost = 0;
 	bool counted = set_count_chunks(s, used, &mapped, &pinned), hinted = false;
 	struct text which = { 0 };
-	char size[SIZE_TEXT];
+	char size[SIZE_TEXT], *foreign;
+	bool volume = false;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_tiers; i++) {
@@ -54,12 +57,16 @@ static void say_lacking(struct set *s)
 		else if (!t->present)
 			text_add(&which, " missing");
 		hinted |= hint != NULL;
+		volume |= !t->present && !strncmp(t->last_seen, "dm-", 3);
 		free(hint);
 		free(numbers);
 	}
-	err(s->ctx, ERR_DEGRADED, "%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).", s->name,
+	/* LVM does not activate another machine's volumes. */
+	foreign = volume ? lvm_foreign_group(s->ctx, NULL) : NULL;
+	err(s->ctx, ERR_DEGRADED, "%s: %s%s %s, or: tierctl activate --degraded %s (%s%sunreadable).%s%s", s->name,
 	    which.s, hinted ? "; else connect" : ". Connect", set_stale(s) ? "what is current" : "it", s->name,
-	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "");
+	    counted ? format_size(size, lost) : "its data is ", counted ? " " : "", foreign ? " Also, " : "", foreign ?: "");
+	free(foreign);
 	text_free(&which);
 }
 
@@ -320,6 +327,18 @@ bool activate_may_own(const struct set *s)
 	return may;
 }
 
+/* LVM does not activate its volumes, but they may have been active before. */
+static bool in_foreign_group(const struct set *s)
+{
+	char *text = volumes_foreign(s);
+	bool foreign = text;
+
+	if (text)
+		err(s->ctx, ERR_ELSEWHERE, "%s: %s", s->name, text);
+	free(text);
+	return foreign;
+}
+
 /* Checks everything that only the user can decide or mend: false, with the error said. */
 static bool can_activate(struct set *s, const struct activation *options)
 {
@@ -342,7 +361,7 @@ static bool can_activate(struct set *s, const struct activation *options)
 		    !s->doubled && (s->info.state == TIER_STATE_FORMATTING || finish) ? s->name : "");
 		return false;
 	}
-	if (!options->take_over && !activate_may_own(s))
+	if (in_foreign_group(s) || (!options->take_over && !activate_may_own(s)))
 		return false;
 	if (options->reserve && !reserved_may_take(s, options->take_over))
 		return false;

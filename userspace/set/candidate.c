@@ -11,16 +11,37 @@
 #include "base/util.h"
 #include "block/filter.h"
 #include "block/signature.h"
+#include "lvm/lvm-check.h"
 #include "lvm/lvm-part.h"
 #include "set/fit.h"
 #include "set/tier.h"
 #include "set/twin.h"
 
+/* Whether the volume VG/LV is another machine's, with that said. */
+static bool in_foreign_group(struct tier_context *ctx, const char *typed, const char *volume)
+{
+	struct strings groups = { 0 };
+	char *vg = xstrndup(volume, strcspn(volume, "/")), *text = NULL;
+	bool foreign;
+
+	strings_add(&groups, vg);
+	if (*vg && strcmp(vg, volume))
+		text = lvm_foreign_group(ctx, &groups);
+	foreign = text;
+	if (text)
+		err(ctx, ERR_ELSEWHERE, "%s: %s", typed, text);
+	free(text);
+	free(vg);
+	strings_free(&groups);
+	return foreign;
+}
+
 bool candidate_find(struct tier_context *ctx, struct candidate *d)
 {
 	int r = device_from_name(d->typed, &d->dev);
 
-	if (r)
+	/* LVM does not activate another machine's volumes. */
+	if (r && !in_foreign_group(ctx, d->typed, d->typed))
 		device_not_found(ctx, d->typed, r);
 	return !r;
 }
@@ -95,10 +116,13 @@ static bool is_second_path(const struct candidate *d, const struct set_list *set
 bool candidate_suitable(const struct candidate *d, const struct set_list *sets, dev_t above)
 {
 	const struct set *owner;
-	char *text = sets_role(sets, d->dev.dev, &owner);
 	unsigned int i;
 	bool good = false;
+	char *text;
 
+	if (device_is_volume(d->dev.dev) && in_foreign_group(sets->ctx, d->typed, d->dev.name))
+		return false;
+	text = sets_role(sets, d->dev.dev, &owner);
 	if (text) {
 		err(sets->ctx, ERR_IN_USE, "%s: is %s, which is active.", d->typed, text);
 		goto out;

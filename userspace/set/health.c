@@ -256,7 +256,53 @@ static void judge_mirror(struct look *l, const struct device *d, const char *par
 	words_free(&w);
 }
 
-static void judge_array(struct look *l, const struct device *d)
+static void skip_counted(struct words *w)
+{
+	unsigned int nr = words_count(w, 64);
+
+	while (nr--)
+		words_next(w);
+}
+
+/*
+ * Two counted lists, <#groups> <next group>, then for each group <state>, a counted list, <#paths> <#arguments>
+ * and for each path <device> <A or F> <failures> and those arguments
+ */
+static void judge_paths(struct look *l, const struct device *d, const char *table, const char *params)
+{
+	unsigned int groups, nr, lost = 0, all = 0, arguments, i;
+	struct words w;
+	char *name;
+
+	words_init(&w, params);
+	skip_counted(&w);
+	skip_counted(&w);
+	groups = words_count(&w, 1024);
+	words_next(&w);
+	while (groups-- && !w.failed) {
+		words_next(&w);
+		skip_counted(&w);
+		nr = words_count(&w, 1024);
+		arguments = words_count(&w, 64);
+		for (; nr-- && !w.failed; all++) {
+			words_next(&w);
+			lost += !strcmp(words_next(&w) ?: "A", "F");
+			for (i = 0; i <= arguments; i++)
+				words_next(&w);
+		}
+	}
+	name = describe_position(l, d);
+	if (!w.failed && all && lost == all)
+		add(l, PROBLEM_DEGRADED, d->name, "%s has lost all of its %u paths, I/O to it %s: multipath -ll %s",
+		    name, all, strstr(table, "queue_if_no_path") ? "waits for one" : "fails", d->name);
+	else if (!w.failed && lost)
+		add(l, PROBLEM_DEGRADED, d->name, "%s has lost %u of %u paths: multipath -ll %s", name, lost, all, d->name);
+	free(name);
+	words_free(&w);
+}
+
+/* By its table and its status */
+static void judge_array(struct look *l, const struct device *d, const char *table)
 {
 	struct dm_line *lines;
 	unsigned int i, nr;
@@ -268,6 +314,8 @@ static void judge_array(struct look *l, const struct device *d)
 			judge_raid(l, d, lines[i].params);
 		if (!strcmp(lines[i].type, "mirror"))
 			judge_mirror(l, d, lines[i].params);
+		if (!strcmp(lines[i].type, "multipath"))
+			judge_paths(l, d, table, lines[i].params);
 	}
 	dm_lines_free(lines, nr);
 }
@@ -282,10 +330,10 @@ static void look_at_line(struct look *l, const struct device *d, const char *dm_
 		add_lost(l, d, dm_name, "has a table of \"error\"");
 		return;
 	}
-	if (!strcmp(line->type, "raid") || !strcmp(line->type, "mirror")) {
+	if (!strcmp(line->type, "raid") || !strcmp(line->type, "mirror") || !strcmp(line->type, "multipath")) {
 		if (!l->opaque)
-			judge_array(l, d);
-		if (!l->opaque)
+			judge_array(l, d, line->params);
+		if (!l->opaque && strcmp(line->type, "multipath"))
 			l->array = d->dev;
 		l->opaque = true;
 		return;

@@ -44,7 +44,7 @@ void report_attention(struct report *r, const char *code, const char *device, co
 	struct attention *a = new_attention(r, xstrdup(code));
 	va_list ap;
 
-	a->device = xstrdup(device);
+	a->device = device ? xstrdup(device) : NULL;
 	va_start(ap, fmt);
 	a->text = xvasprintf(fmt, ap);
 	va_end(ap);

@@ -215,6 +215,21 @@ static void look_at(struct report *r, const struct lvm_parts *all)
 	free(l.old);
 }
 
+/* LVM lets another machine take over a group whose volumes are in use here. */
+static void look_at_owner(struct report *r)
+{
+	const struct set *s = r->set;
+	char *text = volumes_foreign(s);
+
+	if (text && s->active)
+		report_attention(r, "group_foreign", NULL,
+				 "its volume group was given to another machine (vgs --foreign -o +systemid): tierctl deactivate %s",
+				 s->name);
+	else if (text)
+		report_attention(r, "group_foreign", NULL, "%s", text);
+	free(text);
+}
+
 void reports_look_at_volumes(struct report *reports, unsigned int nr)
 {
 	bool asked = false, known = false;
@@ -232,6 +247,7 @@ void reports_look_at_volumes(struct report *reports, unsigned int nr)
 		asked = true;
 		if (known)
 			look_at(&reports[i], &all);
+		look_at_owner(&reports[i]);
 	}
 	lvm_parts_free(&all);
 }
@@ -246,4 +262,24 @@ bool set_has_volumes(const struct set *s)
 		has = d->path && device_is_volume(d->dev);
 	}
 	return has;
+}
+
+char *volumes_foreign(const struct set *s)
+{
+	struct strings groups = { 0 };
+	unsigned int i;
+	char *text;
+
+	for (i = 0; i <= s->nr_tiers; i++) {
+		const struct device *d = i < s->nr_tiers ? &s->tier[i].dev : &s->meta_dev;
+		char *vg = d->path && device_is_volume(d->dev) && *d->name != '/' ?
+			   xstrndup(d->name, strcspn(d->name, "/")) : NULL;
+
+		if (vg)
+			strings_add(&groups, vg);
+		free(vg);
+	}
+	text = groups.nr ? lvm_foreign_group(s->ctx, &groups) : NULL;
+	strings_free(&groups);
+	return text;
 }

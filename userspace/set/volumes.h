@@ -20,4 +20,9 @@ char *volumes_tag_command(const struct set *s, const char **name);
 /* Whether one of the set's devices is a logical volume. */
 bool set_has_volumes(const struct set *s);
 
+/*
+ * Whether the group of one of its devices belongs to another machine (lvm_foreign_group()). The caller frees.
+ */
+char *volumes_foreign(const struct set *s);
+
 #endif
