@@ -451,6 +451,9 @@ static void use_superblock(struct set *s, const struct tier_meta_info *info, con
 
 static void use_metadata(struct set *s, const struct member *m)
 {
+	/* As in use_label() */
+	if (s->have_meta && s->meta_hidden && m->hidden)
+		return;
 	if (s->have_meta) {
 		int better = metadata_compare(&m->meta, &s->info);
 
@@ -593,6 +596,9 @@ static void use_label(struct set *s, const struct member *m)
 		return;
 	}
 	t = &s->tier[rank];
+	/* Two paths without their map: either tells what is wrong. */
+	if (t->present && t->hidden && m->hidden)
+		return;
 	stale = !tier_label_current(t->generation, t->next_generation, m->label.generation);
 	if (t->present) {
 		/* The device that fits the metadata, else the newest. */

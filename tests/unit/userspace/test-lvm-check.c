@@ -9,16 +9,15 @@
 #include "base/util.h"
 #include "context.h"
 
-/* LVM's answers: on the groups a and b, by lvmconfig, and to --test. */
-static const char *group_a, *config, *test;
+/* LVM's answers: on the groups a and b, by lvmconfig, on the system ID, and to --test. */
+static const char *group_a, *config, *system_id, *test;
 static const char group_b[] = "  b|y||||-wi-a-----|wz--n-|||0|1|520192\n";
 
 int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output);
 int __wrap_lvm_run(struct tier_context *ctx, const char *const *argv, char **output)
 {
 	(void)ctx;
-	(void)argv;
-	*output = xstrdup(config);
+	*output = xstrdup(!strcmp(argv[0], "lvmconfig") ? config : system_id);
 	return 0;
 }
 
@@ -46,6 +45,21 @@ struct json_object *__wrap_lvm_report(struct tier_context *ctx, const char *cons
 	}
 	free(text);
 	return rows;
+}
+
+bool __wrap_lvm_installed(void);
+bool __wrap_lvm_installed(void)
+{
+	return true;
+}
+
+/* Of all groups */
+struct json_object *__wrap_lvm_report_quietly(struct tier_context *ctx, const char *const *argv, int ms);
+struct json_object *__wrap_lvm_report_quietly(struct tier_context *ctx, const char *const *argv, int ms)
+{
+	const char *const all[] = { argv[5], "a", NULL };
+
+	return __wrap_lvm_report(ctx, all, ms);
 }
 
 int __wrap_lvm_try(struct tier_context *ctx, const char *const *argv, char **why);
@@ -80,6 +94,24 @@ static void outcome(const char *name, struct lvm_steps *s, const char *want)
 
 	ok(want ? !possible && terminal.nr_lines == 1 && strstr(said, want) : possible && !terminal.nr_lines, "%s: %s", name, said);
 	ok(!s->nr && !s->step, "the steps are freed");
+	terminal_free(&terminal);
+}
+
+/* want is a part of the answer; NULL: none is expected. */
+static void foreign(const char *name, const char *id, const char *settings, const char *group, const char *want)
+{
+	struct strings groups = { 0 };
+	char *text;
+
+	group_a = "  a|\n  b|mine\n  c|theirs\n";
+	system_id = id;
+	config = settings;
+	if (group)
+		strings_add(&groups, group);
+	text = lvm_foreign_group(test_context(), group ? &groups : NULL);
+	ok(want ? text && strstr(text, want) : !text, "%s: %s", name, text ? text : "none");
+	free(text);
+	strings_free(&groups);
 	terminal_free(&terminal);
 }
 
@@ -202,5 +234,14 @@ int main(void)
 	s.back = true;
 	lvm_steps_rename(&s, "a", "data", "x");
 	outcome("is not asked while the name is taken", &s, NULL);
+
+	foreign("no system ID", "  system ID: mine\n", "", "a", NULL);
+	foreign("the machine's own", "  system ID: mine\n", "", "b", NULL);
+	foreign("another one", "  system ID: mine\n", "", "c",
+		"vgchange --config 'local/extra_system_ids=[\"theirs\"]' --systemid \"mine\" c && vgchange -ay c");
+	foreign("any group", "  system ID: mine\n", "", NULL, "group c ");
+	foreign("lvm.conf allows it", "  system ID: mine\n", "local {\n\textra_system_ids=[\"x\",\"theirs\"]\n}\n", "c", NULL);
+	foreign("a machine without one", "  system ID: \n", "", "b", "--systemid \"\" b ");
+	foreign("LVM says nothing", "", "", "c", NULL);
 	return tap_done();
 }
