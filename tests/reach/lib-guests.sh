@@ -99,6 +99,27 @@ end_guests()
 	! grep -hE "${alarming:?}" "${logs[@]}" >"$tmp/alarms" || problem+=("$(<"$tmp/alarms")")
 }
 
+# monitor WHO COMMAND [NAME=VALUE]...: to its QEMU, by the socket $tmp/WHO.test; prints what it answers
+monitor()
+{
+	python3 - "$tmp/$1.test" "${@:2}" <<'END'
+import json, socket, sys
+with socket.socket(socket.AF_UNIX) as s:
+    s.connect(sys.argv[1])
+    stream = s.makefile("rw")
+    stream.readline()
+    values = {k: {"true": True, "false": False}.get(v, v) for k, v in (a.split("=", 1) for a in sys.argv[3:])}
+    for command, arguments in (("qmp_capabilities", {}), (sys.argv[2], values)):
+        stream.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+        stream.flush()
+        while "event" in (reply := json.loads(stream.readline())):
+            pass
+    if reply.get("return"):
+        print(json.dumps(reply["return"]))
+    sys.exit("error" in reply)
+END
+}
+
 # ---- cases
 
 n=0 failed=0 began=$SECONDS problem=()
