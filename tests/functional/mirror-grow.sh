@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout=500
+# timeout=1200
+# long
 #
 # Metadata that lies on the tiers, and a set that outgrows it: refused, and made larger on tiers
 # that have joined since; killed at each step.
