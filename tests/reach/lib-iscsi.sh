@@ -29,6 +29,7 @@ serve()
 	mkdir -p "$store"
 	echo "udev_path=$2" >"$store/control"
 	echo 1 >"$store/enable"
+	printf '%08d\n' "$1" >"$store/wwn/vpd_unit_serial"
 	mkdir -p "$group/lun/lun_0" "$group/np/$portal"
 	ln -s "$store" "$group/lun/lun_0/tt"
 	echo 0 >"$group/attrib/authentication"
@@ -41,6 +42,7 @@ serve()
 device_of()
 {
 	local session dir
+	attached=
 	for session in /sys/class/iscsi_session/session*; do
 		[ "$(<"$session/targetname")" = "$(name "$1")" ] || continue
 		[ "$(<"$session/initiatorname")" = "iqn.2026-01.test:$2" ] || continue
@@ -55,7 +57,6 @@ device_of()
 attach()
 {
 	local who=${2:-here}
-	attached=
 	admin -m iface -I "$who" -o new || true		# it is there already
 	admin -m iface -I "$who" -o update -n iface.initiatorname -v "iqn.2026-01.test:$who"
 	admin -m node -T "$(name "$1")" -p "$portal" -I "$who" -o new
