@@ -246,16 +246,15 @@ back_read_only()
 	refused "its volume group is read-only" destroy -q -y "$vg/data"
 	refused "its volume group is read-only" resize -q --size 25m "$vg/data"
 	vgcfgrestore -q -y -f "$tmp/cfg" "$vg" >/dev/null
-	# The group gets another machine's system ID; active volumes stay active.
-	ctl deactivate -q "$vg/data"
-	vgchange -q -an "$vg" >/dev/null
-	vgchange -q -y --systemid elsewhere "$vg" >/dev/null
-	vgchange -q -ay --config "$foreign" "$vg" >/dev/null
-	ctl activate -q "$vg/data"
+	# Another machine takes the group, and does not see that the set is in use here.
+	sed '/RESIZEABLE/a system_id = "elsewhere"' "$tmp/cfg" >"$tmp/cfg.theirs"
+	vgcfgrestore -q -y -f "$tmp/cfg.theirs" "$vg" >/dev/null
 	look
 	refused "$vg.* system id elsewhere" revert -q "$vg/data"
 	refused "$vg.* system id elsewhere" destroy -q -y "$vg/data"
 	ctl deactivate -q "$vg/data"
+	look
+	refused "$vg/data: the volume group $vg belongs to another machine, with the system id elsewhere" activate -q "$vg/data"
 	vgchange -q -an --config "$foreign" "$vg" >/dev/null
 	vgchange -q -y --systemid "" --config "$foreign" "$vg" >/dev/null
 	vgchange -q -ay "$vg" >/dev/null
