@@ -3,6 +3,8 @@
 # shellcheck disable=SC2317	# the cases are called by name
 # long
 # timeout=600
+# The initiator, when it lets go of a target:
+# provokes: WQ_MEM_RECLAIM iscsi_ctrl_.* is flushing !WQ_MEM_RECLAIM pm:pm_runtime_work
 # packages: open-iscsi libopeniscsiusr libisns0|libisns0t64 nfs-kernel-server nfs-common libnfsidmap1 libwrap0
 #
 # A set that other machines use: exported by iSCSI as a disk, and by NFS as a file system.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # long
 # timeout=1200
+# The initiator, when it lets go of a target:
+# provokes: WQ_MEM_RECLAIM iscsi_ctrl_.* is flushing !WQ_MEM_RECLAIM pm:pm_runtime_work
 # packages: open-iscsi libopeniscsiusr libisns0|libisns0t64
 #
 # Tiers on another machine by iSCSI, between the kernel's own target (LIO) and open-iscsi.

@@ -4,6 +4,8 @@
 # udev
 # long
 # timeout=900
+# The initiator, when it lets go of a target:
+# provokes: WQ_MEM_RECLAIM iscsi_ctrl_.* is flushing !WQ_MEM_RECLAIM pm:pm_runtime_work
 # packages: open-iscsi libopeniscsiusr libisns0|libisns0t64 multipath=multipath-tools
 #
 # Tiers on maps of multipath: Debian's multipath-tools, with two iSCSI sessions for each disk.  The

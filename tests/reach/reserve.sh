@@ -3,6 +3,8 @@
 # shellcheck disable=SC2317	# called by name
 # long
 # timeout=600
+# The initiator, when it lets go of a target:
+# provokes: WQ_MEM_RECLAIM iscsi_ctrl_.* is flushing !WQ_MEM_RECLAIM pm:pm_runtime_work
 # packages: open-iscsi libopeniscsiusr libisns0|libisns0t64
 #
 # Reservations of SCSI disks, by iSCSI.
