@@ -119,9 +119,6 @@ down()
 trap down EXIT
 cluster_up
 
-# no_attention: the set knows nothing of all this
-no_attention() { ctl_code 0 status "$set"; }
-
 # forgotten COMMAND...: takes so long (over 30 s) that the OSD drops the client as a watcher of its
 # image
 forgotten()
@@ -148,6 +145,8 @@ full()
 	dd if="$dev" of=/dev/null bs=64k skip=200 count=80 iflag=direct status=none
 	no_writes || fail "something was written"
 	no_attention
+	of_ceph ceph health detail
+	grep -q "full osd" "$place/said.log"
 	of_ceph ceph osd set-full-ratio 0.95
 }
 written() { echo "$(stat_of "$far0" 4) $(stat_of "$far2" 4)"; }

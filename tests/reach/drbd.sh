@@ -10,6 +10,8 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$here/lib-tierctl.sh"
 # shellcheck source=lib-reach.sh
 . "$(dirname "$0")/lib-reach.sh"
 
@@ -79,6 +81,7 @@ mirrored()
 	for n in 0 2; do
 		wait_for 60 in_sync "$n"
 		cmp "$tmp/far$n" "$tmp/here$n"
+		compared
 	done
 	note "both copies are the same"
 }

@@ -27,6 +27,9 @@
 # No I/O fails, the near tier waits for nobody, and in the end all data is what was written and
 # the chunks have moved.
 
+# shellcheck source=lib-told.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib-told.sh"
+
 # Cases that take minutes: not in turn, as in .ci/run.
 long_case() { [ -n "${TURN:-}" ] || test_case "$@"; }
 
@@ -172,11 +175,15 @@ survives()
 	check_chunks 200 80 1
 }
 
+# no_attention: the set knows nothing of all this
+no_attention() { ctl_code 0 status "$set"; }
+
 # stalls SECONDS: no packet arrives for so long
 stalls()
 {
 	link_as loss 100%
 	nap "$1"
+	no_attention
 	link_good
 }
 

@@ -63,6 +63,7 @@ beside()
 		found[rank]=$(reads 40)
 		note "from rank $rank: $(<"$tmp/learning") reads a second, then ${found[rank]}, $(on_rank 0 64 0) of 64 chunks on rank 0"
 	done
+	check_chunks 0 64 1
 	note "near is rank $1, $2 us: fixed on rank 0 ${fixed[0]}, on rank 1 ${fixed[1]} reads a second"
 	for got in "${found[@]}"; do is "$got * 100 >= $best * 95"; done
 }

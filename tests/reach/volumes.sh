@@ -14,6 +14,8 @@
 . "$here/lib-tierctl.sh"
 # shellcheck source=../functional/lib-loop.sh
 . "$here/lib-loop.sh"
+# shellcheck source=lib-told.sh
+. "$(dirname "$0")/lib-told.sh"
 
 id=/etc/dm-tier/machine-id
 [ ! -e "$id" ] || skip_all "$id is there already"
