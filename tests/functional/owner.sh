@@ -107,6 +107,8 @@ crashed()
 	refused_elsewhere activate --auto "$fast"
 	refused_elsewhere activate --dry-run "$set"
 	refused_elsewhere destroy --yes "$set"
+	ctl_code 0 status "$set"
+	note "$output"
 	# Who crashed may go on.
 	machine "$one"
 	ctl_code 0 activate "$set"

@@ -11,6 +11,8 @@
 
 # shellcheck source=../functional/lib.sh
 . "$(dirname "$0")/../functional/lib.sh"
+# shellcheck source=../functional/lib-tierctl.sh
+. "$here/lib-tierctl.sh"
 # shellcheck source=lib-reach.sh
 . "$(dirname "$0")/lib-reach.sh"
 # shellcheck source=lib-iscsi.sh
@@ -40,6 +42,9 @@ by_iscsi()
 	same 96 "$(info mapped)" "chunks after a discard"
 	io write "$attached" at=4m len=1m seed=3
 	io sync "$attached"
+	ctl_code 1 deactivate "$set"
+	one_line "close it first"
+	note "$errors"
 	# What was flushed there is there after a crash here.
 	dd if="$meta" of="$tmp/image" bs=1M iflag=direct status=none
 	end_all || true		# only one of its disks is there
@@ -91,12 +96,18 @@ by_nfs()
 	echo 3 >/proc/sys/vm/drop_caches
 	same "$first" "$(md5sum <"$tmp/there/file")" "what the other machine reads"
 	same "$first" "$(md5sum <"$tmp/here/file")" "what lies on the set"
+	compared
 	before=$(info mapped)
 	rm "$tmp/there/other"
 	umount "$tmp/there"
 	# The server keeps what it served open for a moment.
 	wait_for 60 trimmed "$before"
 	note "$before chunks mapped, $(info mapped) after a file of 5 MiB was removed there, and fstrim here"
+	ctl_code 1 deactivate "$set"
+	note "$errors"
+	"$nfs/exportfs" -ua
+	wait_for 20 umount "$tmp/here"
+	ctl_code 0 deactivate "$set"
 }
 trimmed()
 {
