@@ -60,14 +60,15 @@ shared()
 	ctl deactivate -q "$set"
 }
 
-# pr REQUEST DISK KEY: register, reserve (of the type that dm-tier takes) or clear, as
-# another program would
+# pr REQUEST DISK KEY [OTHER]: register, reserve (of the type that dm-tier takes), clear, or preempt
+# and abort that other key, as another program would
 pr()
 {
 	python3 - "$@" <<'END'
 import fcntl, os, struct, sys
 request, disk, key = sys.argv[1], sys.argv[2], int(sys.argv[3], 0)
 nr, data = {"register": (200, struct.pack("QQII", 0, key, 1, 0)),
+            "preempt": (204, struct.pack("QQII", key, int((*sys.argv, "0")[4], 0), 3, 0)),
             "clear": (205, struct.pack("QII", key, 0, 0)),
             "reserve": (201, struct.pack("QII", key, 3, 0))}[request]
 fd = os.open(disk, os.O_RDWR)
@@ -155,6 +156,28 @@ taken_over()
 	ctl deactivate -q "$set"
 }
 test_case "take-over: the machine that had it cannot write any more" taken_over
+
+# What the machine notices that goes on to use the set
+shut_out()
+{
+	local n
+	shared
+	ctl_code 0 activate --reserve "$set"
+	write_chunks 0 5 4
+	io sync "$dev"
+	shown other
+	for n in 0 1 2; do
+		pr register "${theirs[n]}" 0x7469222222222222
+		pr preempt "${theirs[n]}" 0x7469222222222222 0x7469111111111111
+	done
+	shown one
+	fails write_chunks 0 5 5
+	ctl_code 3 status "$set"
+	matches "tier 0 .*I/O errors" "$output" "attention"
+	note "$(sed -n '/^attention/,$p' <<<"$output")"
+	check_chunks 0 5 4
+}
+test_case "what the machine that was shut out says" shut_out
 
 # A clean set whose disks another machine has reserved
 reserved_clean()
