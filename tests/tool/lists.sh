@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Lists that must be complete: the places that name each tunable, and the places that name each
-# test file of tests/functional.
+# Lists that must be complete: the places that name each tunable, each event's MESSAGE_ID, and the
+# places that name each test file of tests/functional.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -50,6 +50,12 @@ done
 # An empty list would prove nothing.
 [ "$(keys TIER_TUNABLE | wc -l)" -ge 3 ] && [ "$(keys TIER_TIER | wc -l)" -ge 3 ] && [ "$(keys HEAT_KEY | wc -l)" -ge 3 ]
 point $? "the tunables were found"
+
+# Each event's MESSAGE_ID, as journalctl --catalog looks it up
+sent=$(sed -n 's/^\t{ "\([a-z_]*\)", LOG_[A-Z]*, "\([0-9a-f]\{32\}\)" },$/\1 \2/p' "$top/userspace/cmd/events.c" | sort)
+[ -n "$sent" ] && [ "$sent" = "$(sed -n '/^# SPDX/d; s/^# \([a-z_]*\)$/\1/p; s/^-- //p' "$top/userspace/systemd/dm-tier.catalog" |
+	paste -d' ' - - | sort)" ]
+point $? "the catalog has each event's MESSAGE_ID"
 
 # words VARIABLE: its value in the Makefile of tests/functional
 words() { echo " $(sed -n "/^$1/,/[^\\\\]\$/{s/\\\\\$//;p}" "$top/tests/functional/Makefile" | tr -s ' \t\n' ' ') "; }
