@@ -48,6 +48,11 @@ keeps()
 		back_up --keep 3
 	done
 	same 3 "$(kept | wc -l)" "dumps"
+	for n in {5..9}; do
+		write_chunks $((10 * n)) 1 1
+		back_up
+	done
+	same 7 "$(kept | wc -l)" "dumps, without --keep"
 	"$(dirname "$tierctl")/tier_restore" -i "$newest" -o "$tmp/metadata"
 	# Files of other names are not ours.
 	touch "$dumps/$uuid/mine"
@@ -55,7 +60,7 @@ keeps()
 	same "${newest##*/} mine" "$(kept | sort -r | paste -sd' ')" "what is left"
 	# A clock that was set back does not make the new dump the oldest.
 	touch -d '+1 year' "$newest"
-	write_chunks 60 1 1
+	write_chunks 100 1 1
 	ctl_code 0 backup --dir "$dumps" --keep 1
 	same 1 "$(find "$dumps" -name '*.xml' | wc -l)" "dumps"
 	[ "${output##*: }" -ef "$(find "$dumps" -name '*.xml')" ] || fail "the new dump was removed: $output"
