@@ -56,6 +56,9 @@ both_legs()
 	ctl_code 0 create "$set" -c 64k --policy static "$fast" "$slow"
 	same 5 "$(mirror_devices)" "devices of the mirror"
 	same AA "$(legs)"
+	# Reads spare the leg on the slower tier, and a write waits for both.
+	matches ' raid1 .* write_mostly 1 ' "$(dmsetup table "$(the_mirror)")"
+	[[ $(dmsetup table "$(the_mirror)") != *max_write_behind* ]] || fail "write-behind"
 	# Every place holds data, and the metadata is not under it.
 	count=$(($(blockdev --getsz "$dev") / chunk))
 	write_chunks 0 "$count" 1
@@ -78,6 +81,20 @@ both_legs()
 	ctl deactivate -q "$set"
 }
 test_case "metadata on both tiers: made, full, inactive, active" both_legs
+
+# What waits for the disk is said, and how it waits for flash alone.
+price()
+{
+	disk fast 32
+	disk slow 64
+	echo 1 >"$(block_of "$slow")/queue/rotational"
+	ctl_code 0 create --dry-run "$set" -c 64k "$fast" "$slow"
+	matches "waits for the disk $slow, too.*two to three times as long.*--metadata DEV" "$errors"
+	echo 0 >"$(block_of "$slow")/queue/rotational"
+	ctl_code 0 create --dry-run "$set" -c 64k "$fast" "$slow"
+	same "" "$errors" "stderr, where no tier is a disk"
+}
+test_case "create says what half of the metadata on a disk costs" price
 
 by_itself()
 {
