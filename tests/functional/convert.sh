@@ -193,6 +193,43 @@ refusals()
 }
 test_case "what is refused is left as it was" refusals
 
+# What is looked at is put in its place in a mount namespace of the command.
+at_boot()
+{
+	local tierctl=$tmp/apart by=("$vg/data" --at-boot --dry-run --fast "$vg/fast") folder
+	make_vg
+	lv fast 8m "$vg" "${loops[1]}"
+	mkfs.ext4 -q "$origin"
+	# shellcheck disable=SC2016	# for the shell in the name space
+	printf '#!/bin/bash\nset -e\neval "$BEFORE"\nexec %q "$@"\n' "$(realpath "${TIERCTL:-$here/../../userspace/tierctl}")" >"$tmp/inner"
+	printf '#!/bin/sh\nexec unshare --mount bash %q "$@"\n' "$tmp/inner" >"$tierctl"
+	chmod 755 "$tierctl"
+	# A root file system is mounted, and may be.
+	export BEFORE="mount $origin /mnt"
+	ctl_code 0 convert "${by[@]}"
+	matches "$vg/data: would be converted when the machine boots next" "$output"
+	BEFORE="mount $origin /boot"
+	stays "$vg/data: /boot lies on it.*move it to a partition of its own" "${by[@]}"
+	for folder in /boot/grub /boot/grub2 /boot/efi; do
+		BEFORE="mount -t tmpfs none /boot; mkdir $folder; mount $origin $folder"
+		stays "$vg/data: $folder lies on it.*move it to a partition of its own" "${by[@]}"
+	done
+	lsblk -ndo MAJ:MIN "$origin" | tr -d ' ' >"$tmp/resume"
+	BEFORE="mount --bind $tmp/resume /sys/power/resume"
+	stays "$vg/data: the machine hibernates to it.*echo 0:0 >/sys/power/resume" "${by[@]}"
+	echo "root=/dev/mapper/x rd.lvm.lv=$vg/data quiet" >"$tmp/cmdline"
+	BEFORE="mount --bind $tmp/cmdline /proc/cmdline"
+	stays "the kernel's command line has rd.lvm.lv=$vg/data.*say rd.lvm.vg=$vg there" "${by[@]}"
+	BEFORE=
+	dmsetup create tt_holder --table "0 8 linear $origin 0"
+	stays "$vg/data: another device is made of it" "${by[@]}"
+	dmsetup remove tt_holder
+	ctl_code 1 convert "${by[@]:0:3}" --fast-size 8m --fast-pv "${loops[1]}"
+	matches "${loops[1]}: may be another disk when the machine boots. Name it by a link in /dev/disk/by-id" "$errors"
+	[ ! -e /etc/dm-tier/at-boot ] || fail "an order was left"
+}
+test_case "what a conversion at boot is refused for" at_boot
+
 label_of() { dd if="$1" bs=8k count=1 iflag=direct status=none | tr -d '\0' | grep -ao TIER | head -n 1 || true; }
 
 plain_device()
