@@ -114,10 +114,13 @@ static inline u64 tier_md_good_size(u64 nr_chunks)
 #define TIER_ROOM_HEAD 2048
 #define TIER_ROOM_TO_GROW 4
 
-/* Sectors of metadata in the room of a new set's tiers. */
+/* Sectors of metadata in the room of a new set's tiers: no more than can be used. */
 static inline u64 tier_md_room(u64 nr_chunks)
 {
-	return tier_md_good_size(TIER_ROOM_TO_GROW * nr_chunks) / 512;
+	u64 room = tier_md_good_size(TIER_ROOM_TO_GROW * nr_chunks) / 512;
+	u64 most = (u64)TIER_METADATA_MAX_BLOCKS * TIER_METADATA_BLOCK_SECTORS;
+
+	return room < most ? room : most;
 }
 
 /* The first place behind a room for so many sectors of metadata; in chunks. */

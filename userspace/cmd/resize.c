@@ -34,7 +34,7 @@ struct resizing {
 static bool measure(struct resizing *z)
 {
 	struct set *s = z->s;
-	uint64_t places, sum = 0;
+	uint64_t places, sum = 0, most = geometry_chunks_of_metadata(UINT64_MAX);
 	char a[SIZE_TEXT];
 	unsigned int i;
 
@@ -52,8 +52,8 @@ static bool measure(struct resizing *z)
 			sum += places;
 	}
 	z->capacity = sum > s->info.reserve ? sum - s->info.reserve : 0;
-	if (z->capacity > TIER_MAX_CHUNKS)
-		z->capacity = TIER_MAX_CHUNKS;
+	if (z->capacity > most)
+		z->capacity = most;
 	return true;
 }
 
@@ -145,7 +145,7 @@ static bool fits_metadata(const struct resizing *z)
 	uint64_t need = tier_md_blocks_needed(chunks) * TIER_METADATA_BLOCK_SECTORS;
 
 	return z->length <= s->dm.length || !set_mirror_assembled(s) || s->meta_dev.size / SECTOR_SIZE >= need ||
-	       !mirrored_grow(s, need);
+	       (reshape_has_metadata(s, false) && !mirrored_grow(s, need));
 }
 
 /* While the kernel cannot commit, it ignores the growth of tiers. */

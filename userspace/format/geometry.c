@@ -54,11 +54,12 @@ uint64_t geometry_metadata_good(uint64_t chunks)
 
 uint64_t geometry_chunks_of_metadata(uint64_t sectors)
 {
-	uint64_t fit = 0, step;
+	uint64_t fit = 0, step, blocks = sectors / TIER_METADATA_BLOCK_SECTORS;
 
+	if (blocks > TIER_METADATA_MAX_BLOCKS)
+		blocks = TIER_METADATA_MAX_BLOCKS;
 	for (step = 1ULL << 32; step; step /= 2)
-		if (fit + step <= TIER_MAX_CHUNKS &&
-		    tier_md_blocks_needed(fit + step) <= sectors / TIER_METADATA_BLOCK_SECTORS)
+		if (fit + step <= TIER_MAX_CHUNKS && tier_md_blocks_needed(fit + step) <= blocks)
 			fit += step;
 	return fit;
 }

@@ -249,8 +249,10 @@ static void plans(void)
 	   tier_md_joining_place(134, 1 << 23, 8, 16 * 1030 - 1, 2048) == 134, "but not more than a 16th");
 	ok(tier_md_blocks_needed(geometry_chunks_of_metadata(8192)) <= 1024 &&
 	   tier_md_blocks_needed(geometry_chunks_of_metadata(8192) + 1) > 1024 &&
-	   !geometry_chunks_of_metadata(8) && geometry_chunks_of_metadata(UINT64_MAX) == TIER_MAX_CHUNKS,
-	   "the most chunks in so many sectors");
+	   !geometry_chunks_of_metadata(8) && geometry_chunks_of_metadata(UINT64_MAX) == 1045530283,
+	   "the most chunks in so many sectors; metadata can hold no more (dm-tier.rst)");
+	ok(tier_md_room(1 << 26) == (1 << 24) + 8192 &&
+	   tier_md_room(1 << 27) == TIER_METADATA_MAX_BLOCKS * 8ULL, "no room that metadata cannot use");
 	ok(geometry_reserve(1) == 2 && geometry_reserve(384) == 3 && geometry_reserve(1 << 20) == 64, "reserve");
 	ok(geometry_metadata_min(1000000) < geometry_metadata_good(1000000), "metadata");
 }
