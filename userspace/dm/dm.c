@@ -415,6 +415,11 @@ int dm_resume(const char *name, char **reason)
 	return change(DM_DEVICE_RESUME, name, dm_task_skip_lockfs, run_with_udev, reason);
 }
 
+int dm_resume_hidden(const char *name, char **reason)
+{
+	return change(DM_DEVICE_RESUME, name, dm_task_skip_lockfs, run_hidden, reason);
+}
+
 static int load(const char *name, uint64_t length, const char *type, const char *params,
 		bool read_only, char **reason)
 {

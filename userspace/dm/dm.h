@@ -82,6 +82,8 @@ int dm_remove_at_last_close(const char *name, char **reason);
  * it. After an error the device is suspended.
  */
 int dm_resume(const char *name, char **reason);
+/* The same for a device of dm_create_hidden(), which udev would show from then on. */
+int dm_resume_hidden(const char *name, char **reason);
 int dm_rename(const char *name, const char *new_name, char **reason);
 
 /*

@@ -445,7 +445,7 @@ int mirrored_go_on(const struct set *s)
 	}
 	dm_lines_free(lines, nr);
 	if (!r)
-		r = dm_resume(device, &reason);
+		r = dm_resume_hidden(device, &reason);
 	if (r)
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: its metadata device %s is suspended and cannot go on: %s.", s->name,
 		    s->meta_dev.name, reason ? reason : strerror(-r));

@@ -668,7 +668,7 @@ static int move_mirrored(struct tier_context *ctx, const char *set_hex, const ch
 		r = write_header(ctx, &m->leg[i]);
 	step_reached("leg", "header");
 	if (!r)
-		r = dm_resume(device, &reason);
+		r = dm_resume_hidden(device, &reason);
 	if (r) {
 		err(ctx, ERR_KERNEL_REFUSED, "%s: the leg of its metadata cannot move to %s: %s. To have it in order: tierctl deactivate %s && tierctl activate %s",
 		    name, m->leg[i].dev.name, reason ? reason : strerror(r < 0 ? -r : r), name, name);
@@ -727,7 +727,7 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 		/* The new one must not count if the old one goes on. */
 		if (r && mirror_wipe_leg(ctx, &to->dev, to->look.info.set_uuid))
 			warn(ctx, "%s: has a leg that is out of date. Wipe it before the set is activated again.", to->dev.name);
-		if (dm_resume(device, &worse))
+		if (dm_resume_hidden(device, &worse))
 			r = -EIO;
 	}
 	quiet_end(ctx, &before);
@@ -814,7 +814,7 @@ static int make_slices_larger(const char *set_hex, const struct mirror *m, char 
 	for (i = 0; i < m->nr && !r; i++) {
 		char *slice = slice_name(set_hex, SLICE_DATA, m->leg[i].id), *params = linear_params(&m->leg[i], LEG_DATA_AT);
 
-		r = dm_load_target(slice, m->size, "linear", params, reason) ? : dm_resume(slice, reason);
+		r = dm_load_target(slice, m->size, "linear", params, reason) ? : dm_resume_hidden(slice, reason);
 		free(params);
 		free(slice);
 	}
@@ -846,11 +846,11 @@ static int make_larger(struct tier_context *ctx, const char *set_hex, const char
 		r = load_whole(ctx, set_hex, device, m, &reason);
 	if (!r) {
 		quiet_begin(ctx, &before);
-		r = dm_resume(device, &reason);
+		r = dm_resume_hidden(device, &reason);
 		if (r) {
 			m->size = from;
 			if (!load_whole(ctx, set_hex, device, m, &worse))
-				dm_resume(device, &worse);
+				dm_resume_hidden(device, &worse);
 		}
 		quiet_end(ctx, &before);
 	}
@@ -917,7 +917,7 @@ int mirror_note_size(struct tier_context *ctx, const char *set_hex, const char *
 	quiet_begin(ctx, &before);
 	r = dm_suspend(device, &reason);
 	if (!r)
-		r = dm_resume(device, &worse);
+		r = dm_resume_hidden(device, &worse);
 	quiet_end(ctx, &before);
 	if (worse)
 		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
