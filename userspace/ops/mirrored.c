@@ -287,6 +287,8 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint6
 		member_free(&tier);
 		return 0;
 	}
+	if (other && devices_share_disk(tier.dev.dev, other->dev))
+		warn(s->ctx, "%s and %s are on one disk: if it is lost, so is the whole set.", tier.dev.name, other->name);
 	leg = (struct mirror_leg){
 		.there = true, .id = tier.label.id, .at = tier_label_area(s->chunk_sectors),
 	};
