@@ -224,8 +224,102 @@ repeated()
 	has_grown
 	again
 }
-for step in grow-header grow-other grow-larger; do
+for step in leg-header grow-header grow-other grow-larger; do
 	test_case "killed at $step, and repeated" repeated "$step"
 done
+
+# dm-raid cannot resume, with the new table live already (test_modules/nobitmap.c).
+nobitmap=/sys/module/nobitmap/parameters/times
+legs_are() { [ "$(dmsetup status "$(the_mirror)" | cut -d' ' -f6)" = "$1" ]; }
+
+# load_nobitmap: called within a case, before resumes_fail
+load_nobitmap()
+{
+	[ ! -e "$nobitmap" ] || return 0
+	modprobe dm-raid
+	modprobe nobitmap 2>/dev/null || insmod "$here/test_modules/nobitmap.ko" 2>/dev/null && return
+	[ -z "${DM_TIER_GUEST:-}" ] || fail "nobitmap does not load"
+	skip "no module that makes dm-raid fail"
+}
+
+# resumes_fail COUNT STEP: that many after this step of resize, which says why
+resumes_fail()
+{
+	local pid rc=0
+	TIERCTL_STOP_AT=$2 "$steps" resize -y "$set" </dev/null >"$tmp/said" 2>&1 &
+	pid=$!
+	wait_for 60 grep -q ') T ' "/proc/$pid/stat"
+	echo "$1" >"$nobitmap"
+	kill -CONT "$pid"
+	wait "$pid" || rc=$?
+	same "1, 0 left" "$rc, $(<"$nobitmap") left" "exit status of resize ($(<"$tmp/said"))"
+	rmmod nobitmap
+}
+
+# Once: the old table is put back. Twice: it cannot be.
+grow_fails()
+{
+	local before
+	load_nobitmap
+	made
+	joined
+	before=$(mirror_sectors)
+	resumes_fail "$1" grow-header
+	matches "its metadata cannot grow: " "$(<"$tmp/said")"
+	if [ "$1" = 1 ]; then
+		same "$before" "$(mirror_sectors)" "sectors of the metadata"
+		ctl_code 0 status "$set"
+	else
+		matches "I/O to the set waits. Once the cause is gone: tierctl resize --abort $set" "$(<"$tmp/said")"
+		ctl_code 3 status "$set"
+		matches "is suspended, I/O to it waits: tierctl resize --abort $set" "$output"
+		ctl_code 0 resize --abort "$set"
+	fi
+	in_order
+	ctl_code 0 resize "$set"
+	has_grown
+	again
+}
+test_case "a resume fails while the metadata grows" grow_fails 1
+test_case "and the old table cannot be put back either" grow_fails 2
+
+# The old leg stays, and counts: also if the other one drops out.
+move_fails()
+{
+	local n
+	load_nobitmap
+	made
+	joined
+	resumes_fail 1 leg-header
+	matches "the leg of its metadata cannot move to $big: " "$(<"$tmp/said")"
+	same "[\"$fast\",\"$slow\"]" "$(on_tiers)" "tiers of the legs"
+	in_order
+	# Where the metadata lies.
+	for n in {0..15}; do bad_sectors "$slow" $((4096 + n * 512)) 512; done
+	write_chunks 40 20 1
+	io sync "$dev"
+	wait_for 20 legs_are AD
+	for n in {0..15}; do good_sectors "$slow" $((4096 + n * 512)) 512; done
+	again
+	check_chunks 40 20 1
+	wait_for 60 synced
+	ctl_code 0 resize "$set"
+	has_grown
+}
+test_case "a resume fails while a leg moves, then the other one drops out" move_fails
+
+# A suspended device of the metadata does not keep the set from being deactivated.
+move_hangs()
+{
+	load_nobitmap
+	made
+	joined
+	resumes_fail 2 leg-header
+	again
+	wait_for 60 synced
+	ctl_code 0 resize "$set"
+	has_grown
+}
+test_case "it fails, and the old table cannot be put back either" move_hangs
 
 run_tests

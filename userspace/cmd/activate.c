@@ -14,6 +14,7 @@
 #include "dm/dm.h"
 #include "lvm/lvm-check.h"
 #include "ops/activate.h"
+#include "ops/mirrored.h"
 #include "set/find.h"
 #include "set/lock.h"
 #include "set/mirror.h"
@@ -144,6 +145,9 @@ static int deactivate(const struct set *s)
 		say(s->ctx, "Would remove /dev/mapper/%s.", s->dm_name);
 		return EXIT_DONE;
 	}
+	/* Its last commit would wait for ever. */
+	if (mirrored_go_on(s))
+		return EXIT_FAILED;
 	if (dm_remove(s->dm_name, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be deactivated: %s.", s->name, reason);
 		free(reason);

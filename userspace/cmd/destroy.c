@@ -15,6 +15,7 @@
 #include "lvm/lvm.h"
 #include "ops/activate.h"
 #include "ops/convert.h"
+#include "ops/mirrored.h"
 #include "ops/parts.h"
 #include "ops/revert.h"
 #include "ops/schedule.h"
@@ -214,6 +215,9 @@ static int destroy_set(void *unused, struct set *s)
 	if (!ask(s->ctx, "Destroy %s? What is in it is lost.", s->name))
 		return EXIT_FAILED;
 
+	/* The last commit would wait for ever if it were suspended. */
+	if (s->active && mirrored_go_on(s))
+		return EXIT_FAILED;
 	if (s->active && dm_remove(s->dm_name, &reason)) {
 		err(s->ctx, ERR_KERNEL_REFUSED, "%s: cannot be deactivated: %s.", s->name, reason);
 		free(reason);

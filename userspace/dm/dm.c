@@ -312,31 +312,37 @@ bool dm_failed(void)
 	return failed;
 }
 
-bool dm_name_exists(const char *name)
+static bool read_info(const char *name, struct dm_info *info)
 {
 	struct dm_task *task = new_task(DM_DEVICE_INFO, name);
-	struct dm_info info;
 	bool exists;
 
 	if (!task)
 		return false;
-	exists = !run(task) && dm_task_get_info(task, &info) && info.exists;
+	exists = !run(task) && dm_task_get_info(task, info) && info->exists;
 	dm_task_destroy(task);
 	return exists;
 }
 
+bool dm_name_exists(const char *name)
+{
+	struct dm_info info;
+
+	return read_info(name, &info);
+}
+
 int dm_open_count(const char *name)
 {
-	struct dm_task *task = new_task(DM_DEVICE_INFO, name);
 	struct dm_info info;
-	int count = -1;
 
-	if (!task)
-		return -1;
-	if (!run(task) && dm_task_get_info(task, &info) && info.exists)
-		count = info.open_count;
-	dm_task_destroy(task);
-	return count;
+	return read_info(name, &info) ? info.open_count : -1;
+}
+
+bool dm_table_waits(const char *name)
+{
+	struct dm_info info;
+
+	return read_info(name, &info) && info.inactive_table;
 }
 
 int dm_tier_target(char **version, char **reason)

@@ -54,6 +54,9 @@ bool dm_name_exists(const char *name);
 /* How often the device is open now; -1 if unknown. */
 int dm_open_count(const char *name);
 
+/* Whether a table is loaded that is not the live one. */
+bool dm_table_waits(const char *name);
+
 /* The kernel's tier target, loading its module; *version is "1.0.0" or so. */
 int dm_tier_target(char **version, char **reason);
 

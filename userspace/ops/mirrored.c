@@ -427,31 +427,62 @@ int mirrored_settle(const struct set *s)
 	return r;
 }
 
+/* The legs of the live table are those that count, not one on another tier that may be newer. */
+static int keep_legs(const struct set *s)
+{
+	uint64_t generation;
+	struct mirror m;
+	unsigned int i;
+	int r;
+
+	read_legs(s, &m);
+	generation = m.generation;
+	for (i = 0; i < s->nr_tiers && m.nr; i++) {
+		struct member tier;
+
+		if (!s->tier[i].present || is_under(s, i))
+			continue;
+		member_read(&s->tier[i].dev, &tier);
+		if (tier.kind == MEMBER_TIER && tier.leg.there && tier.leg.info.generation >= generation) {
+			m.generation = tier.leg.info.generation;
+			mirror_wipe_leg(s->ctx, &s->tier[i].dev, s->uuid);
+		}
+		member_free(&tier);
+	}
+	r = m.nr ? mirror_keep_legs(s->ctx, &m) : legs_unreadable(s);
+	mirror_free(&m);
+	return r;
+}
+
 int mirrored_go_on(const struct set *s)
 {
 	char *device, *reason = NULL;
-	struct dm_line *lines;
-	unsigned int i, nr;
+	struct dm_line *lines = NULL;
+	unsigned int nr = 0;
+	bool suspended;
 	int r;
 
-	if (!set_mirror_assembled(s) || !device_attribute_number(s->meta_dev.dev, "dm/suspended"))
+	if (!set_mirror_assembled(s))
 		return 0;
 	device = device_attribute(s->meta_dev.dev, "dm/name");
-	r = dm_table_lines(s->meta_dev.dev, &lines, &nr);
-	if (!r && nr && !strcmp(lines->type, "linear")) {
-		/* In the place of the table that waits, whose device would count as being under it. */
-		r = dm_load_target(device, lines->length, lines->type, lines->params, &reason);
-		for (i = 0; !r && i < s->nr_tiers; i++)
-			if (s->tier[i].present && !is_under(s, i))
-				r = mirror_wipe_leg(s->ctx, &s->tier[i].dev, s->uuid);
+	suspended = device_attribute_number(s->meta_dev.dev, "dm/suspended");
+	if (!device || !(suspended || dm_table_waits(device))) {
+		free(device);
+		return 0;
 	}
+	/*
+	 * In the place of the table that waits, whose devices would count as being under it. And dm-raid
+	 * that could not begin would begin at the next resume without its bitmap, and without growing.
+	 */
+	r = dm_table_lines(s->meta_dev.dev, &lines, &nr);
+	if (!r && nr)
+		r = dm_load_target(device, lines->length, lines->type, lines->params, &reason);
 	dm_lines_free(lines, nr);
-	if (!r)
-		r = dm_resume_hidden(device, &reason);
+	r = r ? : keep_legs(s) ? : dm_resume_hidden(device, &reason);
 	if (r)
-		err(s->ctx, ERR_KERNEL_REFUSED, "%s: its metadata device %s is suspended and cannot go on: %s.", s->name,
+		err(s->ctx, ERR_KERNEL_REFUSED, "%s: its metadata device %s cannot go on: %s.", s->name,
 		    s->meta_dev.name, reason ? reason : strerror(-r));
-	else
+	else if (suspended)
 		say(s->ctx, "%s: a move of its metadata that was killed had left it suspended; it works again.", s->name);
 	free(reason);
 	free(device);

@@ -43,8 +43,9 @@ void mirrored_undo(const struct mirrored_set *m);
 int mirrored_leave(const struct set *s, unsigned int rank);
 
 /*
- * A move that was killed may have left the metadata of an active set suspended, and a leg that says
- * it is the latest: takes that back. 0 also if there is nothing to do, or -errno with the error said.
+ * A move that was killed may have left the metadata of an active set suspended, or with a table that
+ * waits, and a leg that says it is the latest: takes that back. 0 also if there is nothing to do, or
+ * -errno with the error said.
  */
 int mirrored_go_on(const struct set *s);
 

@@ -610,6 +610,17 @@ static bool raid_state(const char *device, char letters[LETTERS], bool *idle)
 	return known;
 }
 
+/* Which letter dm-raid has for the leg; 0: unknown. */
+static char letter_of(const char *set_hex, unsigned int i)
+{
+	char *device = device_name(set_hex), letters[LETTERS];
+	bool idle;
+
+	raid_state(device, letters, &idle);
+	free(device);
+	return i < strlen(letters) ? letters[i] : '\0';
+}
+
 /* 1: all legs are whole; 0: not yet; -1: one has dropped out. */
 static int legs_whole(const char *device)
 {
@@ -640,14 +651,97 @@ static int wait_until_whole(struct tier_context *ctx, const char *device, const 
 	return -1;
 }
 
+/* The table of the metadata device of legs that are there, none of which is to be filled. */
+static int load_whole(struct tier_context *ctx, const char *set_hex, const char *device, const struct mirror *m, char **reason)
+{
+	const char *type = m->nr > 1 ? "raid" : "linear";
+	bool none[LEGS_MAX] = { false };
+	char *params = m->nr > 1 ? raid_params(set_hex, m, false, none) : linear_params(&m->leg[0], LEG_DATA_AT);
+	int r;
+
+	verbose(ctx, "table: 0 %llu %s %s", (unsigned long long)m->size, type, params);
+	r = dm_load_target(device, m->size, type, params, reason);
+	free(params);
+	return r;
+}
+
+static void say_stuck(struct tier_context *ctx, const char *name, const char *device, const char *reason)
+{
+	err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits. Once the cause is gone: tierctl resize --abort %s",
+	    name, device, reason, name);
+}
+
+/*
+ * A resume that fails leaves the device suspended, and with it the set; the table may be the new one
+ * by then, and of no use. Loads that of before; false, with the error said, if that fails, too.
+ */
+static bool put_back(struct tier_context *ctx, const char *set_hex, const char *name, const char *device, const struct mirror *m)
+{
+	char *worse = NULL;
+	bool works = !load_whole(ctx, set_hex, device, m, &worse) && !dm_resume_hidden(device, &worse);
+
+	if (!works)
+		say_stuck(ctx, name, device, worse);
+	free(worse);
+	return works;
+}
+
+int mirror_keep_legs(struct tier_context *ctx, struct mirror *m)
+{
+	bool kept = false;
+	unsigned int i;
+
+	m->generation++;
+	m->tag = new_tag();
+	for (i = 0; i < m->nr; i++) {
+		m->leg[i].look.info.generation = m->generation;
+		m->leg[i].look.info.tag = m->tag;
+		kept |= m->leg[i].there && !write_header(ctx, &m->leg[i]);
+	}
+	return kept ? 0 : -EIO;
+}
+
 /*
  * From the moment that the other leg has its new header, the old leg is out of date: what it has
- * will soon be old. All that can be refused is tried before. The new leg has no superblock of dm-raid
- * at first, so whoever assembles fills it.
+ * will soon be old. If it stays after all, both get the next generation: the other may drop out
+ * before the next activation.
  */
-static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i)
+static int change_legs(struct tier_context *ctx, const char *set_hex, const char *name, const char *device, struct mirror *m,
+		       unsigned int i, const struct mirror_leg *from, char **reason)
+{
+	struct mirror_leg to = m->leg[i];
+	struct stillness before;
+	bool back = true;
+	int r;
+
+	r = write_header(ctx, &m->leg[!i]);
+	step_reached("leg", "other");
+	if (!r)
+		r = write_header(ctx, &to);
+	step_reached("leg", "header");
+	quiet_begin(ctx, &before);
+	if (!r)
+		r = dm_resume_hidden(device, reason);
+	if (r) {
+		m->leg[i] = *from;
+		m->leg[!i].look.info.flags = from->look.info.flags & LEG_SLOW ? 0 : LEG_SLOW;
+		back = put_back(ctx, set_hex, name, device, m);
+	}
+	quiet_end(ctx, &before);
+	if (r && back && !mirror_keep_legs(ctx, m))
+		mirror_wipe_leg(ctx, &to.dev, to.look.info.set_uuid);
+	return r;
+}
+
+/*
+ * All that can be refused is tried before the legs get their new headers. The new leg has no
+ * superblock of dm-raid at first, so whoever assembles fills it.
+ */
+static int move_mirrored(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, unsigned int i,
+			 const struct mirror_leg *from)
 {
 	char *device = device_name(set_hex), *reason = NULL, *params;
+	const char *to = m->leg[i].dev.name;
 	bool rebuild[LEGS_MAX] = { false };
 	enum slice slice;
 	int r = forget_raid(ctx, &m->leg[i]);
@@ -661,17 +755,14 @@ static int move_mirrored(struct tier_context *ctx, const char *set_hex, const ch
 		r = dm_load_target(device, m->size, "raid", params, &reason);
 		free(params);
 	}
+	/* It may have dropped out meanwhile: then the old leg is the only good one. */
+	if (!r && letter_of(set_hex, !i) != 'A')
+		r = -EIO;
 	if (!r)
-		r = write_header(ctx, &m->leg[!i]);
-	step_reached("leg", "other");
-	if (!r)
-		r = write_header(ctx, &m->leg[i]);
-	step_reached("leg", "header");
-	if (!r)
-		r = dm_resume_hidden(device, &reason);
+		r = change_legs(ctx, set_hex, name, device, m, i, from, &reason);
 	if (r) {
-		err(ctx, ERR_KERNEL_REFUSED, "%s: the leg of its metadata cannot move to %s: %s. To have it in order: tierctl deactivate %s && tierctl activate %s",
-		    name, m->leg[i].dev.name, reason ? reason : strerror(r < 0 ? -r : r), name, name);
+		err(ctx, ERR_KERNEL_REFUSED, "%s: the leg of its metadata cannot move to %s: %s.", name, to,
+		    reason ? reason : strerror(r < 0 ? -r : r));
 		free(reason);
 	} else {
 		step_reached("leg", "loaded");
@@ -732,7 +823,7 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 	}
 	quiet_end(ctx, &before);
 	if (worse)
-		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
+		say_stuck(ctx, name, device, worse);
 	else if (r)
 		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot move to %s: %s.", name, to->dev.name,
 		    reason ? reason : strerror(-r));
@@ -741,17 +832,6 @@ static int move_single(struct tier_context *ctx, const char *set_hex, const char
 	free(reason);
 	free(device);
 	return r;
-}
-
-/* Which letter dm-raid has for the leg; 0: unknown. */
-static char letter_of(const char *set_hex, unsigned int i)
-{
-	char *device = device_name(set_hex), letters[LETTERS];
-	bool idle;
-
-	raid_state(device, letters, &idle);
-	free(device);
-	return i < strlen(letters) ? letters[i] : '\0';
 }
 
 bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i)
@@ -792,7 +872,7 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 		other->look.info.generation = m->generation;
 		other->look.info.tag = m->tag;
 		other->look.info.flags = to->look.info.flags & LEG_SLOW ? 0 : LEG_SLOW;
-		r = move_mirrored(ctx, set_hex, name, m, i);
+		r = move_mirrored(ctx, set_hex, name, m, i, &from);
 	} else {
 		r = move_single(ctx, set_hex, name, &from, m);
 	}
@@ -821,23 +901,9 @@ static int make_slices_larger(const char *set_hex, const struct mirror *m, char 
 	return r;
 }
 
-static int load_whole(struct tier_context *ctx, const char *set_hex, const char *device, const struct mirror *m, char **reason)
-{
-	const char *type = m->nr > 1 ? "raid" : "linear";
-	bool none[LEGS_MAX] = { false };
-	char *params = m->nr > 1 ? raid_params(set_hex, m, false, none) : linear_params(&m->leg[0], LEG_DATA_AT);
-	int r;
-
-	verbose(ctx, "table: 0 %llu %s %s", (unsigned long long)m->size, type, params);
-	r = dm_load_target(device, m->size, type, params, reason);
-	free(params);
-	return r;
-}
-
-/* A failure would leave it suspended, and with it the set. */
 static int make_larger(struct tier_context *ctx, const char *set_hex, const char *name, struct mirror *m, uint64_t from)
 {
-	char *device = device_name(set_hex), *reason = NULL, *worse = NULL;
+	char *device = device_name(set_hex), *reason = NULL;
 	struct stillness before;
 	int r = m->nr > 1 ? make_slices_larger(set_hex, m, &reason) : 0;
 
@@ -849,16 +915,12 @@ static int make_larger(struct tier_context *ctx, const char *set_hex, const char
 		r = dm_resume_hidden(device, &reason);
 		if (r) {
 			m->size = from;
-			if (!load_whole(ctx, set_hex, device, m, &worse))
-				dm_resume_hidden(device, &worse);
+			put_back(ctx, set_hex, name, device, m);
 		}
 		quiet_end(ctx, &before);
 	}
-	if (worse)
-		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
-	else if (r)
+	if (r)
 		err(ctx, ERR_KERNEL_REFUSED, "%s: its metadata cannot grow: %s.", name, reason);
-	free(worse);
 	free(reason);
 	free(device);
 	return r;
@@ -920,7 +982,7 @@ int mirror_note_size(struct tier_context *ctx, const char *set_hex, const char *
 		r = dm_resume_hidden(device, &worse);
 	quiet_end(ctx, &before);
 	if (worse)
-		err(ctx, ERR_KERNEL_REFUSED, "%s: %s cannot go on: %s. I/O to the set waits.", name, device, worse);
+		say_stuck(ctx, name, device, worse);
 	else if (!r && !has_noted(m, size))
 		r = -EIO;
 	if (r && !worse)

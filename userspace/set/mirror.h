@@ -54,6 +54,12 @@ int mirror_move_leg(struct tier_context *ctx, const char *set_hex, const char *n
 		    const struct mirror_leg *to);
 
 /*
+ * The legs that are there belong together, and no other: they get the next generation. 0, or -errno
+ * with the error said: none can be written.
+ */
+int mirror_keep_legs(struct tier_context *ctx, struct mirror *m);
+
+/*
  * Makes the device of an assembled mirror larger; there is so much room on both legs' tiers, and
  * both are whole. The set must not take the new size before mirror_note_size(). 0, or -1 with the
  * error said.
