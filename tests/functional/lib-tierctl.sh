@@ -75,6 +75,20 @@ one_line()
 	[[ ${errors,,} =~ $1 ]] || fail "the message does not say /$1/: $errors"
 }
 
+# lose_power NAME:MIB...: the set is gone, and as many MiB of these disks are as they were before
+lose_power()
+{
+	local disk
+	for disk; do
+		dd if="/dev/tt_${disk%:*}" of="$tmp/before_${disk%:*}" bs=1M count="${disk#*:}" iflag=direct conv=sparse status=none
+	done
+	ctl deactivate -q "$set"
+	for disk; do
+		dd if="$tmp/before_${disk%:*}" of="/dev/tt_${disk%:*}" bs=1M oflag=direct status=none
+		rm "$tmp/before_${disk%:*}"
+	done
+}
+
 # label_in_second_slot DEV [FROM]: writes the label of DEV, or of FROM, a copy of its beginning,
 # to the second slot only, as mkswap leaves it
 label_in_second_slot()

@@ -175,18 +175,7 @@ single()
 test_case "metadata on one tier alone grows, too" single
 
 # power_cut: all devices are gone, and what lies before the places is as it was a moment before
-power_cut()
-{
-	local disk
-	for disk in fast:8 slow:8 big:80 wide:80; do
-		dd if="/dev/tt_${disk%:*}" of="$tmp/${disk%:*}" bs=1M count="${disk#*:}" iflag=direct conv=sparse status=none
-	done
-	ctl deactivate -q "$set"
-	for disk in fast slow big wide; do
-		dd if="$tmp/$disk" of="/dev/tt_$disk" bs=1M oflag=direct status=none
-		rm "$tmp/$disk"
-	done
-}
+power_cut() { lose_power fast:8 slow:8 big:80 wide:80; }
 
 # killed STEP [OPTION...]: resize ends there, and then the power goes
 killed()
