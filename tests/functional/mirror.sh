@@ -250,6 +250,10 @@ only_good()
 	wait_for 20 legs_are DA
 	ctl_code 1 remove -y "$set" "$slow"
 	one_line "the other leg of its metadata, on $fast, has dropped out, so this is the only good one"
+	# Its data may go.
+	ctl_code 0 evacuate "$set" "$slow"
+	matches "a half of its metadata stays on tier 1 \($slow\): the other half is not whole" "$errors"
+	ctl admit -q "$set" "$slow"
 	leg_works "$fast"
 	ctl_code 0 remove -y "$set" "$fast"
 	same AA "$(legs)"
@@ -260,6 +264,42 @@ only_good()
 	check_chunks 0 60 1
 }
 test_case "a tier with the only good leg stays, and the other one's leg moves" only_good
+
+on_tiers() { json '.sets[0].metadata.on_tiers | tojson' status "$set"; }
+
+# A tier that is only emptied: the metadata leaves it all the same, or stays if there is no other place.
+evacuated()
+{
+	made -L 10m
+	write_chunks 0 40 1
+	ctl_code 0 evacuate "$set" "$slow"
+	matches "a half of its metadata stays on tier 1 \($slow\): no other tier can take it" "$errors"
+	same "1 E 0" "$(wc -l <"$tmp/stderr") $(info state1) $(info used1)" "lines on stderr, and the tier"
+	same "[\"$fast\",\"$slow\"]" "$(on_tiers)" "tiers of the legs"
+	ctl admit -q "$set" "$slow"
+	disk third 64
+	ctl_code 0 add -y "$set" "$third"
+	ctl_code 0 evacuate --dry-run "$set" "$slow"
+	matches "Would move the metadata on tier 1 \($slow\) to tier 2 \($third\)" "$output"
+	same "A [\"$fast\",\"$slow\"]" "$(info state1) $(on_tiers)" "the tier, and those of the legs"
+	ctl_code 0 evacuate "$set" "$slow"
+	matches "the metadata on $slow has moved to $third" "$output"
+	same "AA E 0" "$(legs) $(info state1) $(info used1)" "the legs, and the tier"
+	same 5 "$(mirror_devices)" "devices of the mirror"
+	ctl admit -q "$set" "$slow"
+	same "[\"$fast\",\"$third\"]" "$(on_tiers)" "tiers of the legs"
+	# The set does not need the tier.
+	ctl deactivate -q "$set"
+	away "$slow"
+	ctl_code 3 activate --degraded "$set"
+	same AA "$(legs)"
+	check_chunks 0 40 1
+	ctl_code 0 evacuate "$set" "$third"
+	matches "a half of its metadata stays on tier 2 \($third\): a tier is missing" "$errors"
+	same "E 0" "$(info state2) $(info used2)" "the tier"
+	in_order 0 40 1
+}
+test_case "a leg moves when its tier is evacuated, or stays with a warning" evacuated
 
 # killed STEP: a removal ends there, and then the power goes
 killed()

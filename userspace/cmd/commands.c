@@ -319,7 +319,8 @@ const struct command commands[] = {
 		.name = "evacuate",
 		.synopsis = "[--background] [OPTION]... SET DEV|RANK",
 		.summary = "empty a tier, place nothing on it",
-		.help = "Ctrl-C detaches, the work goes on; so it does after a crash.\n",
+		.help = "A half of the metadata on it moves first, if another tier can take it.\n"
+			"Ctrl-C detaches, the work goes on; so it does after a crash.\n",
 		.words = "@set,@rank @file,@file",
 		.options = {
 			O(BACKGROUND), CHANGES, O(JSON), COMMON,

@@ -9,9 +9,11 @@
 #include "base/context.h"
 #include "base/util.h"
 #include "cmd/commands.h"
+#include "ops/mirrored.h"
 #include "ops/reshape.h"
 #include "ops/wait.h"
 #include "set/find.h"
+#include "set/lock.h"
 #include "set/message.h"
 #include "set/tier.h"
 
@@ -116,9 +118,15 @@ int cmd_evacuate(const struct args *args)
 	struct set *s = need_active(args->ctx, &list, args->word[0]);
 	int code = EXIT_FAILED;
 
+	/* A leg of the metadata moves, if it can, as remove moves it. While a tier is missing only data does. */
+	if (s && set_mirror_assembled(s) && !set_missing(s)) {
+		sets_free(&list);
+		s = need_changeable(args->ctx, &list, args->word[0]);
+	}
 	if (!s || !parse_rank(s, args->word[1], &rank) || !check_room(s, rank, 0, "evacuate") ||
-	    send_message(s, "evacuate %u", rank))
+	    mirrored_leave(s, rank, true) || send_message(s, "evacuate %u", rank))
 		goto out;
+	unlock_set();
 	code = EXIT_DONE;
 	if (args->ctx->dry_run)
 		goto out;

@@ -261,8 +261,22 @@ static int legs_unreadable(const struct set *s)
 	return -1;
 }
 
+static const char *share_of(const struct mirror *m)
+{
+	return m->nr > 1 ? "a half" : "all";
+}
+
+static int stay(const struct set *s, const struct mirror *m, unsigned int rank, const char *why)
+{
+	const char *name = s->tier[rank].dev.name;
+
+	warn(s->ctx, "%s: %s of its metadata stays on tier %u (%s): %s. When that has changed: tierctl evacuate %s %s",
+	     s->name, share_of(m), rank, name, why, s->name, name);
+	return 0;
+}
+
 /* To a tier with room for so many sectors. */
-static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint64_t sectors)
+static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint64_t sectors, bool may_stay)
 {
 	int i = leg_on(m, s->tier[rank].dev.dev), to, other_rank, r;
 	const struct device *other;
@@ -271,14 +285,20 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint6
 
 	if (i < 0)
 		return legs_unreadable(s);
+	if (may_stay && set_missing(s))
+		return stay(s, m, rank, "a tier is missing");
+	if (may_stay && !mirror_may_move(NULL, s->hex, s->name, m, i))
+		return stay(s, m, rank, "the other half is not whole, or this one is being filled");
 	if (!mirror_may_move(s->ctx, s->hex, s->name, m, i))
 		return -1;
 	other = m->nr > 1 && m->leg[!i].there ? &m->leg[!i].dev : NULL;
 	to = find_destination(s, rank, sectors, other, &tier);
+	if (to < 0 && may_stay)
+		return stay(s, m, rank, "no other tier can take it");
 	if (to < 0) {
 		err(s->ctx, ERR_NO_SPACE,
 		    "%s: %s of its metadata lies on tier %u (%s), and no other tier can take it. Add one first: tierctl add %s DEV",
-		    s->name, m->nr > 1 ? "a half" : "all", rank, s->tier[rank].dev.name, s->name);
+		    s->name, share_of(m), rank, s->tier[rank].dev.name, s->name);
 		return -1;
 	}
 	if (s->ctx->dry_run) {
@@ -306,7 +326,7 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint6
 	return r;
 }
 
-int mirrored_leave(const struct set *s, unsigned int rank)
+int mirrored_leave(const struct set *s, unsigned int rank, bool may_stay)
 {
 	struct mirror m;
 	int r;
@@ -318,7 +338,7 @@ int mirrored_leave(const struct set *s, unsigned int rank)
 		return s->ctx->dry_run ? 0 : mirror_drop_slices(s->ctx, s->hex, s->name, s->tier[rank].id) ? :
 		       mirror_wipe_leg(s->ctx, &s->tier[rank].dev, s->uuid);
 	read_legs(s, &m);
-	r = leave(s, &m, rank, m.size);
+	r = leave(s, &m, rank, m.size, may_stay);
 	mirror_free(&m);
 	return r;
 }
@@ -374,7 +394,7 @@ static int grow(const struct set *s, struct mirror *m, uint64_t sectors)
 	for (i = 0; i < m->nr; i++) {
 		if (m->leg[i].room >= sectors)
 			continue;
-		if (leave(s, m, set_rank_of_device(s, m->leg[i].dev.dev), sectors))
+		if (leave(s, m, set_rank_of_device(s, m->leg[i].dev.dev), sectors, false))
 			return -1;
 		mirror_free(m);
 		read_legs(s, m);

@@ -38,9 +38,10 @@ void mirrored_undo(const struct mirrored_set *m);
 
 /*
  * If a leg of the metadata lies on that tier of an active set, moves it to another one, with
- * --dry-run only says so. 0, or -1 with the error said: no other tier can take it, for one.
+ * --dry-run only says so. 0, or -1 with the error said: no other tier can take it, for one. With
+ * may_stay a leg that cannot move stays, with a warning.
  */
-int mirrored_leave(const struct set *s, unsigned int rank);
+int mirrored_leave(const struct set *s, unsigned int rank, bool may_stay);
 
 /*
  * A move that was killed may have left the metadata of an active set suspended, or with a table that

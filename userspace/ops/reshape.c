@@ -520,7 +520,7 @@ int reshape_take_out(struct tier_context *ctx, const char *set_name, dev_t dev, 
 	device_copy(&d, &s->tier[rank].dev);
 	if (!reshape_may_release(s, &d))
 		goto out;
-	if (mirrored_leave(s, rank))
+	if (mirrored_leave(s, rank, false))
 		goto out;
 	if (s->status.pinned)
 		warn(ctx, "%s: %llu chunk%s pinned; what is pinned to %s will not be when it is out.", s->name,

@@ -845,6 +845,8 @@ bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *
 	own = letter_of(set_hex, i);
 	if (letter == 'A' && own != 'a')
 		return true;
+	if (!ctx)
+		return false;
 	if (letter == 'a' || own == 'a')
 		err(ctx, ERR_BUSY, "%s: a leg of its metadata is being filled. Try again when tierctl status says no more of it.", name);
 	else

@@ -44,7 +44,7 @@ int mirror_format(struct tier_context *ctx, const struct mirror *m);
 /* Wipes the leg of that set on a tier with its label, if there is one. 0 or -errno, with the error said. */
 int mirror_wipe_leg(struct tier_context *ctx, const struct device *tier, const u8 *set_uuid);
 
-/* Whether leg i of an assembled mirror can move: the other one is whole. False with the error said. */
+/* Whether leg i of an assembled mirror can move: the other one is whole. False with the error said, if there is ctx. */
 bool mirror_may_move(struct tier_context *ctx, const char *set_hex, const char *name, const struct mirror *m, unsigned int i);
 /*
  * Moves leg i of an assembled mirror to a tier that has room for it: *to is its leg there, the other
