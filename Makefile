@@ -43,9 +43,9 @@ check-boot:			## a Debian boots from an image with sets in its fstab (N=10 boots
 	@ci/setup/machine
 	@tests/boot/run --kernel $(or $(KERNEL),6.1) $(or $(N),10)
 
-check-root:			## a Debian boots whose root file system is on a set, by initramfs-tools and dracut (N=10)
+check-root:			## a Debian boots whose root file system is on a set, by initramfs-tools and dracut (N=5)
 	@ci/setup/machine
-	@tests/boot/root --kernel $(or $(KERNEL),6.1) $(or $(N),10)
+	@tests/boot/root --kernel $(or $(KERNEL),6.1) $(or $(N),5)
 
 check-mirror:			## metadata on the tiers: halves lost, moved, cut off; udev
 	@TESTS='mirror mirror-grow udev crash/logwrites' ci/test/check $(or $(KERNEL),6.1)
