@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 #
-# A Debian of the release $suite in which packages are built: sourced by suite, and by ../boot/packages,
-# which boots it.
+# Debians of the release $suite: one in which packages are built, $root from the start, and others.
+# Sourced by suite, and by ../boot/packages, which boots one.
 
 case $suite in bookworm|trixie) ;; *) die "usage: ${0##*/} bookworm|trixie" ;; esac
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$top/dm-tier/dkms.conf")
 
-# Of that release without its security updates: a kernel that an update replaces comes with it.
-needed=build-essential,ca-certificates,initramfs-tools,linux-image-amd64,linux-headers-amd64,dkms,openssl
-needed+=,bpftool,pahole,dmsetup,udev,lvm2,systemd-sysv,$(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9-]*\).*/\1/p' \
-	"$top/ci/package/debian/control" | paste -sd,),debhelper
-base=$cache/packages-$suite-$(sha256sum <<<"$needed" | cut -c1-12)
+if [ -z "${tmp:-}" ]; then
+	mkdir -p "$cache/run"
+	tmp=$(mktemp -d "$cache/run/packages.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+fi
+
 bootstrap()
 {
 	[ ! -e "$base/complete" ] || return 0
-	say "unpacking a $suite that builds packages"
+	say "unpacking a $suite: $1"
 	rm -rf "$base"
 	mkdir -p "$base"
-	if ! debootstrap --variant=minbase --include="$needed" "$suite" "$base/root" "$(mirror main)" \
+	if ! debootstrap --variant=minbase --include="$2" "$suite" "$base/root" "$(mirror main)" \
 		>"$base/log" 2>&1; then
 		tail -n 20 "$base/log" >&2
 		die "debootstrap failed"
@@ -26,19 +27,23 @@ bootstrap()
 	rm -rf "$base"/root/var/cache/apt/archives/*.deb
 	touch "$base/complete"
 }
-locked "packages-$suite" bootstrap || exit
-
-if [ -z "${tmp:-}" ]; then
-	mkdir -p "$cache/run"
-	tmp=$(mktemp -d "$cache/run/packages.XXXXXX")
-	trap 'rm -rf "$tmp"' EXIT
-fi
-root=$tmp/root
-cp -a "$base/root" "$root"
-printf 'deb %s %s main\ndeb %s %s-security main\n' "$(mirror main)" "$suite" "$(mirror security)" "$suite" \
-	>"$root/etc/apt/sources.list"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod +x "$root/usr/sbin/policy-rc.d"
+# unpack NAME PACKAGES: a Debian with these (separated by commas), of the cache; $root from now on. It
+# is of that release without its security updates: a kernel that an update replaces comes with it.
+unpack()
+{
+	base=$cache/$1-$suite-$(sha256sum <<<"$2" | cut -c1-12)
+	locked "$1-$suite" bootstrap "$1" "$2" || exit
+	root=$tmp/$1
+	cp -a "$base/root" "$root"
+	printf 'deb %s %s main\ndeb %s %s-security main\n' "$(mirror main)" "$suite" "$(mirror security)" "$suite" \
+		>"$root/etc/apt/sources.list"
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod +x "$root/usr/sbin/policy-rc.d"
+}
+needed=build-essential,ca-certificates,initramfs-tools,linux-image-amd64,linux-headers-amd64,dkms,openssl
+needed+=,bpftool,pahole,dmsetup,udev,lvm2,systemd-sysv,$(sed -n '/^Build-Depends:/,/^$/s/^ \([a-z0-9-]*\).*/\1/p' \
+	"$top/ci/package/debian/control" | paste -sd,),debhelper
+unpack packages "$needed"
 
 # within COMMAND...: in that Debian, with a /dev of its own
 within()
