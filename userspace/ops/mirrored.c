@@ -284,7 +284,7 @@ static int leave(const struct set *s, struct mirror *m, unsigned int rank, uint6
 	struct member tier;
 
 	if (i < 0)
-		return legs_unreadable(s);
+		return may_stay ? stay(s, m, rank, "its legs cannot be read") : legs_unreadable(s);
 	if (may_stay && set_missing(s))
 		return stay(s, m, rank, "a tier is missing");
 	if (may_stay && !mirror_may_move(NULL, s->hex, s->name, m, i))
@@ -333,9 +333,12 @@ int mirrored_leave(const struct set *s, unsigned int rank, bool may_stay)
 
 	if (!set_mirror_assembled(s) || !s->tier[rank].present)
 		return 0;
-	/* A move that was killed, or is over, may have left its slices and its header. */
+	/*
+	 * A move that was killed, or is over, may have left its slices and its header. They stay as long
+	 * as one of the other legs may be missing.
+	 */
 	if (!is_under(s, rank))
-		return s->ctx->dry_run ? 0 : mirror_drop_slices(s->ctx, s->hex, s->name, s->tier[rank].id) ? :
+		return s->ctx->dry_run || set_missing(s) ? 0 : mirror_drop_slices(s->ctx, s->hex, s->name, s->tier[rank].id) ? :
 		       mirror_wipe_leg(s->ctx, &s->tier[rank].dev, s->uuid);
 	read_legs(s, &m);
 	r = leave(s, &m, rank, m.size, may_stay);
