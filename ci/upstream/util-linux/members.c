@@ -10,7 +10,8 @@
 
 #include "dm-tier/format-code.h"
 
-#define SECTORS	(1 << 21)
+#define CHUNK	2048
+#define SECTORS	(1024 * CHUNK)
 
 static void name_it(char *name)
 {
@@ -22,9 +23,10 @@ static bool tier(u8 *image)
 {
 	const char *reason;
 	struct tier_label_info label = {
-		.set_uuid = "uuid of the set", .tier_uuid = "uuid of a tier.", .name = "an older name", .id = 3,
-		.compat_flags = TIER_FEATURES_COMPAT, .compat_ro_flags = TIER_FEATURES_COMPAT_RO,
-		.size = SECTORS, .places_at = 2 * TIER_LABEL_AREA_MIN, .chunk_sectors = 2048, .generation = 7,
+		.set_uuid = "uuid of the set", .tier_uuid = "uuid of a tier.",
+		.name = "an older name", .id = 3, .compat_flags = TIER_FEATURES_COMPAT,
+		.compat_ro_flags = TIER_FEATURES_COMPAT_RO, .size = SECTORS,
+		.places_at = 2 * TIER_LABEL_AREA_MIN, .chunk_sectors = CHUNK, .generation = 7,
 	};
 
 	tier_label_pack(image, &label);
@@ -40,12 +42,15 @@ static bool metadata(u8 *image)
 	struct tier_meta_info info = {
 		.uuid = "uuid of the set", .policy = "heat", .state = TIER_STATE_LIVE,
 		.flags = TIER_SB_CLEAN, .compat_flags = TIER_FEATURES_COMPAT,
-		.compat_ro_flags = TIER_FEATURES_COMPAT_RO, .incompat_flags = TIER_FEATURES_INCOMPAT,
-		.logical_block_size = 4096, .chunk_sectors = 2048, .nr_chunks = SECTORS / 2048,
-		.length = SECTORS, .generation = 8,
-		.next_generation = 8, .trans_id = 9, .owner = { .machine = "a machine", .trans_id = 9 },
+		.compat_ro_flags = TIER_FEATURES_COMPAT_RO,
+		.incompat_flags = TIER_FEATURES_INCOMPAT,
+		.logical_block_size = 4096, .chunk_sectors = CHUNK, .nr_chunks = SECTORS / CHUNK,
+		.length = SECTORS, .generation = 8, .next_generation = 8, .trans_id = 9,
+		.owner = { .machine = "a machine", .trans_id = 9 },
 	};
-	struct tier_meta_roots roots = { .mapping = 2, .heat = 3, .tiers = 4, .tunables = 5 };
+	struct tier_meta_roots roots = {
+		.mapping = 2, .heat = 3, .tiers = 4, .tunables = 5,
+	};
 
 	name_it(info.name);
 	tier_superblock_pack(image, &info, &roots);
