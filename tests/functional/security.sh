@@ -128,6 +128,8 @@ test_case "tracepoints" tracepoints
 files()
 {
 	local file
+	# Other tests make locks of their own there.
+	rm -rf /run/dm-tier
 	create_set
 	mkdir -m 755 "$tmp/state"
 	chmod 755 "$tmp"

@@ -111,13 +111,14 @@ ctl_row 0 scan --json
 ctl_row 0 set "$set" migration_bandwidth=64m tier0.reserve=1m
 ctl_row 2 set "$set" migration_bandwith=64m
 ctl_row 0 get --json "$set"
+# ext4 may have put the file there.
+ctl_row 0 unpin "$tmp/srv/file"
 ctl_row 0 migrate "$set" 0-20 --tier 1 --wait
 ctl_row 0 heatmap "$set" --svg "$tmp/heat.svg" --png "$tmp/heat.png"
 ctl_row 0 heatmap "$set" --json
 ctl_row 0 top --once --files "$set"
 ctl_row 0 metrics
 ctl_row 0 events --timeout 1
-ctl_row 0 unpin "$tmp/srv/file"
 ctl_row 0 add "$set" "$third" --at 0
 ctl_row 0 evacuate "$set" 2
 ctl_row 0 admit "$set" 2
