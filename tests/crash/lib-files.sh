@@ -37,14 +37,6 @@ both_ways()
 	((S[promotions] > 0 && S[demotions] > 0))
 }
 
-# With mirrored: no leg is being filled.
-filled()
-{
-	local status
-	status=$(dmsetup status "$(dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$')")
-	[[ $status =~ \ AA\ ([0-9]+)/([0-9]+)\ idle ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
-}
-
 # look WHAT SUFFIX LIST: the disks tt_NAMESUFFIX hold sound metadata, a set that activates, the
 # files of LIST and a whole file system; $said is the report on the files
 look()
@@ -70,7 +62,7 @@ look()
 	ext4) e2fsck -fn "$dev" ;;
 	xfs) xfs_repair -n "$dev" ;;
 	esac
-	[ -z "${mirrored:-}" ] || wait_for 60 filled
+	[ -z "${mirrored:-}" ] || wait_for 60 synced
 	off
 	[ -z "${mirrored:-}" ] || ! legs_differ _s || fail "$fs, $1: the legs differ after an activation"
 	for name in "${names[@]}"; do remove "tt_${name}_s"; done

@@ -22,6 +22,8 @@
 . "$(dirname "$0")/lib-files.sh"
 # shellcheck source=../functional/lib-tierctl.sh
 . "$(dirname "$0")/../functional/lib-tierctl.sh"
+# shellcheck source=../functional/lib-mirror.sh
+. "$here/lib-mirror.sh"
 [ -x "$crash/files" ] || skip_all "make -C tests/crash first"
 modprobe dm-log-writes || skip_all "no dm-log-writes"
 

@@ -31,12 +31,7 @@ full_disk()
 }
 
 # load_nomem: called within a case, before no_memory
-load_nomem()
-{
-	modprobe nomem 2>/dev/null || insmod "$here/test_modules/nomem.ko" 2>/dev/null && return
-	[ -z "${DM_TIER_GUEST:-}" ] || fail "nomem does not load"
-	skip "no module that makes page allocations fail"
-}
+load_nomem() { load_module nomem "page allocations fail"; }
 
 # no_memory: from here on page allocations fail, see test_modules/nomem.c
 nomem=/sys/module/nomem/parameters

@@ -64,6 +64,15 @@ skip()
 	exit $SKIP
 }
 
+# load_module NAME WHAT: called within a case; the module of test_modules that makes WHAT fail
+load_module()
+{
+	[ ! -e "/sys/module/$1" ] || return 0
+	modprobe "$1" 2>/dev/null || insmod "$here/test_modules/$1.ko" 2>/dev/null && return
+	[ -z "${DM_TIER_GUEST:-}" ] || fail "$1 does not load"
+	skip "no module that makes $2"
+}
+
 # skip_all REASON: called before run_tests; a guest of ci/guest/run has everything that tests want
 skip_all()
 {

@@ -10,24 +10,17 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-mirror.sh
+. "$here/lib-mirror.sh"
 
 big=/dev/tt_big
 wide=/dev/tt_wide
 steps=$here/../../userspace/tierctl.steps
 [ -x "$steps" ] || skip_all "tierctl.steps is not built (make -C userspace steps)"
 
-the_mirror() { dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$'; }
 mirror_sectors() { sectors_of "/dev/mapper/$(the_mirror)"; }
-mirror_devices() { dmsetup info -c --noheadings -o name | grep -c '^tier-.*-\(meta\|rmeta-.*\|rimage-.*\)$' || true; }
-# No leg is being filled.
-synced()
-{
-	local status
-	status=$(dmsetup status "$(the_mirror)")
-	[[ $status == *\ linear* ]] ||
-		{ [[ $status =~ \ AA\ ([0-9]+)/([0-9]+)\ idle ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]; }
-}
-on_tiers() { json '.sets[0].metadata.on_tiers | tojson' status "$set"; }
+# filled: a single leg, or no leg is being filled
+filled() { [[ $(dmsetup status "$(the_mirror)") == *\ linear* ]] || synced; }
 # The first place of each tier in the dump FILE.
 first_places() { sed -n 's/.* first_place="\([0-9]*\)".*/\1/p' "$1"; }
 
@@ -66,7 +59,7 @@ has_grown()
 	io write "$dev" at=30g len=64k seed=2
 	far=1
 	in_order
-	wait_for 60 synced
+	wait_for 60 filled
 	ctl_code 0 status "$set"
 }
 
@@ -139,7 +132,7 @@ larger()
 	ctl deactivate -q "$set"
 	dd if="$tmp/head" of="$big" bs=16k count=1 oflag=direct status=none
 	ctl_code 0 activate "$set"
-	wait_for 60 synced
+	wait_for 60 filled
 	in_order
 }
 test_case "the metadata moves to tiers with more room, and grows there" larger
@@ -187,7 +180,7 @@ killed()
 	power_cut
 	ctl_code 0 activate "$set"
 	in_order
-	wait_for 60 synced
+	wait_for 60 filled
 	again
 	ctl_code 0 resize "$set"
 	has_grown
@@ -206,7 +199,7 @@ repeated()
 	made
 	joined
 	! TIERCTL_DIE_AT=$1 "$steps" resize -y "$set" </dev/null >"$tmp/said" 2>&1 || fail "not killed at $1: $(<"$tmp/said")"
-	wait_for 60 synced
+	wait_for 60 filled
 	ctl_code 0 rename "$set" tt_other
 	ctl_code 0 rename tt_other "$set"
 	ctl_code 0 resize "$set"
@@ -219,16 +212,12 @@ done
 
 # dm-raid cannot resume, with the new table live already (test_modules/nobitmap.c).
 nobitmap=/sys/module/nobitmap/parameters/times
-legs_are() { [ "$(dmsetup status "$(the_mirror)" | cut -d' ' -f6)" = "$1" ]; }
 
 # load_nobitmap: called within a case, before resumes_fail
 load_nobitmap()
 {
-	[ ! -e "$nobitmap" ] || return 0
 	modprobe dm-raid
-	modprobe nobitmap 2>/dev/null || insmod "$here/test_modules/nobitmap.ko" 2>/dev/null && return
-	[ -z "${DM_TIER_GUEST:-}" ] || fail "nobitmap does not load"
-	skip "no module that makes dm-raid fail"
+	load_module nobitmap "dm-raid fail"
 }
 
 # resumes_fail COUNT STEP: that many after this step of resize, which says why
@@ -291,7 +280,7 @@ move_fails()
 	for n in {0..15}; do good_sectors "$slow" $((4096 + n * 512)) 512; done
 	again
 	check_chunks 40 20 1
-	wait_for 60 synced
+	wait_for 60 filled
 	ctl_code 0 resize "$set"
 	has_grown
 }
@@ -305,7 +294,7 @@ move_hangs()
 	joined
 	resumes_fail 2 leg-header
 	again
-	wait_for 60 synced
+	wait_for 60 filled
 	ctl_code 0 resize "$set"
 	has_grown
 }

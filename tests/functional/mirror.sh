@@ -9,15 +9,10 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib-tierctl.sh
 . "$(dirname "$0")/lib-tierctl.sh"
+# shellcheck source=lib-mirror.sh
+. "$here/lib-mirror.sh"
 
 # How many devices the mirror has.
-mirror_devices() { dmsetup info -c --noheadings -o name | grep -c '^tier-.*-\(meta\|rmeta-.*\|rimage-.*\)$' || true; }
-the_mirror() { dmsetup info -c --noheadings -o name | grep '^tier-.*-meta$'; }
-# The health of its legs: AA, AD, ...
-legs() { dmsetup status "$(the_mirror)" | cut -d' ' -f6; }
-legs_are() { [ "$(legs)" = "$1" ]; }
-synced() { [[ $(dmsetup status "$(the_mirror)") =~ \ AA\ ([0-9]+)/([0-9]+)\ idle ]] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]; }
-
 # made [OPTION...]: a set without a metadata device
 # shellcheck disable=SC2120
 made()
@@ -264,8 +259,6 @@ only_good()
 	check_chunks 0 60 1
 }
 test_case "a tier with the only good leg stays, and the other one's leg moves" only_good
-
-on_tiers() { json '.sets[0].metadata.on_tiers | tojson' status "$set"; }
 
 # A tier that is only emptied: the metadata leaves it all the same, or stays if there is no other place.
 evacuated()

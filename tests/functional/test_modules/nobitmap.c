@@ -29,31 +29,7 @@ static struct kprobe probes[] = {
 	{ .symbol_name = "bitmap_load", .pre_handler = load },
 };
 
-static bool registered[ARRAY_SIZE(probes)];
+#include "probes.h"
 
-static void nobitmap_exit(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		if (registered[i])
-			unregister_kprobe(&probes[i]);
-}
-
-static int __init nobitmap_init(void)
-{
-	unsigned int i;
-	int r = -ENOENT;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		registered[i] = !register_kprobe(&probes[i]);
-		if (registered[i])
-			r = 0;
-	}
-	return r;
-}
-
-module_init(nobitmap_init);
-module_exit(nobitmap_exit);
 MODULE_DESCRIPTION("dm-raid fails to resume, for tests");
 MODULE_LICENSE("GPL");

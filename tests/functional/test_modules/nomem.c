@@ -52,31 +52,7 @@ static struct kprobe probes[] = {
 	{ .symbol_name = "alloc_pages_bulk_noprof", .pre_handler = allocate },
 };
 
-static bool registered[ARRAY_SIZE(probes)];
+#include "probes.h"
 
-static void nomem_exit(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		if (registered[i])
-			unregister_kprobe(&probes[i]);
-}
-
-static int __init nomem_init(void)
-{
-	unsigned int i;
-	int r = -ENOENT;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		registered[i] = !register_kprobe(&probes[i]);
-		if (registered[i])
-			r = 0;
-	}
-	return r;
-}
-
-module_init(nomem_init);
-module_exit(nomem_exit);
 MODULE_DESCRIPTION("page allocations fail, for tests");
 MODULE_LICENSE("GPL");
